@@ -1,0 +1,18 @@
+//! The documents as typed data.
+//!
+//! Every object of a spec is a struct with a public field per row of its table, plus `extra`, the keys the spec does
+//! not know. Reading and writing keeps unknown keys, key order, explicit `null`s and the version.
+
+pub(crate) mod object;
+mod opendyn;
+mod opentool;
+mod schema;
+
+pub use opendyn::{
+    CType, CTypeName, CallingConvention, DynFunction, DynInfo, DynParameter, DynReturn, DynSchema, OpenDyn,
+};
+pub use opentool::{Function, Info, OpenTool, Parameter, Return, Server};
+pub use schema::{Schema, SchemaType};
+
+#[cfg(test)]
+mod tests;
