@@ -1,0 +1,198 @@
+//! The codes of findings. Each is documented, with a wrong and a right example, in `docs/diagnostics.md`.
+
+/// How grave a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing; nothing is wrong.
+    Note,
+    /// Understood, but not as the spec has it; other readers may fail.
+    Warning,
+    /// The document cannot be used as it is.
+    Error,
+}
+
+impl Severity {
+    /// The word that stands before a message.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+impl std::fmt::Display for Severity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+macro_rules! codes {
+    ($( $(#[$doc:meta])* $Name:ident = $id:literal $severity:ident $(, $normal:ident)?; )*) => {
+        /// The kind of a finding. Its text form (`OT010`) is stable: it never changes its meaning and is never reused.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Code {
+            $( $(#[$doc])* $Name, )*
+        }
+
+        impl Code {
+            /// Every code, in the order of its number.
+            pub const ALL: &[Code] = &[$(Code::$Name),*];
+
+            /// The stable text form, such as `OT010`.
+            pub const fn as_str(self) -> &'static str {
+                match self { $( Code::$Name => $id, )* }
+            }
+
+            /// How grave a finding with this code is.
+            pub const fn severity(self) -> Severity {
+                match self { $( Code::$Name => Severity::$severity, )* }
+            }
+
+            /// Whether the typed model can hold the document only after the finding's fix.
+            pub(crate) const fn shapes_the_model(self) -> bool {
+                match self { $( Code::$Name => false $(|| stringify!($normal).len() > 0)?, )* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The text is not JSON.
+    NotJson = "OT001" Error, model;
+    /// Values nest too deep.
+    TooDeep = "OT002" Error;
+    /// The document is not a JSON object.
+    NotAnObject = "OT003" Error;
+    /// A key stands twice in one object.
+    DuplicateKey = "OT004" Warning;
+    /// A number is beyond a 64-bit float.
+    NumberTooLarge = "OT005" Error;
+    /// An integer is beyond 64 bits.
+    NumberRounded = "OT006" Warning;
+    /// The text starts with a byte order mark.
+    ByteOrderMark = "OT007" Note, model;
+    /// A list of findings was cut short.
+    TooManyFindings = "OT009" Note;
+
+    /// A required field is absent.
+    MissingField = "OT010" Error, model;
+    /// A value has the wrong JSON type.
+    WrongType = "OT011" Error, model;
+    /// A key is not in the spec.
+    UnknownKey = "OT012" Note;
+    /// The document's version is not 1.x.
+    UnsupportedVersion = "OT013" Error;
+    /// The document's version is a 1.x that no spec describes.
+    UnknownVersion = "OT014" Note;
+    /// `server` came with 1.1.0.
+    ServerTooEarly = "OT015" Note;
+
+    /// A function's name breaks the naming rule.
+    InvalidName = "OT020" Error;
+    /// Two functions have the same name.
+    DuplicateFunction = "OT021" Error;
+    /// Two parameters of a function have the same name.
+    DuplicateParameter = "OT022" Error;
+    /// There are no functions.
+    NoFunctions = "OT023" Warning;
+    /// A function's description is empty.
+    EmptyDescription = "OT024" Warning;
+    /// A function has no `parameters`.
+    NoParameters = "OT025" Warning;
+    /// A parameter does not say whether it is required.
+    NoRequired = "OT026" Warning;
+    /// The parameters are written as a JSON Schema.
+    GenerationA = "OT027" Warning, model;
+    /// The parameters are written as an object by name.
+    GenerationB = "OT028" Warning, model;
+    /// The return value is written under `returns`.
+    Returns = "OT029" Warning, model;
+    /// A function declares `stream`, an extension.
+    Stream = "OT030" Note;
+
+    /// A schema has neither `type` nor `$ref`.
+    NoType = "OT040" Error;
+    /// A schema's type is none of the six.
+    UnknownType = "OT041" Error, model;
+    /// A schema's type is written as another language has it.
+    TypeAlias = "OT042" Warning, model;
+    /// A schema's type is a list of types.
+    TypeUnion = "OT043" Warning, model;
+    /// An object schema has no `properties`.
+    NoProperties = "OT044" Warning;
+    /// An array schema has no `items`.
+    NoItems = "OT045" Warning;
+    /// A schema requires a property it does not have.
+    UnknownRequired = "OT046" Warning;
+    /// Values of a number, integer or boolean are written as strings.
+    EnumAsText = "OT047" Note;
+    /// A value of an enum does not fit the type.
+    EnumMismatch = "OT048" Error;
+    /// A schema is never referred to.
+    UnusedSchema = "OT049" Note;
+
+    /// A reference leads nowhere.
+    UnresolvedReference = "OT050" Error;
+    /// A reference has siblings, which readers ignore.
+    ReferenceSiblings = "OT051" Warning;
+    /// A reference, or the schemas it means, stand where another format has them.
+    ReferencePlace = "OT052" Warning;
+    /// References lead in a circle and never reach a schema.
+    CircularReference = "OT053" Error;
+    /// A reference leaves the document.
+    RemoteReference = "OT054" Error;
+
+    /// The calling convention is absent.
+    NoCallingConvention = "OT060" Warning;
+    /// The calling convention is unknown.
+    UnknownConvention = "OT061" Error, model;
+    /// A parameter does not say whether it goes in or out.
+    NoIsIn = "OT062" Warning;
+    /// `isIn` stands inside `cType`.
+    IsInInsideCType = "OT063" Warning, model;
+    /// A C type does not say whether it is a pointer.
+    NoIsPointer = "OT064" Warning;
+    /// A schema has no C type; one is assumed.
+    NoCType = "OT065" Note;
+    /// A C type is spelt another way than the spec has it.
+    CSpelling = "OT066" Warning, model;
+    /// A C type cannot be passed.
+    UnsupportedCType = "OT067" Error, model;
+    /// A C type is unknown.
+    UnknownCType = "OT068" Error, model;
+    /// Two results of a function have the same name.
+    ResultClash = "OT069" Error;
+    /// A parameter that goes out is not a pointer.
+    OutNeedsPointer = "OT070" Error;
+    /// A parameter is `void`.
+    VoidParameter = "OT071" Error;
+    /// A raw pointer is not declared as a handle.
+    RawPointer = "OT072" Error;
+    /// An array or object has no C type.
+    NeedsCType = "OT073" Error;
+    /// An array is not a pointer to its elements, or an object is to be passed.
+    NotAPointer = "OT074" Error;
+}
+
+impl Code {
+    /// The code with this text form.
+    pub fn from_id(id: &str) -> Option<Code> {
+        Code::ALL.iter().copied().find(|code| code.as_str() == id)
+    }
+}
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl serde::Serialize for Code {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}

@@ -1,0 +1,82 @@
+//! A finding while it is made: where it is, and what would settle it.
+
+use super::{Code, Fix, quote};
+use crate::tree::{Edit, NodeId, Tree, json_string};
+
+/// A finding before its pointer, line and column are worked out.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) code: Code,
+    pub(super) span: (usize, usize),
+    /// The node whose pointer the finding has; the root where the text has no tree.
+    pub(super) node: NodeId,
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+    pub(super) fix: Option<Fix>,
+}
+
+/// The place of a finding in the tree.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum At {
+    /// A value, or the opening bracket of a container.
+    Value(NodeId),
+    /// The key of a member.
+    Key(NodeId),
+}
+
+impl At {
+    pub(super) fn node(self) -> NodeId {
+        match self {
+            At::Value(node) | At::Key(node) => node,
+        }
+    }
+
+    pub(super) fn span(self, tree: &Tree<'_>) -> (usize, usize) {
+        match self {
+            At::Key(node) => tree.key_span(node),
+            At::Value(node) => {
+                let (start, end) = tree.span(node);
+                if tree.kind(node).is_container() { (start, start + 1) } else { (start, end) }
+            }
+        }
+    }
+}
+
+/// What would settle a finding. The help text says exactly what the edits do.
+#[derive(Debug)]
+pub(super) enum Remedy {
+    /// Add a member to an object.
+    Add(NodeId, &'static str, String),
+    /// Replace a value.
+    Replace(NodeId, String),
+    /// Take a member or an element out.
+    Remove(NodeId),
+    /// Give a member another name.
+    Rename(NodeId, String),
+    /// Something else, in words and in edits.
+    Edits(String, Vec<Edit>),
+}
+
+impl Remedy {
+    pub(super) fn help(&self, tree: &Tree<'_>) -> String {
+        match self {
+            Remedy::Add(_, key, value) => format!("add `{}: {value}`", json_string(key)),
+            Remedy::Replace(_, value) => format!("replace it by `{value}`"),
+            Remedy::Remove(_) => "remove it".to_owned(),
+            Remedy::Rename(member, key) => {
+                format!("did you mean `{key}`? Rename {}", quote(&tree.key(*member)))
+            }
+            Remedy::Edits(help, _) => help.clone(),
+        }
+    }
+
+    pub(super) fn into_edits(self, tree: &Tree<'_>) -> Vec<Edit> {
+        match self {
+            Remedy::Add(object, key, value) => vec![tree.insert_member(object, key, &value)],
+            Remedy::Replace(node, value) => vec![tree.replace_value(node, value)],
+            Remedy::Remove(node) => vec![tree.remove_child(node)],
+            Remedy::Rename(member, key) => vec![tree.rename_member(member, &key)],
+            Remedy::Edits(_, edits) => edits,
+        }
+    }
+}

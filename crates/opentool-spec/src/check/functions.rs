@@ -1,0 +1,323 @@
+//! Functions, their parameters and their return values.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use super::{
+    Code, DocumentKind,
+    draft::{At, Remedy},
+    dynamic::Signature,
+    judge::{Judge, may, must},
+};
+use crate::tree::{Kind, NodeId, json_string};
+
+/// The longest name a function may have.
+const LONGEST_NAME: usize = 64;
+
+/// Whether a function may have this name: 1 to 64 of `a-z`, `A-Z`, `0-9`, `-` and `_`.
+///
+/// ```
+/// assert!(opentool_spec::is_valid_name("get-weather_2"));
+/// assert!(!opentool_spec::is_valid_name("get weather"));
+/// ```
+pub fn is_valid_name(name: &str) -> bool {
+    (1..=LONGEST_NAME).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+/// The names of functions, or of one function's parameters, with the first that has each.
+pub(super) type Names<'a> = HashMap<Cow<'a, str>, NodeId>;
+
+impl<'a> Judge<'_, 'a> {
+    pub(super) fn functions(&mut self, functions: NodeId) {
+        let names = self.names(functions);
+        let mut empty = true;
+        for (index, function) in self.tree.children(functions).enumerate() {
+            empty = false;
+            if self.tree.kind(function) != Kind::Object {
+                let name = fresh(&names, "function", index);
+                let function_text =
+                    format!(r#"{{"name": "{name}", "description": "What {name} does.", "parameters": []}}"#);
+                let found = self.tree.kind(function).described();
+                let message = format!("a function must be an object, not {found}");
+                self.suggest(Code::WrongType, At::Value(function), message, Remedy::Replace(function, function_text));
+                continue;
+            }
+            self.function(function, index, &names);
+        }
+        if empty {
+            let help = "describe at least one function".to_owned();
+            self.tell(Code::NoFunctions, At::Value(functions), "there are no functions".to_owned(), Some(help));
+        }
+    }
+
+    /// The names that the elements of a list have, each with the first element that has it.
+    fn names(&self, list: NodeId) -> Names<'a> {
+        let mut names = Names::new();
+        for element in self.tree.children(list) {
+            if let Some(name) = self.tree.get(element, "name").and_then(|name| self.tree.string(name)) {
+                names.entry(name).or_insert(element);
+            }
+        }
+        names
+    }
+
+    fn function(&mut self, function: NodeId, index: usize, names: &Names<'a>) {
+        let fields = [
+            must("name", Kind::String),
+            must("description", Kind::String),
+            must("parameters", Kind::Array),
+            may("return", Kind::Object),
+        ];
+        let members = self.members(function, &fields, &["returns", "stream"]);
+
+        let placeholder = json_string(&fresh(names, "function", index));
+        let name = self.required("function", function, &fields, &members, 0, &placeholder);
+        let name_text = name.and_then(|name| self.tree.string(name));
+        if let (Some(node), Some(text)) = (name, &name_text) {
+            self.function_name(function, node, text, index, names);
+        }
+
+        let shown = name_text.as_deref().filter(|name| is_valid_name(name)).unwrap_or("it");
+        let placeholder = json_string(&format!("What {shown} does."));
+        if let Some(description) = self.required("function", function, &fields, &members, 1, &placeholder)
+            && self.tree.string(description).is_some_and(|text| text.trim().is_empty())
+        {
+            let message = "an empty description tells a model nothing".to_owned();
+            match &name_text {
+                Some(name) if !name.trim().is_empty() => {
+                    let remedy = Remedy::Replace(description, json_string(name));
+                    self.fix(Code::EmptyDescription, At::Value(description), message, remedy);
+                }
+                _ => {
+                    let remedy = Remedy::Replace(description, placeholder);
+                    self.suggest(Code::EmptyDescription, At::Value(description), message, remedy);
+                }
+            }
+        }
+
+        let mut signature = Signature { parameters: Vec::new(), returns: None };
+        match members.found[2] {
+            None => {
+                let message = "the function has no `parameters`".to_owned();
+                if !self.misspelt(Code::NoParameters, &members, 2, "parameters", message.clone()) {
+                    let remedy = Remedy::Add(function, "parameters", "[]".to_owned());
+                    self.fix(Code::NoParameters, At::Value(function), message, remedy);
+                }
+            }
+            Some(parameters) => match self.tree.kind(parameters) {
+                Kind::Array => self.parameters(parameters, &mut signature),
+                Kind::Object => self.older_parameters(parameters, &mut signature),
+                kind => {
+                    let message = format!("`parameters` must be an array, not {}", kind.described());
+                    let remedy = Remedy::Replace(parameters, "[]".to_owned());
+                    self.propose(kind == Kind::Null, Code::WrongType, At::Value(parameters), message, remedy);
+                }
+            },
+        }
+
+        if let Some(returns) = members.found[3] {
+            match self.tree.kind(returns) {
+                Kind::Null => {}
+                Kind::Object => self.returns(returns, &mut signature),
+                kind => {
+                    let message = format!("`return` must be an object or null, not {}", kind.described());
+                    let remedy = Remedy::Replace(returns, "null".to_owned());
+                    self.suggest(Code::WrongType, At::Value(returns), message, remedy);
+                }
+            }
+        }
+        if let Some(older) = self.tree.get(function, "returns") {
+            self.older_returns(older, members.found[3].is_some(), &mut signature);
+        }
+        if let Some(stream) = self.tree.get(function, "stream") {
+            let message = "`stream` is an extension: only some clients know it".to_owned();
+            self.tell(Code::Stream, At::Key(stream), message, None);
+        }
+        if self.kind == DocumentKind::OpenDyn {
+            self.signatures.push(signature);
+        }
+    }
+
+    fn function_name(&mut self, function: NodeId, node: NodeId, name: &str, index: usize, names: &Names<'a>) {
+        if !is_valid_name(name) {
+            let message = if name.is_empty() {
+                "a function's name is empty".to_owned()
+            } else if name.len() > LONGEST_NAME {
+                format!("a function's name has at most {LONGEST_NAME} characters, this one {}", name.chars().count())
+            } else {
+                let char = name.chars().find(|char| !char.is_ascii_alphanumeric() && !matches!(char, '-' | '_'));
+                let char = char.map_or_else(String::new, |char| format!(", not {char:?}"));
+                format!("a function's name has only a-z, A-Z, 0-9, - and _{char}")
+            };
+            let remedy = Remedy::Replace(node, json_string(&legal(names, name, index)));
+            self.suggest(Code::InvalidName, At::Value(node), message, remedy);
+        } else if let Some(first) = names.get(name).filter(|first| **first != function) {
+            let message = format!("`{name}` is already the name of {}", self.tree.pointer(*first));
+            let remedy = Remedy::Replace(node, json_string(&fresh(names, name, index)));
+            self.suggest(Code::DuplicateFunction, At::Value(node), message, remedy);
+        }
+    }
+
+    fn parameters(&mut self, parameters: NodeId, signature: &mut Signature) {
+        let names = self.names(parameters);
+        for (index, parameter) in self.tree.children(parameters).enumerate() {
+            if self.tree.kind(parameter) != Kind::Object {
+                let name = fresh(&names, "parameter", index);
+                let text = format!(r#"{{"name": "{name}", "schema": {{"type": "string"}}, "required": false}}"#);
+                let message = format!("a parameter must be an object, not {}", self.tree.kind(parameter).described());
+                self.suggest(Code::WrongType, At::Value(parameter), message, Remedy::Replace(parameter, text));
+                continue;
+            }
+            let (name, schema) = self.parameter(parameter, Some((index, &names)));
+            if let (Some(node), Some(text)) = (name, name.and_then(|name| self.tree.string(name)))
+                && let Some(first) = names.get(&text).filter(|first| **first != parameter)
+            {
+                let message = format!("{} is already the name of {}", super::quote(&text), self.tree.pointer(*first));
+                let remedy = Remedy::Replace(node, json_string(&fresh(&names, &text, index)));
+                self.suggest(Code::DuplicateParameter, At::Value(node), message, remedy);
+            }
+            signature.add_parameter(parameter, name, schema);
+        }
+    }
+
+    /// Judges a parameter; without names where its name is the key it stands under. Returns its name and schema.
+    pub(super) fn parameter(
+        &mut self,
+        parameter: NodeId,
+        names: Option<(usize, &Names<'a>)>,
+    ) -> (Option<NodeId>, Option<NodeId>) {
+        let dynamic = self.kind == DocumentKind::OpenDyn;
+        // A field that this document does not have stands as one without a name.
+        let none = may("", Kind::Null);
+        let fields = [
+            must("schema", Kind::Object),
+            must("required", Kind::Bool),
+            may("description", Kind::String),
+            if names.is_some() { must("name", Kind::String) } else { none },
+            if dynamic { must("isIn", Kind::Bool) } else { none },
+        ];
+        let elsewhere: &[&str] = if names.is_some() { &[] } else { &["name"] };
+        let members = self.members(parameter, &fields, elsewhere);
+        let name = names.and_then(|(index, names)| {
+            let placeholder = json_string(&fresh(names, "parameter", index));
+            self.required("parameter", parameter, &fields, &members, 3, &placeholder)
+        });
+        let schema = self.schema_of("parameter", parameter, &fields, &members, 0);
+        self.optional_member(&fields, &members, 2);
+
+        let assumed = if dynamic { "true" } else { "false" };
+        let message = format!("the parameter does not say whether it is `required`: {assumed} is assumed");
+        self.boolean(Code::NoRequired, parameter, &fields, &members, 1, assumed, message);
+        if dynamic {
+            // Its absence is judged with the signature: the value may stand inside the C type.
+            if let Some(is_in) = members.found[4] {
+                self.boolean_value(is_in, "isIn", "true");
+            } else {
+                let message = "the parameter does not say whether it `isIn`".to_owned();
+                if self.misspelt(Code::NoIsIn, &members, 4, "isIn", message) {
+                    self.misspelt_is_in.insert(parameter);
+                }
+            }
+        }
+        (name, schema)
+    }
+
+    /// A schema field, which is judged in its place.
+    pub(super) fn schema_of<const N: usize>(
+        &mut self,
+        noun: &str,
+        owner: NodeId,
+        fields: &[super::judge::Field; N],
+        members: &super::judge::Members<N>,
+        index: usize,
+    ) -> Option<NodeId> {
+        match members.found[index] {
+            Some(schema) => {
+                self.schema(schema, Some(owner));
+                Some(schema)
+            }
+            None => {
+                let placeholder = match self.kind {
+                    DocumentKind::OpenTool => r#"{"type": "string"}"#,
+                    DocumentKind::OpenDyn => r#"{"type": "integer", "cType": {"type": "int", "isPointer": false}}"#,
+                };
+                self.required(noun, owner, fields, members, index, placeholder)
+            }
+        }
+    }
+
+    pub(super) fn returns(&mut self, returns: NodeId, signature: &mut Signature) {
+        let fields = [must("name", Kind::String), must("schema", Kind::Object), may("description", Kind::String)];
+        // The facts of a parameter that other documents repeat on the return value mean nothing there.
+        let members = self.members(returns, &fields, &["isIn", "required"]);
+        let name = self.required("return value", returns, &fields, &members, 0, r#""result""#);
+        let schema = self.schema_of("return value", returns, &fields, &members, 1);
+        self.optional_member(&fields, &members, 2);
+        signature.returns = Some((returns, name, schema));
+    }
+
+    /// A boolean field with a default.
+    #[allow(clippy::too_many_arguments, reason = "one caller per field; a struct would only rename the arguments")]
+    pub(super) fn boolean<const N: usize>(
+        &mut self,
+        code: Code,
+        object: NodeId,
+        fields: &[super::judge::Field; N],
+        members: &super::judge::Members<N>,
+        index: usize,
+        assumed: &str,
+        message: String,
+    ) {
+        let name = fields[index].name;
+        match members.found[index] {
+            Some(node) => self.boolean_value(node, name, assumed),
+            None => {
+                if !self.misspelt(code, members, index, name, message.clone()) {
+                    self.fix(code, At::Value(object), message, Remedy::Add(object, name, assumed.to_owned()));
+                }
+            }
+        }
+    }
+
+    /// A value that must be a boolean; `"true"`, `0` and the like mean one.
+    pub(super) fn boolean_value(&mut self, node: NodeId, name: &str, assumed: &str) {
+        if self.tree.kind(node) == Kind::Bool {
+            return;
+        }
+        let meant = match self.tree.raw(node) {
+            "\"true\"" | "1" => Some("true"),
+            "\"false\"" | "0" => Some("false"),
+            "null" => Some(assumed),
+            _ => None,
+        };
+        let message = format!("`{name}` must be a boolean, not {}", self.tree.kind(node).described());
+        let remedy = Remedy::Replace(node, meant.unwrap_or(assumed).to_owned());
+        self.propose(meant.is_some(), Code::WrongType, At::Value(node), message, remedy);
+    }
+}
+
+/// A name that no element of the list has yet, made of a base and the element's place.
+fn fresh(names: &Names<'_>, base: &str, index: usize) -> String {
+    let suffix = format!("_{}", index + 1);
+    let kept: String = base.chars().take(LONGEST_NAME - 8 - suffix.len()).collect();
+    let mut name = format!("{kept}{suffix}");
+    while names.contains_key(&*name) && name.len() < LONGEST_NAME {
+        name.push('_');
+    }
+    name
+}
+
+/// The legal name nearest to an illegal one.
+fn legal(names: &Names<'_>, name: &str, index: usize) -> String {
+    let kept: String = name
+        .trim()
+        .chars()
+        .map(|char| if char.is_ascii_alphanumeric() || char == '-' { char } else { '_' })
+        .take(LONGEST_NAME)
+        .collect();
+    if kept.bytes().any(|byte| byte.is_ascii_alphanumeric()) && !names.contains_key(&*kept) {
+        kept
+    } else {
+        fresh(names, "function", index)
+    }
+}

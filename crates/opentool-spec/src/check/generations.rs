@@ -1,0 +1,168 @@
+//! The two older generations of documents, which say `"1.0.0"` like the current one and differ only in shape.
+
+use std::collections::HashSet;
+
+use super::{
+    Code, Generation,
+    draft::{At, Remedy},
+    dynamic::Signature,
+    judge::Judge,
+};
+use crate::tree::{Kind, NodeId, json_string};
+
+impl Judge<'_, '_> {
+    /// Parameters that are an object: a JSON Schema (generation A) or parameters by name (generation B).
+    pub(super) fn older_parameters(&mut self, parameters: NodeId, signature: &mut Signature) {
+        let tree = self.tree;
+        let by_name = tree.children(parameters).all(|member| tree.get(member, "schema").is_some());
+        let properties = tree.get(parameters, "properties").filter(|node| tree.kind(*node) == Kind::Object);
+        let names_a_type = tree.get(parameters, "type").is_some_and(|node| tree.kind(node) == Kind::String);
+        if !by_name && (properties.is_some() || names_a_type) {
+            self.generation = Generation::A;
+            self.schema_as_parameters(parameters, properties);
+        } else {
+            if self.generation == Generation::C {
+                self.generation = Generation::B;
+            }
+            self.parameters_by_name(parameters, signature);
+        }
+    }
+
+    fn schema_as_parameters(&mut self, parameters: NodeId, properties: Option<NodeId>) {
+        let tree = self.tree;
+        let listed: HashSet<_> = tree
+            .get(parameters, "required")
+            .map(|list| tree.children(list).filter_map(|name| tree.string(name)).collect())
+            .unwrap_or_default();
+        let members = properties.map(|properties| tree.children(properties).collect()).unwrap_or_default();
+        let mut elements = Vec::new();
+        for property in self.last_of_each_key(members) {
+            self.property_of_generation_a(property);
+            let own = tree.get(property, "required").and_then(|required| tree.bool(required));
+            let required = own.unwrap_or_else(|| listed.contains(&tree.key(property)));
+            let description = tree.get(property, "description").map(|text| tree.inline(text));
+            let schema =
+                self.inline_without(property, |key| key == "description" || (key == "required" && own.is_some()));
+            let mut parts = vec![("name", json_string(&tree.key(property)))];
+            parts.extend(description.map(|text| ("description", text)));
+            parts.extend([("schema", schema), ("required", required.to_string())]);
+            elements.push(object(&parts));
+        }
+        let array = tree.layout_array(parameters, elements);
+        let message = "the parameters are a JSON Schema, as early documents had them, not a list".to_owned();
+        let remedy = Remedy::Edits("make them a list".to_owned(), vec![tree.replace_value(parameters, array)]);
+        self.fix(Code::GenerationA, At::Value(parameters), message, remedy);
+    }
+
+    fn parameters_by_name(&mut self, parameters: NodeId, signature: &mut Signature) {
+        let tree = self.tree;
+        let members = tree.children(parameters).collect();
+        let mut elements = Vec::new();
+        for member in self.last_of_each_key(members) {
+            let mut parts = vec![("name".to_owned(), json_string(&tree.key(member)))];
+            if tree.kind(member) == Kind::Object {
+                let (_, schema) = self.parameter(member, None);
+                signature.add_parameter(member, None, schema);
+                parts.extend(
+                    tree.children(member)
+                        .filter(|inner| tree.key(*inner) != "name")
+                        .map(|inner| (tree.key(inner).into_owned(), tree.inline(inner))),
+                );
+            } else {
+                let message = format!("a parameter must be an object, not {}", tree.kind(member).described());
+                let text = r#"{"schema": {"type": "string"}, "required": false}"#.to_owned();
+                self.suggest(Code::WrongType, At::Value(member), message, Remedy::Replace(member, text));
+                parts.push(("schema".to_owned(), tree.inline(member)));
+            }
+            elements.push(object(&parts));
+        }
+        let array = tree.layout_array(parameters, elements);
+        let message = "the parameters are an object by name, as early documents had them, not a list".to_owned();
+        let remedy = Remedy::Edits("make them a list".to_owned(), vec![tree.replace_value(parameters, array)]);
+        self.fix(Code::GenerationB, At::Value(parameters), message, remedy);
+    }
+
+    /// A return value under `returns`: by name (generation B), or in the current shape.
+    pub(super) fn older_returns(&mut self, returns: NodeId, has_return: bool, signature: &mut Signature) {
+        let tree = self.tree;
+        if has_return {
+            let message = "`returns` stands beside `return`, which is the one that counts".to_owned();
+            self.fix(Code::Returns, At::Key(returns), message, Remedy::Remove(returns));
+            return;
+        }
+        let current = tree.get(returns, "schema").is_some()
+            && tree.get(returns, "name").is_some_and(|name| tree.kind(name) == Kind::String);
+        let values: Vec<_> = tree.children(returns).collect();
+        let by_name = !values.is_empty() && values.iter().all(|value| tree.get(*value, "schema").is_some());
+        let text = match tree.kind(returns) {
+            Kind::Null => None,
+            Kind::Object if current => {
+                self.returns(returns, signature);
+                None
+            }
+            Kind::Object if by_name => {
+                for value in &values {
+                    if let Some(schema) = tree.get(*value, "schema") {
+                        self.schema(schema, Some(*value));
+                    }
+                }
+                Some(self.returns_by_name(&values))
+            }
+            Kind::Object if values.is_empty() => Some("null".to_owned()),
+            Kind::Object => {
+                self.schema(returns, None);
+                Some(object(&[("name", json_string("result")), ("schema", tree.inline(returns))]))
+            }
+            kind => {
+                let message = format!("`returns` must be an object, not {}", kind.described());
+                self.suggest(Code::WrongType, At::Value(returns), message, Remedy::Remove(returns));
+                return;
+            }
+        };
+        let mut edits = vec![tree.rename_member(returns, "return")];
+        edits.extend(text.map(|text| tree.replace_value(returns, text)));
+        let message = "the return value stands under `returns`, as early documents had it".to_owned();
+        self.fix(Code::Returns, At::Key(returns), message, Remedy::Edits("write `return`".to_owned(), edits));
+    }
+
+    /// One return value by name, or several as the properties of one object.
+    fn returns_by_name(&self, values: &[NodeId]) -> String {
+        let tree = self.tree;
+        if let [value] = values {
+            let mut parts = vec![("name".to_owned(), json_string(&tree.key(*value)))];
+            parts.extend(
+                tree.children(*value)
+                    .filter(|inner| matches!(&*tree.key(*inner), "description" | "schema"))
+                    .map(|inner| (tree.key(inner).into_owned(), tree.inline(inner))),
+            );
+            return object(&parts);
+        }
+        let properties: Vec<_> = values
+            .iter()
+            .filter_map(|value| Some((tree.key(*value), tree.inline(tree.get(*value, "schema")?))))
+            .collect();
+        let schema = object(&[("type", json_string("object")), ("properties", object(&properties))]);
+        object(&[("name", json_string("result")), ("schema", schema)])
+    }
+
+    /// An object on one line without some of its members.
+    pub(super) fn inline_without(&self, node: NodeId, drop: impl Fn(&str) -> bool) -> String {
+        let tree = self.tree;
+        if tree.kind(node) != Kind::Object {
+            return tree.inline(node);
+        }
+        let kept: Vec<_> = tree
+            .children(node)
+            .filter(|member| !drop(&tree.key(*member)))
+            .map(|member| (tree.key(member), tree.inline(member)))
+            .collect();
+        object(&kept)
+    }
+}
+
+/// An object on one line.
+pub(super) fn object<K: AsRef<str>>(members: &[(K, String)]) -> String {
+    let members: Vec<_> =
+        members.iter().map(|(key, value)| format!("{}: {value}", json_string(key.as_ref()))).collect();
+    format!("{{{}}}", members.join(", "))
+}

@@ -1,0 +1,325 @@
+//! Schemas.
+
+use std::collections::HashSet;
+
+use super::{
+    Code, DocumentKind,
+    draft::{At, Remedy},
+    generations::object,
+    judge::{Judge, may, must},
+    suggest::{nearest, quote},
+};
+use crate::{
+    SchemaType,
+    tree::{Edit, Kind, NodeId, json_string},
+};
+
+/// Where a schema stands, as far as it matters to the judge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Anywhere,
+    /// A property of generation A, which says `"required": true` of itself.
+    GenerationA,
+}
+
+impl Judge<'_, '_> {
+    /// The named schemas of a document.
+    pub(super) fn schemas(&mut self, schemas: NodeId) {
+        let members = self.tree.children(schemas).collect();
+        for schema in self.last_of_each_key(members) {
+            self.schema(schema, None);
+        }
+    }
+
+    /// A schema; `owner` is the parameter or return value it belongs to.
+    pub(super) fn schema(&mut self, schema: NodeId, owner: Option<NodeId>) {
+        self.schema_at(schema, owner, Place::Anywhere);
+    }
+
+    pub(super) fn property_of_generation_a(&mut self, property: NodeId) {
+        self.schema_at(property, None, Place::GenerationA);
+    }
+
+    fn schema_at(&mut self, schema: NodeId, owner: Option<NodeId>, place: Place) {
+        if self.tree.kind(schema) != Kind::Object {
+            self.not_a_schema(schema);
+            return;
+        }
+        self.references.add_schema(schema);
+        match self.kind {
+            DocumentKind::OpenTool => self.opentool_schema(schema, owner, place),
+            DocumentKind::OpenDyn => self.opendyn_schema(schema, owner),
+        }
+    }
+
+    fn not_a_schema(&mut self, schema: NodeId) {
+        let text = self.tree.string(schema);
+        let meant = text.as_deref().and_then(type_meant);
+        let remedy = match (meant, self.kind) {
+            (Some(meant), _) => format!(r#"{{"type": "{meant}"}}"#),
+            (None, DocumentKind::OpenTool) => r#"{"type": "string"}"#.to_owned(),
+            (None, DocumentKind::OpenDyn) => {
+                r#"{"type": "integer", "cType": {"type": "int", "isPointer": false}}"#.to_owned()
+            }
+        };
+        let message = format!("a schema must be an object, not {}", self.tree.kind(schema).described());
+        let remedy = Remedy::Replace(schema, remedy);
+        self.propose(meant.is_some(), Code::WrongType, At::Value(schema), message, remedy);
+    }
+
+    fn opentool_schema(&mut self, schema: NodeId, owner: Option<NodeId>, place: Place) {
+        let fields = [
+            must("type", Kind::String),
+            may("description", Kind::String),
+            may("properties", Kind::Object),
+            may("items", Kind::Object),
+            may("enum", Kind::Array),
+            may("required", Kind::Array),
+            may("$ref", Kind::String),
+        ];
+        if let Some(reference) = self.tree.get(schema, "$ref") {
+            self.reference(schema, reference, owner);
+            return;
+        }
+        let members = self.members(schema, &fields, &[]);
+        let [declared, _, properties, items, values, required, _] = members.found;
+        let schema_type = match declared {
+            Some(declared) => self.schema_type(declared),
+            None => {
+                let meant = if properties.is_some() {
+                    Some(SchemaType::Object)
+                } else if items.is_some() {
+                    Some(SchemaType::Array)
+                } else {
+                    values.filter(|values| self.all_strings(*values)).map(|_| SchemaType::String)
+                };
+                let message = "the schema has neither `type` nor `$ref`".to_owned();
+                if !self.misspelt(Code::NoType, &members, 0, "type", message.clone()) {
+                    let remedy = Remedy::Add(schema, "type", json_string(meant.unwrap_or(SchemaType::String).as_str()));
+                    self.propose(meant.is_some(), Code::NoType, At::Value(schema), message, remedy);
+                }
+                meant
+            }
+        };
+        self.optional_member(&fields, &members, 1);
+
+        match properties {
+            Some(properties) => {
+                if self.tree.kind(properties) == Kind::Object {
+                    self.schemas(properties);
+                } else {
+                    let found = self.tree.kind(properties).described();
+                    let message = format!("`properties` must be an object, not {found}");
+                    let remedy = Remedy::Replace(properties, "{}".to_owned());
+                    self.propose(
+                        self.tree.kind(properties) == Kind::Null,
+                        Code::WrongType,
+                        At::Value(properties),
+                        message,
+                        remedy,
+                    );
+                }
+            }
+            None if schema_type == Some(SchemaType::Object) => {
+                let message = "an object needs `properties`, if only an empty `{}`".to_owned();
+                if !self.misspelt(Code::NoProperties, &members, 2, "properties", message.clone()) {
+                    let remedy = Remedy::Add(schema, "properties", "{}".to_owned());
+                    self.fix(Code::NoProperties, At::Value(schema), message, remedy);
+                }
+            }
+            None => {}
+        }
+        match items {
+            Some(items) => self.schema(items, None),
+            None if schema_type == Some(SchemaType::Array) => {
+                let message = "an array needs `items`; strings are assumed".to_owned();
+                if !self.misspelt(Code::NoItems, &members, 3, "items", message.clone()) {
+                    let remedy = Remedy::Add(schema, "items", r#"{"type": "string"}"#.to_owned());
+                    self.fix(Code::NoItems, At::Value(schema), message, remedy);
+                }
+            }
+            None => {}
+        }
+        if let Some(values) = values
+            && self.optional(values, fields[4])
+        {
+            self.values(values, schema_type);
+        }
+        match required {
+            Some(required) if place == Place::GenerationA && self.tree.kind(required) == Kind::Bool => {}
+            Some(required) if self.optional(required, fields[5]) => self.required_list(required, properties),
+            _ => {}
+        }
+    }
+
+    fn all_strings(&self, list: NodeId) -> bool {
+        self.tree.kind(list) == Kind::Array
+            && self.tree.children(list).all(|value| self.tree.kind(value) == Kind::String)
+    }
+
+    /// The type that a schema declares, in whatever way.
+    pub(super) fn schema_type(&mut self, declared: NodeId) -> Option<SchemaType> {
+        let tree = self.tree;
+        match tree.kind(declared) {
+            Kind::String => {
+                let name = tree.string(declared)?;
+                if let Some(known) = SchemaType::from_name(&name) {
+                    return Some(known);
+                }
+                if let Some(known) = SchemaType::from_alias(&name) {
+                    let message = format!("{} is not a type of the spec: {known} is meant", quote(&name));
+                    let remedy = Remedy::Replace(declared, json_string(known.as_str()));
+                    self.fix(Code::TypeAlias, At::Value(declared), message, remedy);
+                    return Some(known);
+                }
+                let known = "boolean, integer, number, string, array or object";
+                let message = format!("{} is not a type: it is one of {known}", quote(&name));
+                let meant = type_meant(&name);
+                let remedy = Remedy::Replace(declared, json_string(meant.unwrap_or("string")));
+                self.propose(meant.is_some(), Code::UnknownType, At::Value(declared), message, remedy);
+                meant.and_then(SchemaType::from_name)
+            }
+            Kind::Array => {
+                let names: Vec<_> = tree.children(declared).map(|name| tree.string(name)).collect();
+                let first = names.iter().flatten().find(|name| **name != "null");
+                match first {
+                    Some(first) if names.iter().all(Option::is_some) => {
+                        let message = format!("`type` is one type, not a list: {} is taken", quote(first));
+                        let remedy = Remedy::Replace(declared, json_string(first));
+                        self.fix(Code::TypeUnion, At::Value(declared), message, remedy);
+                        SchemaType::from_name(first).or_else(|| SchemaType::from_alias(first))
+                    }
+                    _ => self.type_of_wrong_kind(declared),
+                }
+            }
+            _ => self.type_of_wrong_kind(declared),
+        }
+    }
+
+    fn type_of_wrong_kind(&mut self, declared: NodeId) -> Option<SchemaType> {
+        let message = format!("`type` must be a string, not {}", self.tree.kind(declared).described());
+        let remedy = Remedy::Replace(declared, json_string("string"));
+        self.suggest(Code::WrongType, At::Value(declared), message, remedy);
+        None
+    }
+
+    /// The allowed values: strings, or values of the declared type.
+    fn values(&mut self, values: NodeId, schema_type: Option<SchemaType>) {
+        let mut as_text = None;
+        for value in self.tree.children(values) {
+            let kind = self.tree.kind(value);
+            match schema_type {
+                Some(SchemaType::String) if kind != Kind::String => {
+                    let scalar = matches!(kind, Kind::Number | Kind::Bool);
+                    let message = format!("a value of a string must be a string, not {}", kind.described());
+                    let text = if scalar { self.tree.raw(value).to_owned() } else { self.tree.inline(value) };
+                    let remedy = Remedy::Replace(value, json_string(&text));
+                    self.propose(scalar, Code::EnumMismatch, At::Value(value), message, remedy);
+                }
+                Some(wanted @ (SchemaType::Boolean | SchemaType::Integer | SchemaType::Number)) => {
+                    let text = match kind {
+                        Kind::String => self.tree.string(value),
+                        _ => Some(self.tree.raw(value).into()),
+                    };
+                    if !text.is_some_and(|text| fits(&text, wanted)) {
+                        let message = format!("{} is not a {wanted}", quote(&self.tree.inline(value)));
+                        let help = format!("write a {wanted}, or remove it");
+                        self.tell(Code::EnumMismatch, At::Value(value), message, Some(help));
+                    } else if kind == Kind::String {
+                        as_text = as_text.or(Some(value));
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let (Some(value), Some(wanted)) = (as_text, schema_type) {
+            let message = format!("the values of a {wanted} stand as strings: they are sent as {wanted}s");
+            self.tell(Code::EnumAsText, At::Value(value), message, None);
+        }
+    }
+
+    /// The list of required properties names only properties that there are.
+    fn required_list(&mut self, required: NodeId, properties: Option<NodeId>) {
+        let tree = self.tree;
+        for name in tree.children(required).filter(|name| tree.kind(*name) != Kind::String) {
+            let message = format!("`required` lists names, not {}", tree.kind(name).described());
+            self.suggest(Code::WrongType, At::Value(name), message, Remedy::Remove(name));
+        }
+        let names: Vec<_> = tree.children(required).filter_map(|name| Some((name, tree.string(name)?))).collect();
+        if names.is_empty() {
+            return;
+        }
+        let known: HashSet<_> =
+            properties.map(|all| tree.children(all).map(|member| tree.key(member)).collect()).unwrap_or_default();
+        let unknown: Vec<_> = names.iter().filter(|(_, name)| !known.contains(name)).collect();
+        let Some((first, name)) = unknown.first() else { return };
+        let kept: Vec<_> = tree
+            .children(required)
+            .filter(|name| tree.string(*name).is_none_or(|name| known.contains(&name)))
+            .map(|name| tree.inline(name))
+            .collect();
+        let others = match unknown.len() - 1 {
+            0 => String::new(),
+            others => format!(" and {others} more"),
+        };
+        let message = format!("`required` names {}{others}, which is no property", quote(name));
+        let help = format!("remove {}", if others.is_empty() { "it" } else { "them" });
+        let edit: Edit = tree.replace_value(required, format!("[{}]", kept.join(", ")));
+        self.fix(Code::UnknownRequired, At::Value(*first), message, Remedy::Edits(help, vec![edit]));
+    }
+
+    /// A schema that refers to another: its siblings are ignored by readers, so they go.
+    pub(super) fn reference(&mut self, schema: NodeId, reference: NodeId, owner: Option<NodeId>) {
+        let tree = self.tree;
+        let Some(text) = tree.string(reference) else {
+            let message = format!("`$ref` must be a string, not {}", tree.kind(reference).described());
+            self.suggest(Code::WrongType, At::Value(reference), message, Remedy::Remove(reference));
+            return;
+        };
+        self.references.add_reference(schema, reference, text);
+        let siblings = |key: &str| key != "$ref" && !key.starts_with("x-");
+        let Some(sibling) = tree.children(schema).find(|member| siblings(&tree.key(*member))) else { return };
+        let kept: Vec<_> = tree
+            .children(schema)
+            .filter(|member| !siblings(&tree.key(*member)))
+            .map(|member| (tree.key(member), tree.inline(member)))
+            .collect();
+        let mut edits = vec![tree.replace_value(schema, object(&kept))];
+        let mut help = "keep only the reference".to_owned();
+        let description = tree.get(schema, "description").filter(|text| tree.kind(*text) == Kind::String);
+        if let (Some(owner), Some(description)) = (owner, description)
+            && tree.get(owner, "description").is_none()
+        {
+            edits.push(tree.insert_member(owner, "description", tree.raw(description)));
+            help.push_str(", and say the description beside `schema`");
+        }
+        let message = format!("readers ignore {} beside `$ref`", quote(&tree.key(sibling)));
+        self.fix(Code::ReferenceSiblings, At::Key(sibling), message, Remedy::Edits(help, edits));
+    }
+}
+
+/// The type a misspelt or foreign name means.
+fn type_meant(name: &str) -> Option<&'static str> {
+    SchemaType::from_name(name).or_else(|| SchemaType::from_alias(name)).map(SchemaType::as_str).or_else(
+        || match name {
+            "str" | "text" | "char" | "date" | "datetime" | "uuid" => Some("string"),
+            "list" | "tuple" | "set" | "vec" | "[]" => Some("array"),
+            "dict" | "map" | "struct" | "json" | "any" => Some("object"),
+            "i32" | "i64" | "u32" | "u64" | "uint" | "int32" | "int64" | "byte" => Some("integer"),
+            "f32" | "f64" | "decimal" | "real" => Some("number"),
+            _ => nearest(name, SchemaType::ALL.map(SchemaType::as_str)),
+        },
+    )
+}
+
+/// Whether a text, without quotes, is a value of the type.
+fn fits(text: &str, wanted: SchemaType) -> bool {
+    match wanted {
+        SchemaType::Boolean => matches!(text, "true" | "false"),
+        SchemaType::Integer => text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok(),
+        SchemaType::Number => {
+            matches!(serde_json::from_str(text), Ok(serde_json::Value::Number(_)))
+        }
+        _ => true,
+    }
+}

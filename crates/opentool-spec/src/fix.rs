@@ -1,0 +1,99 @@
+//! Mending documents: the fixes of findings, applied until none is left.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    check::{Code, DocumentKind, Examined, Fix, Report},
+    tree::{Edit, Tree, apply, json_string},
+};
+
+/// How often a text is mended before giving up. A fix can uncover another below it, but only a few deep.
+const PASSES: usize = 64;
+
+/// A mended text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Fixed {
+    /// The text after all fixes, laid out as its author had it.
+    pub text: String,
+    /// How many fixes were applied.
+    pub applied: usize,
+    /// What is left to say about it.
+    pub report: Report,
+}
+
+/// Applies every automatic fix to a document, and brings an OpenTool document to the current version.
+///
+/// The rest of the text stays as it is: key order, layout, unknown keys.
+///
+/// ```
+/// let text = r#"{"opentool": "1.0.0", "info": {"title": "T", "version": "1"},
+///   "functions": [{"name": "now", "description": "The time."}]}"#;
+/// let fixed = opentool_spec::fix(text);
+/// assert_eq!(fixed.text, text.replace("1.0.0", "1.1.0").replace(r#"time.""#, r#"time.", "parameters": []"#));
+/// ```
+pub fn fix(text: &str) -> Fixed {
+    let (text, applied) = mend(text, |_, fix| fix.automatic);
+    let text = current_version(text);
+    let report = crate::check(&text);
+    Fixed { text, applied, report }
+}
+
+/// Applies the fixes that `wanted` lets through until none is left, and counts them.
+pub(crate) fn mend(text: &str, wanted: impl Fn(Code, &Fix) -> bool) -> (String, usize) {
+    let mut text = text.to_owned();
+    let mut applied = 0;
+    for _ in 0..PASSES {
+        let examined = Examined::new(&text);
+        let mut edits = Accepted::default();
+        let count = examined.fixes(&wanted).filter(|fix| edits.accept(&fix.edits)).count();
+        if count == 0 {
+            break;
+        }
+        applied += count;
+        text = apply(&text, &edits.sorted());
+    }
+    (text, applied)
+}
+
+/// Writes the current version into an OpenTool document of an earlier 1.x.
+fn current_version(text: String) -> String {
+    let examined = Examined::new(&text);
+    let edit = examined.tree.as_ref().and_then(|tree| {
+        let node = tree.get(Tree::ROOT, "opentool")?;
+        let supported = examined.kind == Some(DocumentKind::OpenTool) && tree.string(node)?.starts_with("1.");
+        supported.then(|| tree.replace_value(node, json_string(DocumentKind::OpenTool.version())))
+    });
+    match edit {
+        Some(edit) => apply(&text, &[edit]),
+        None => text,
+    }
+}
+
+/// Edits that can be made in one go, by where they start; those at one place in the order they came.
+#[derive(Default)]
+struct Accepted(BTreeMap<usize, Vec<Edit>>);
+
+impl Accepted {
+    /// Takes all the edits of a fix, or none of them.
+    fn accept(&mut self, edits: &[Edit]) -> bool {
+        if edits.iter().any(|edit| self.conflicts(edit)) {
+            return false;
+        }
+        for edit in edits {
+            self.0.entry(edit.start).or_default().push(edit.clone());
+        }
+        true
+    }
+
+    fn conflicts(&self, edit: &Edit) -> bool {
+        let before = self.0.range(..=edit.start).next_back();
+        let after = self.0.range(edit.start..=edit.end);
+        before.into_iter().flat_map(|(_, edits)| edits).any(|other| other.conflicts(edit))
+            || after.flat_map(|(_, edits)| edits).any(|other| edit.conflicts(other))
+    }
+
+    fn sorted(self) -> Vec<Edit> {
+        self.0.into_values().flatten().collect()
+    }
+}

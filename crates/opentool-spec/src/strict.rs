@@ -1,0 +1,244 @@
+//! The strict form of a document: what `/load` must send so that no old client chokes on it.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use crate::{Function, Info, OpenTool, Parameter, Return, Schema, SchemaType, Server, model::object::Layout};
+
+/// How many schemas may be produced by inlining references, in one document.
+const BUDGET: usize = 100_000;
+/// How deep schemas may nest after inlining: each level is two of JSON, and common readers stop at 128.
+const DEPTH: usize = 56;
+
+/// A document in its strict form.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Strict {
+    /// The document, free of references.
+    pub document: OpenTool,
+    /// The references that could not be inlined.
+    pub cuts: Vec<Cut>,
+}
+
+/// A reference that stands as a plain object in the strict form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cut {
+    /// The reference.
+    pub reference: String,
+    /// Why it was cut.
+    pub reason: CutReason,
+}
+
+/// Why a reference was cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CutReason {
+    /// It stands inside the schema it refers to.
+    Recursive,
+    /// Inlining has produced as much as one document may hold.
+    TooLarge,
+    /// It stands too deep.
+    TooDeep,
+    /// It leads to no schema.
+    Unresolved,
+}
+
+impl std::fmt::Display for Cut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let reason = match self.reason {
+            CutReason::Recursive => "it contains itself",
+            CutReason::TooLarge => "the document would grow too large",
+            CutReason::TooDeep => "the document would nest too deep",
+            CutReason::Unresolved => "it leads to no schema",
+        };
+        write!(f, "`{}` stands as a plain object: {reason}", self.reference)
+    }
+}
+
+impl OpenTool {
+    /// The form that every client can read: version 1.1.0, no references, every schema with a type, every object with
+    /// properties, every array with items, and allowed values typed like their schema.
+    ///
+    /// ```
+    /// use opentool_spec::{Function, Info, OpenTool, Parameter, Schema};
+    ///
+    /// let document = OpenTool::new(Info::new("Tree", "1.0.0"))
+    ///     .function(Function::new("plant", "Plant.").parameter(Parameter::new("tree", Schema::reference("#/schemas/Tree"))))
+    ///     .schema("Tree", Schema::object().property("child", Schema::reference("#/schemas/Tree")));
+    /// let strict = document.to_strict();
+    /// assert!(!serde_json::to_string(&strict.document).unwrap().contains("$ref"));
+    /// assert_eq!(strict.cuts.len(), 2); // in the function, and in `schemas`
+    /// ```
+    pub fn to_strict(&self) -> Strict {
+        let mut inliner = Inliner { source: self, open: Vec::new(), produced: 0, cuts: Vec::new() };
+        let functions = self.functions.iter().map(|function| inliner.function(function)).collect();
+        let schemas = self.schemas.as_ref().map(|schemas| {
+            let entry = |(name, schema): (&String, &Schema)| {
+                // An entry is not inside itself yet, but a reference to it from below is.
+                inliner.open.push(named(name));
+                let schema = inliner.schema(schema, 0);
+                inliner.open.pop();
+                (name.clone(), schema)
+            };
+            schemas.iter().map(entry).collect()
+        });
+        let document = OpenTool {
+            opentool: OpenTool::VERSION.to_owned(),
+            info: Info { layout: Layout::default(), ..self.info.clone() },
+            server: self.server.clone().map(|server| Server { layout: Layout::default(), ..server }),
+            functions,
+            schemas,
+            extra: reference_free(&self.extra),
+            layout: Layout::default(),
+        };
+        Strict { document, cuts: inliner.cuts }
+    }
+}
+
+fn named(name: &str) -> String {
+    let mut reference = "#/schemas/".to_owned();
+    crate::reference::push_escaped(&mut reference, name);
+    reference
+}
+
+struct Inliner<'a> {
+    source: &'a OpenTool,
+    /// The references that are being inlined, outermost first.
+    open: Vec<String>,
+    produced: usize,
+    cuts: Vec<Cut>,
+}
+
+impl Inliner<'_> {
+    fn function(&mut self, function: &Function) -> Function {
+        let parameters = function.parameters.iter().map(|parameter| Parameter {
+            schema: self.schema(&parameter.schema, 0),
+            layout: Layout::default(),
+            extra: reference_free(&parameter.extra),
+            ..parameter.clone()
+        });
+        let parameters = parameters.collect();
+        let returns = function.returns.as_ref().map(|returns| Return {
+            schema: self.schema(&returns.schema, 0),
+            layout: Layout::default(),
+            extra: reference_free(&returns.extra),
+            ..returns.clone()
+        });
+        Function {
+            name: function.name.clone(),
+            description: function.description.clone(),
+            parameters,
+            returns,
+            extra: reference_free(&function.extra),
+            layout: Layout::default(),
+        }
+    }
+
+    fn schema(&mut self, schema: &Schema, depth: usize) -> Schema {
+        if let Some(reference) = &schema.reference {
+            return self.inlined(reference, schema.description.as_deref(), depth);
+        }
+        if let Some(within) = self.open.last() {
+            self.produced += 1;
+            if depth > DEPTH {
+                let within = within.clone();
+                return self.cut(&within, schema.description.as_deref(), CutReason::TooDeep);
+            }
+        }
+        let schema_type = schema.schema_type.unwrap_or_else(|| implied_type(schema));
+        let properties = schema.properties.as_ref().map(|properties| {
+            let inlined = properties.iter().map(|(name, property)| (name.clone(), self.schema(property, depth + 1)));
+            inlined.collect::<IndexMap<_, _>>()
+        });
+        let items = schema.items.as_ref().map(|items| Box::new(self.schema(items, depth + 1)));
+        Schema {
+            schema_type: Some(schema_type),
+            description: schema.description.clone(),
+            properties: if schema_type == SchemaType::Object {
+                Some(properties.unwrap_or_default())
+            } else {
+                properties
+            },
+            items: items.or_else(|| (schema_type == SchemaType::Array).then(|| Box::new(Schema::string()))),
+            values: schema.values.as_ref().map(|values| values.iter().map(|value| typed(value, schema_type)).collect()),
+            required: schema.required.clone(),
+            reference: None,
+            extra: reference_free(&schema.extra),
+            layout: Layout::default(),
+        }
+    }
+
+    fn inlined(&mut self, reference: &str, description: Option<&str>, depth: usize) -> Schema {
+        let target = self.source.lookup(reference);
+        let reason = match &target {
+            Err(_) => Some(CutReason::Unresolved),
+            Ok(_) if self.open.iter().any(|open| open == reference) => Some(CutReason::Recursive),
+            Ok(_) if self.produced >= BUDGET => Some(CutReason::TooLarge),
+            Ok(_) if depth >= DEPTH || self.open.len() >= DEPTH => Some(CutReason::TooDeep),
+            Ok(_) => None,
+        };
+        let (Ok(target), None) = (target, reason) else {
+            return self.cut(reference, description, reason.unwrap_or(CutReason::Unresolved));
+        };
+        self.open.push(reference.to_owned());
+        let mut schema = self.schema(target, depth);
+        self.open.pop();
+        if let Some(description) = description {
+            schema.description = Some(description.to_owned());
+        }
+        schema
+    }
+
+    fn cut(&mut self, reference: &str, description: Option<&str>, reason: CutReason) -> Schema {
+        let name = reference.rsplit('/').next().unwrap_or(reference);
+        let why = match reason {
+            CutReason::Recursive => format!("Another {name}, of the same form."),
+            CutReason::Unresolved => format!("A {name}, which this document does not describe."),
+            CutReason::TooLarge | CutReason::TooDeep => format!("A {name}; its form is under `schemas`."),
+        };
+        self.cuts.push(Cut { reference: reference.to_owned(), reason });
+        Schema::object().described(match description {
+            Some(description) => format!("{description} ({why})"),
+            None => why,
+        })
+    }
+}
+
+/// The type of a schema that does not say it; free JSON is an object.
+fn implied_type(schema: &Schema) -> SchemaType {
+    let strings = |values: &Vec<Value>| !values.is_empty() && values.iter().all(Value::is_string);
+    if schema.items.is_some() {
+        SchemaType::Array
+    } else if schema.properties.is_none() && schema.values.as_ref().is_some_and(strings) {
+        SchemaType::String
+    } else {
+        SchemaType::Object
+    }
+}
+
+/// An allowed value of the declared type, where the document has it as a string or the other way round.
+pub(crate) fn typed(value: &Value, schema_type: SchemaType) -> Value {
+    match (value, schema_type) {
+        (Value::String(text), SchemaType::Boolean | SchemaType::Integer | SchemaType::Number) => {
+            match serde_json::from_str(text) {
+                Ok(parsed @ (Value::Bool(_) | Value::Number(_))) => parsed,
+                _ => value.clone(),
+            }
+        }
+        (Value::Bool(_) | Value::Number(_), SchemaType::String) => Value::String(value.to_string()),
+        _ => value.clone(),
+    }
+}
+
+/// Unknown keys without those that hold references: nobody could follow them.
+fn reference_free(extra: &crate::Map) -> crate::Map {
+    fn refers(value: &Value) -> bool {
+        match value {
+            Value::Object(map) => map.contains_key("$ref") || map.values().any(refers),
+            Value::Array(list) => list.iter().any(refers),
+            _ => false,
+        }
+    }
+    extra.iter().filter(|(_, value)| !refers(value)).map(|(key, value)| (key.clone(), value.clone())).collect()
+}

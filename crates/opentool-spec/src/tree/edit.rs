@@ -1,0 +1,166 @@
+//! Changes to a text, and how a tree's owner expresses them without disturbing the rest.
+
+use super::{Kind, NodeId, Tree};
+
+/// The replacement of a byte range by another text.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct Edit {
+    /// Where the range starts, in bytes from the start of the text.
+    pub start: usize,
+    /// Where it ends; equal to `start` for an insertion.
+    pub end: usize,
+    /// What stands there afterwards.
+    pub text: String,
+}
+
+impl Edit {
+    pub(crate) fn replace(start: usize, end: usize, text: impl Into<String>) -> Self {
+        Edit { start, end, text: text.into() }
+    }
+
+    pub(crate) fn remove(start: usize, end: usize) -> Self {
+        Edit::replace(start, end, "")
+    }
+
+    pub(crate) fn insert(at: usize, text: impl Into<String>) -> Self {
+        Edit::replace(at, at, text)
+    }
+
+    /// Whether both cannot be made in one go, where `self` does not start after `other`.
+    ///
+    /// Edits may touch, except where one takes a member away: the other would not know which comma is left. Two
+    /// insertions may share a place, except in an empty object, where each would take itself for the first member.
+    pub(crate) fn conflicts(&self, other: &Edit) -> bool {
+        let insertions = self.start == self.end && other.start == other.end;
+        if insertions && self.start == other.start {
+            return !(self.text.starts_with(',') && other.text.starts_with(','));
+        }
+        other.start < self.end || (other.start == self.end && (self.text.is_empty() || other.text.is_empty()))
+    }
+}
+
+/// The white space that a line's first token stands behind.
+fn indentation(text: &str, at: usize) -> Option<&str> {
+    let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let lead = &text[line..at];
+    lead.bytes().all(|byte| matches!(byte, b' ' | b'\t')).then_some(lead)
+}
+
+impl Tree<'_> {
+    /// Adds a member to an object, laid out as its neighbours are.
+    pub(crate) fn insert_member(&self, object: NodeId, key: &str, value: &str) -> Edit {
+        let member = format!("{}: {value}", json_string(key));
+        let (start, _) = self.span(object);
+        let Some(last) = self.children(object).last() else {
+            return Edit::insert(start + 1, member);
+        };
+        let (_, end) = self.span(last);
+        let (key_start, _) = self.key_span(last);
+        Edit::insert(
+            end,
+            match indentation(self.source(), key_start) {
+                Some(indent) => format!(",\n{indent}{member}"),
+                None => format!(", {member}"),
+            },
+        )
+    }
+
+    /// Gives a member another name.
+    pub(crate) fn rename_member(&self, member: NodeId, key: &str) -> Edit {
+        let (start, end) = self.key_span(member);
+        Edit::replace(start, end, json_string(key))
+    }
+
+    /// Replaces a value.
+    pub(crate) fn replace_value(&self, node: NodeId, value: impl Into<String>) -> Edit {
+        let (start, end) = self.span(node);
+        Edit::replace(start, end, value)
+    }
+
+    /// Takes a member or an element out of its container, with one comma.
+    pub(crate) fn remove_child(&self, child: NodeId) -> Edit {
+        let (start, end) = (self.key_span(child).0, self.span(child).1);
+        let Some(parent) = self.parent(child) else { return Edit::remove(start, end) };
+        let mut before = None;
+        let mut children = self.children(parent);
+        for sibling in children.by_ref() {
+            if sibling == child {
+                break;
+            }
+            before = Some(sibling);
+        }
+        match (before, children.next()) {
+            (Some(before), _) => Edit::remove(self.span(before).1, end),
+            (None, Some(after)) => Edit::remove(start, self.key_span(after).0),
+            (None, None) => Edit::remove(start, end),
+        }
+    }
+
+    /// Writes an array that takes the place of `node`, one element a line where the node spans several lines.
+    pub(crate) fn layout_array(&self, node: NodeId, elements: Vec<String>) -> String {
+        if elements.is_empty() || !self.raw(node).contains('\n') {
+            return format!("[{}]", elements.join(", "));
+        }
+        let source = self.source();
+        let (start, _) = self.key_span(node);
+        let line = source[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let lead: String = source[line..].chars().take_while(|char| matches!(char, ' ' | '\t')).collect();
+        let step = self.indent_step();
+        let separator = format!(",\n{lead}{step}");
+        format!("[\n{lead}{step}{}\n{lead}]", elements.join(&separator))
+    }
+
+    /// How the author indents: the difference between the root and its first member.
+    fn indent_step(&self) -> &str {
+        let first = self.children(Tree::ROOT).next().map(|member| self.key_span(member).0);
+        first.and_then(|at| indentation(self.source(), at)).filter(|lead| !lead.is_empty()).unwrap_or("  ")
+    }
+
+    /// The text of a value on one line, or as it stands where it is short of line breaks already.
+    pub(crate) fn inline(&self, node: NodeId) -> String {
+        let mut text = String::new();
+        self.write_inline(node, &mut text);
+        text
+    }
+
+    fn write_inline(&self, node: NodeId, out: &mut String) {
+        match self.kind(node) {
+            Kind::Object | Kind::Array => {
+                let object = self.kind(node) == Kind::Object;
+                out.push(if object { '{' } else { '[' });
+                for (index, child) in self.children(node).enumerate() {
+                    if index > 0 {
+                        out.push_str(", ");
+                    }
+                    if object {
+                        let (start, end) = self.key_span(child);
+                        out.push_str(&self.source()[start..end]);
+                        out.push_str(": ");
+                    }
+                    self.write_inline(child, out);
+                }
+                out.push(if object { '}' } else { ']' });
+            }
+            _ => out.push_str(self.raw(node)),
+        }
+    }
+}
+
+/// A text as JSON writes it.
+pub(crate) fn json_string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Applies edits that do not conflict, sorted by their start.
+pub(crate) fn apply(text: &str, edits: &[Edit]) -> String {
+    let mut result = String::with_capacity(text.len() + edits.iter().map(|edit| edit.text.len()).sum::<usize>());
+    let mut at = 0;
+    for edit in edits {
+        result.push_str(&text[at..edit.start]);
+        result.push_str(&edit.text);
+        at = edit.end;
+    }
+    result.push_str(&text[at..]);
+    result
+}

@@ -1,0 +1,194 @@
+//! A JSON text as a tree that remembers where everything stands.
+//!
+//! Nodes lie in one vector in the order of the text, so a subtree is a range and walking it touches memory in order.
+//! Strings and numbers stay in the text until somebody asks for them.
+
+mod edit;
+mod parse;
+mod scan;
+
+use std::borrow::Cow;
+
+pub use edit::Edit;
+pub(crate) use edit::{apply, json_string};
+pub(crate) use parse::{FaultKind, Parsed, SyntaxFault, parse};
+
+/// The index of a node. The root is [`Tree::ROOT`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct NodeId(u32);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Null,
+    Bool,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+impl Kind {
+    pub(crate) fn is_container(self) -> bool {
+        matches!(self, Kind::Array | Kind::Object)
+    }
+
+    /// The kind with its article, for messages.
+    pub(crate) fn described(self) -> &'static str {
+        match self {
+            Kind::Null => "null",
+            Kind::Bool => "a boolean",
+            Kind::Number => "a number",
+            Kind::String => "a string",
+            Kind::Array => "an array",
+            Kind::Object => "an object",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    kind: Kind,
+    /// Whether the member's key has escapes.
+    key_escaped: bool,
+    /// The byte range of the value, quotes and brackets included.
+    start: u32,
+    end: u32,
+    /// The node after this subtree.
+    next: u32,
+    parent: u32,
+    /// In an object: the byte range of the key, quotes included. In an array: the element's index, twice.
+    key_start: u32,
+    key_end: u32,
+}
+
+/// A parsed JSON text.
+#[derive(Debug)]
+pub(crate) struct Tree<'a> {
+    text: &'a str,
+    nodes: Vec<Node>,
+}
+
+impl<'a> Tree<'a> {
+    pub(crate) const ROOT: NodeId = NodeId(0);
+
+    fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    pub(crate) fn source(&self) -> &'a str {
+        self.text
+    }
+
+    pub(crate) fn kind(&self, id: NodeId) -> Kind {
+        self.node(id).kind
+    }
+
+    /// The byte range of a value.
+    pub(crate) fn span(&self, id: NodeId) -> (usize, usize) {
+        let node = self.node(id);
+        (node.start as usize, node.end as usize)
+    }
+
+    /// The byte range of a member's key, quotes included; of the value where it has none.
+    pub(crate) fn key_span(&self, id: NodeId) -> (usize, usize) {
+        match self.parent(id) {
+            Some(parent) if self.kind(parent) == Kind::Object => {
+                let node = self.node(id);
+                (node.key_start as usize, node.key_end as usize)
+            }
+            _ => self.span(id),
+        }
+    }
+
+    /// The text of a value as it stands.
+    pub(crate) fn raw(&self, id: NodeId) -> &'a str {
+        let (start, end) = self.span(id);
+        &self.text[start..end]
+    }
+
+    pub(crate) fn parent(&self, id: NodeId) -> Option<NodeId> {
+        (id != Tree::ROOT).then(|| NodeId(self.node(id).parent))
+    }
+
+    /// The members of an object or the elements of an array, in order.
+    pub(crate) fn children(&self, id: NodeId) -> Children<'_, 'a> {
+        let end = match self.kind(id) {
+            Kind::Array | Kind::Object => self.node(id).next,
+            _ => id.0 + 1,
+        };
+        Children { tree: self, at: id.0 + 1, end }
+    }
+
+    /// The name of a member of an object.
+    pub(crate) fn key(&self, id: NodeId) -> Cow<'a, str> {
+        let node = self.node(id);
+        let raw = &self.text[node.key_start as usize + 1..node.key_end as usize - 1];
+        if node.key_escaped { Cow::Owned(scan::unescape(raw)) } else { Cow::Borrowed(raw) }
+    }
+
+    /// The value of a string node.
+    pub(crate) fn string(&self, id: NodeId) -> Option<Cow<'a, str>> {
+        if self.kind(id) != Kind::String {
+            return None;
+        }
+        let raw = self.raw(id);
+        let inner = &raw[1..raw.len() - 1];
+        Some(if inner.contains('\\') { Cow::Owned(scan::unescape(inner)) } else { Cow::Borrowed(inner) })
+    }
+
+    pub(crate) fn bool(&self, id: NodeId) -> Option<bool> {
+        (self.kind(id) == Kind::Bool).then(|| self.raw(id) == "true")
+    }
+
+    /// The member of an object with this name; the last one where it stands twice, as JSON readers have it.
+    pub(crate) fn get(&self, object: NodeId, key: &str) -> Option<NodeId> {
+        if self.kind(object) != Kind::Object {
+            return None;
+        }
+        self.children(object).filter(|member| self.key(*member) == key).last()
+    }
+
+    /// The JSON pointer of a node.
+    pub(crate) fn pointer(&self, id: NodeId) -> String {
+        let mut steps = Vec::new();
+        let mut at = id;
+        while let Some(parent) = self.parent(at) {
+            steps.push((parent, at));
+            at = parent;
+        }
+        let mut pointer = String::new();
+        for (parent, at) in steps.into_iter().rev() {
+            pointer.push('/');
+            if self.kind(parent) == Kind::Object {
+                crate::reference::push_escaped(&mut pointer, &self.key(at));
+            } else {
+                pointer.push_str(&self.node(at).key_start.to_string());
+            }
+        }
+        pointer
+    }
+}
+
+/// An iterator over the children of a node.
+#[derive(Debug, Clone)]
+pub(crate) struct Children<'t, 'a> {
+    tree: &'t Tree<'a>,
+    at: u32,
+    end: u32,
+}
+
+impl Iterator for Children<'_, '_> {
+    type Item = NodeId;
+
+    fn next(&mut self) -> Option<NodeId> {
+        if self.at >= self.end {
+            return None;
+        }
+        let id = NodeId(self.at);
+        self.at = self.tree.node(id).next;
+        Some(id)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,443 @@
+//! From a text to a tree, without recursion, going on after faults that people make by hand.
+
+use std::collections::HashSet;
+
+use super::{
+    Edit, Kind, Node, NodeId, Tree,
+    scan::{self, Magnitude, TokenFault},
+};
+
+/// How deep values may nest: what serde_json reads.
+pub(super) const MAX_DEPTH: usize = 127;
+
+/// The result of parsing: a tree where one could be made, and what was wrong with the text.
+#[derive(Debug)]
+pub(crate) struct Parsed<'a> {
+    pub(crate) tree: Option<Tree<'a>>,
+    pub(crate) faults: Vec<SyntaxFault>,
+}
+
+/// A fault of the text itself, at a byte range.
+#[derive(Debug)]
+pub(crate) struct SyntaxFault {
+    pub(crate) kind: FaultKind,
+    pub(crate) span: (usize, usize),
+    pub(crate) message: String,
+    /// The innermost value that is known to hold the fault.
+    pub(crate) within: Option<NodeId>,
+    pub(crate) help: Option<String>,
+    pub(crate) edit: Option<Edit>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FaultKind {
+    NotJson,
+    TooDeep,
+    DuplicateKey,
+    NumberTooLarge,
+    NumberRounded,
+    ByteOrderMark,
+}
+
+/// Parses a JSON text.
+pub(crate) fn parse(text: &str) -> Parsed<'_> {
+    let mut parser = Parser {
+        text,
+        bytes: text.as_bytes(),
+        at: 0,
+        nodes: Vec::with_capacity(text.len() / 16 + 1),
+        open: Vec::new(),
+        faults: Vec::new(),
+    };
+    let complete = parser.document();
+    let Parser { nodes, faults, .. } = parser;
+    Parsed { tree: complete.is_some().then_some(Tree { text, nodes }), faults }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    nodes: Vec<Node>,
+    /// The containers that are open, outermost first, each with the number of its children so far.
+    open: Vec<(u32, u32)>,
+    faults: Vec<SyntaxFault>,
+}
+
+/// A key and its place, or the index of an array's element.
+#[derive(Clone, Copy, Default)]
+struct Label {
+    start: u32,
+    end: u32,
+    escaped: bool,
+}
+
+impl Parser<'_> {
+    /// Reads the whole text; none where a fault made the rest unreadable.
+    fn document(&mut self) -> Option<()> {
+        if u32::try_from(self.text.len()).is_err() {
+            return self.fatal(0, "a document of 4 GiB or more cannot be read");
+        }
+        if self.text.starts_with('\u{feff}') {
+            self.faults.push(SyntaxFault {
+                kind: FaultKind::ByteOrderMark,
+                span: (0, 3),
+                message: "the text starts with a byte order mark".to_owned(),
+                within: None,
+                help: Some("remove it".to_owned()),
+                edit: Some(Edit::remove(0, 3)),
+            });
+            self.at = 3;
+        }
+        self.skip_space()?;
+        if self.peek().is_none() {
+            return self.fatal(self.at, "the text is empty: a document is a JSON object");
+        }
+        let mut label = Label::default();
+        loop {
+            self.value(label)?;
+            if let Some(next) = self.after_value()? {
+                label = next;
+            } else {
+                return self.end_of_text();
+            }
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn within(&self) -> Option<NodeId> {
+        self.open.last().map(|(node, _)| NodeId(*node))
+    }
+
+    /// Reads a scalar, an empty container, or the opening of containers down to the first scalar.
+    fn value(&mut self, mut label: Label) -> Option<()> {
+        loop {
+            let start = self.at;
+            match self.peek() {
+                Some(b'{') => {
+                    self.open_container(Kind::Object, label)?;
+                    self.skip_space()?;
+                    if self.peek() == Some(b'}') {
+                        return Some(());
+                    }
+                    label = self.key()?;
+                }
+                Some(b'[') => {
+                    self.open_container(Kind::Array, label)?;
+                    self.skip_space()?;
+                    if self.peek() == Some(b']') {
+                        return Some(());
+                    }
+                    label = Label::default();
+                }
+                Some(b'"') => match scan::string(self.bytes, start) {
+                    Ok((end, _)) => return self.leaf(Kind::String, end, label),
+                    Err(fault) => return self.token_fault(fault),
+                },
+                Some(b'-' | b'0'..=b'9') => match scan::number(self.text, start) {
+                    Ok((end, magnitude)) => {
+                        self.judge_magnitude(magnitude, start, end);
+                        return self.leaf(Kind::Number, end, label);
+                    }
+                    Err(fault) => return self.token_fault(fault),
+                },
+                Some(b't') if self.literal("true") => return self.leaf(Kind::Bool, start + 4, label),
+                Some(b'f') if self.literal("false") => return self.leaf(Kind::Bool, start + 5, label),
+                Some(b'n') if self.literal("null") => return self.leaf(Kind::Null, start + 4, label),
+                Some(b'\'') => return self.fatal(start, "JSON strings stand in double quotes"),
+                Some(_) => return self.unexpected("a value"),
+                None => return self.unclosed(),
+            }
+        }
+    }
+
+    fn literal(&self, word: &str) -> bool {
+        self.text[self.at..].starts_with(word)
+            && !self.bytes.get(self.at + word.len()).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    }
+
+    fn open_container(&mut self, kind: Kind, label: Label) -> Option<()> {
+        if self.open.len() == MAX_DEPTH {
+            self.faults.push(SyntaxFault {
+                kind: FaultKind::TooDeep,
+                span: (self.at, self.at + 1),
+                message: format!("values nest more than {MAX_DEPTH} levels deep"),
+                within: self.within(),
+                help: Some("give the inner part a name under `schemas` and refer to it by `$ref`".to_owned()),
+                edit: None,
+            });
+            return None;
+        }
+        let node = self.push(kind, self.at + 1, label);
+        self.open.push((node, 0));
+        self.at += 1;
+        Some(())
+    }
+
+    fn leaf(&mut self, kind: Kind, end: usize, label: Label) -> Option<()> {
+        self.push(kind, end, label);
+        self.at = end;
+        Some(())
+    }
+
+    fn push(&mut self, kind: Kind, end: usize, label: Label) -> u32 {
+        let index = self.nodes.len() as u32;
+        let mut node = Node {
+            kind,
+            key_escaped: label.escaped,
+            start: self.at as u32,
+            end: end as u32,
+            next: index + 1,
+            parent: 0,
+            key_start: label.start,
+            key_end: label.end,
+        };
+        if let Some((parent, count)) = self.open.last_mut() {
+            node.parent = *parent;
+            if label.end == 0 {
+                node.key_start = *count;
+                node.key_end = *count;
+            }
+            *count += 1;
+        }
+        self.nodes.push(node);
+        index
+    }
+
+    /// Reads `"key" :` of a member.
+    fn key(&mut self) -> Option<Label> {
+        let start = self.at;
+        match self.peek() {
+            Some(b'"') => {}
+            Some(b'\'') => return self.fatal(start, "JSON strings stand in double quotes"),
+            Some(b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'$') => {
+                return self.fatal(start, "a key must stand in double quotes");
+            }
+            Some(_) => return self.unexpected("a key in double quotes"),
+            None => return self.unclosed(),
+        }
+        let (end, escaped) = match scan::string(self.bytes, start) {
+            Ok(found) => found,
+            Err(fault) => return self.token_fault(fault),
+        };
+        self.at = end;
+        self.skip_space()?;
+        if self.peek() != Some(b':') {
+            return self.unexpected("`:` after the key");
+        }
+        self.at += 1;
+        self.skip_space()?;
+        Some(Label { start: start as u32, end: end as u32, escaped })
+    }
+
+    /// Closes what ends here and finds the next value; `Some(None)` at the end of the outermost one.
+    fn after_value(&mut self) -> Option<Option<Label>> {
+        loop {
+            let value_end = self.at;
+            self.skip_space()?;
+            let Some((container, count)) = self.open.last().copied() else { return Some(None) };
+            let kind = self.nodes[container as usize].kind;
+            let closer = if kind == Kind::Object { b'}' } else { b']' };
+            match self.peek() {
+                Some(byte) if byte == closer => self.close(container),
+                Some(b',') if count > 0 => {
+                    let comma = self.at;
+                    self.at += 1;
+                    self.skip_space()?;
+                    if self.peek() == Some(closer) {
+                        self.recovered(
+                            (comma, comma + 1),
+                            "JSON allows no comma before a closing bracket",
+                            "remove this comma",
+                            Edit::remove(comma, comma + 1),
+                        );
+                        self.close(container);
+                    } else {
+                        return self.next_label(kind).map(Some);
+                    }
+                }
+                Some(b'"') if count > 0 => return self.missing_comma(value_end, kind).map(Some),
+                Some(b'{' | b'[' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') if count > 0 && kind == Kind::Array => {
+                    return self.missing_comma(value_end, kind).map(Some);
+                }
+                Some(_) if kind == Kind::Object => return self.unexpected("`,` or `}`"),
+                Some(_) => return self.unexpected("`,` or `]`"),
+                None => return self.unclosed(),
+            }
+        }
+    }
+
+    fn next_label(&mut self, kind: Kind) -> Option<Label> {
+        if kind == Kind::Object { self.key() } else { Some(Label::default()) }
+    }
+
+    fn missing_comma(&mut self, value_end: usize, kind: Kind) -> Option<Label> {
+        self.recovered(
+            (self.at, self.at + 1),
+            "a comma is missing before this",
+            "add `,` after the value before it",
+            Edit::insert(value_end, ","),
+        );
+        self.next_label(kind)
+    }
+
+    fn close(&mut self, container: u32) {
+        self.at += 1;
+        let next = self.nodes.len() as u32;
+        let node = &mut self.nodes[container as usize];
+        node.end = self.at as u32;
+        node.next = next;
+        let object = node.kind == Kind::Object;
+        let members = self.open.pop().map_or(0, |(_, count)| count);
+        if object && members > 1 {
+            self.find_duplicate_keys(container, members);
+        }
+    }
+
+    /// Reports every key that a later member of the same object repeats.
+    fn find_duplicate_keys(&mut self, container: u32, members: u32) {
+        const FEW: u32 = 8;
+        let key = |node: &Node| &self.text[node.key_start as usize + 1..node.key_end as usize - 1];
+        let mut member = container + 1;
+        let mut ids = Vec::with_capacity(members as usize);
+        let mut escaped = false;
+        for _ in 0..members {
+            let node = &self.nodes[member as usize];
+            escaped |= node.key_escaped;
+            ids.push(member);
+            member = node.next;
+        }
+        let mut repeated = Vec::new();
+        if members <= FEW && !escaped {
+            for (index, id) in ids.iter().enumerate() {
+                let name = key(&self.nodes[*id as usize]);
+                if ids[index + 1..].iter().any(|later| key(&self.nodes[*later as usize]) == name) {
+                    repeated.push(*id);
+                }
+            }
+        } else {
+            let mut later = HashSet::with_capacity(ids.len());
+            for id in ids.iter().rev() {
+                let node = &self.nodes[*id as usize];
+                let raw = key(node);
+                let name = if node.key_escaped { scan::unescape(raw).into() } else { std::borrow::Cow::Borrowed(raw) };
+                if !later.insert(name) {
+                    repeated.push(*id);
+                }
+            }
+        }
+        for id in repeated {
+            let node = self.nodes[id as usize];
+            let raw = &self.text[node.key_start as usize..node.key_end as usize];
+            self.faults.push(SyntaxFault {
+                kind: FaultKind::DuplicateKey,
+                span: (node.key_start as usize, node.key_end as usize),
+                message: format!("the key {} stands again below: readers keep the last one", crate::check::quote(raw)),
+                within: Some(NodeId(id)),
+                help: Some("keep one of the two".to_owned()),
+                edit: None,
+            });
+        }
+    }
+
+    fn end_of_text(&mut self) -> Option<()> {
+        match self.peek() {
+            None => Some(()),
+            Some(_) => self.fatal(self.at, "nothing may follow the document"),
+        }
+    }
+
+    /// Passes over white space and, with a fault, over comments.
+    fn skip_space(&mut self) -> Option<()> {
+        loop {
+            while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+                self.at += 1;
+            }
+            if self.peek() != Some(b'/') {
+                return Some(());
+            }
+            let start = self.at;
+            let rest = &self.bytes[start..];
+            let length = match rest.get(1) {
+                Some(b'/') => memchr::memchr(b'\n', rest).unwrap_or(rest.len()),
+                Some(b'*') => match memchr::memmem::find(&rest[2..], b"*/") {
+                    Some(offset) => offset + 4,
+                    None => return self.fatal(start, "this comment is not closed, and JSON has none"),
+                },
+                _ => return self.unexpected("a value, a bracket or a comma"),
+            };
+            self.at = start + length;
+            self.recovered(
+                (start, self.at),
+                "JSON has no comments",
+                "remove it, or say it in a `description`",
+                Edit::remove(start, self.at),
+            );
+        }
+    }
+
+    fn judge_magnitude(&mut self, magnitude: Magnitude, start: usize, end: usize) {
+        let (kind, message, help) = match magnitude {
+            Magnitude::Fits => return,
+            Magnitude::TooLarge => (
+                FaultKind::NumberTooLarge,
+                "is beyond what JSON readers can hold",
+                "write it as a string, or a number below 1.8e308",
+            ),
+            Magnitude::Rounded => {
+                (FaultKind::NumberRounded, "is beyond 64 bits: readers round it", "write it as a string")
+            }
+        };
+        self.faults.push(SyntaxFault {
+            kind,
+            span: (start, end),
+            message: format!("{} {message}", crate::check::quote(&self.text[start..end])),
+            within: self.within(),
+            help: Some(help.to_owned()),
+            edit: None,
+        });
+    }
+
+    fn recovered(&mut self, span: (usize, usize), message: &str, help: &str, edit: Edit) {
+        self.faults.push(SyntaxFault {
+            kind: FaultKind::NotJson,
+            span,
+            message: message.to_owned(),
+            within: self.within(),
+            help: Some(help.to_owned()),
+            edit: Some(edit),
+        });
+    }
+
+    fn token_fault<T>(&mut self, fault: TokenFault) -> Option<T> {
+        self.fatal(fault.at, fault.message)
+    }
+
+    fn unexpected<T>(&mut self, expected: &str) -> Option<T> {
+        let found =
+            self.text[self.at..].chars().next().map_or_else(|| "the end".to_owned(), |char| format!("{char:?}"));
+        self.fatal(self.at, &format!("expected {expected}, found {found}"))
+    }
+
+    fn unclosed<T>(&mut self) -> Option<T> {
+        let opened = self.open.last().map_or(self.at, |(node, _)| self.nodes[*node as usize].start as usize);
+        self.fatal(opened, "the text ends before this is closed")
+    }
+
+    /// Records a fault after which the text cannot be read on.
+    fn fatal<T>(&mut self, at: usize, message: &str) -> Option<T> {
+        let length = self.text[at..].chars().next().map_or(0, char::len_utf8);
+        self.faults.push(SyntaxFault {
+            kind: FaultKind::NotJson,
+            span: (at, at + length),
+            message: message.to_owned(),
+            within: self.within(),
+            help: None,
+            edit: None,
+        });
+        None
+    }
+}
