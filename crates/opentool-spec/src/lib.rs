@@ -24,3 +24,4 @@ pub use strict::{Cut, CutReason, Strict};
 
 /// A JSON object that keeps the order of its keys.
 pub type Map = serde_json::Map<String, serde_json::Value>;
+pub mod schema;

@@ -1,0 +1,102 @@
+//! Definitions that refer to themselves without a step into the value.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::definitions::{Definition, number_of};
+use super::keyword;
+
+/// Cuts references that lead in a circle while staying at the same value, such as `A: {"$ref": "#/$defs/A"}`.
+///
+/// They say nothing about the value, and a validator that follows them never returns. A recursive type is no such
+/// circle: its reference stands at a property or an item.
+pub(super) fn cut(definitions: &mut [Definition]) {
+    let mut finder = Finder { state: vec![State::New; definitions.len()], circular: HashSet::new() };
+    for number in 0..definitions.len() {
+        finder.visit(number, definitions);
+    }
+    let sources: HashSet<usize> = finder.circular.iter().map(|&(source, _)| source).collect();
+    for source in sources {
+        if let Value::Object(body) = &mut definitions[source].body {
+            cut_inside(body, &|target| finder.circular.contains(&(source, target)));
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    New,
+    Open,
+    Done,
+}
+
+struct Finder {
+    state: Vec<State>,
+    /// The references, from and to, that close a circle.
+    circular: HashSet<(usize, usize)>,
+}
+
+impl Finder {
+    /// Follows the references from one definition, depth first, with a stack of our own: chains may be long.
+    fn visit(&mut self, number: usize, definitions: &[Definition]) {
+        if self.state[number] != State::New {
+            return;
+        }
+        self.state[number] = State::Open;
+        let mut path = vec![(number, references_in_place(&definitions[number].body))];
+        while let Some((source, targets)) = path.last_mut() {
+            let source = *source;
+            match targets.pop() {
+                Some(target) => match self.state[target] {
+                    State::New => {
+                        self.state[target] = State::Open;
+                        path.push((target, references_in_place(&definitions[target].body)));
+                    }
+                    State::Open => drop(self.circular.insert((source, target))),
+                    State::Done => {}
+                },
+                None => {
+                    self.state[source] = State::Done;
+                    path.pop();
+                }
+            }
+        }
+    }
+}
+
+/// Whether the schemas under `keyword` describe the same value as the schema that has it.
+fn stays_in_place(keyword: &str) -> bool {
+    matches!(
+        keyword,
+        "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "dependentSchemas" | "dependencies"
+    )
+}
+
+fn references_in_place(schema: &Value) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut open = vec![schema];
+    while let Some(schema) = open.pop() {
+        let Value::Object(schema) = schema else { continue };
+        found.extend(number_of(schema));
+        keyword::children(schema, |keyword, child| {
+            if stays_in_place(keyword) {
+                open.push(child);
+            }
+        });
+    }
+    found
+}
+
+fn cut_inside(schema: &mut Map<String, Value>, circular: &impl Fn(usize) -> bool) {
+    if number_of(schema).is_some_and(circular) {
+        schema.shift_remove("$ref");
+    }
+    keyword::children_mut(schema, |keyword, child| {
+        if let Value::Object(child) = child
+            && stays_in_place(keyword)
+        {
+            cut_inside(child, circular);
+        }
+    });
+}

@@ -1,0 +1,302 @@
+//! Definitions on their way from wherever they stood to `$defs` at the root.
+//!
+//! While a schema is being worked on, its definitions are taken out, and a reference to one of them is the
+//! definition's number instead of a text: names can then be chosen at the end, once.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use super::{SchemaError, keyword, share};
+
+/// The keywords that hold definitions, today and in older drafts.
+const HOLDERS: [&str; 2] = ["$defs", "definitions"];
+
+/// A definition taken out of a schema.
+#[derive(Debug)]
+pub(super) struct Definition {
+    /// The name it had, reduced to characters that need no escaping in a reference.
+    pub(super) name: String,
+    /// What it defines.
+    pub(super) body: Value,
+}
+
+/// Takes all definitions out of `root` and turns the references to them into numbers.
+///
+/// A definition is looked up where the reference stands and then outwards, so that whole schemas, each with
+/// definitions of its own, can be put together. References that point elsewhere into the schema get a
+/// definition made for them, because the rules may change what their path leads through. References to other
+/// documents stay as they are: nothing is ever fetched.
+pub(super) fn take(root: &mut Value) -> Result<Vec<Definition>, SchemaError> {
+    let copies = copies_of_targets(root)?;
+    let mut taker = Taker::default();
+    let copied: Vec<usize> = copies
+        .into_iter()
+        .map(|(reference, name, body)| {
+            let number = taker.push(&name, body);
+            taker.copies.insert(reference, number);
+            number
+        })
+        .collect();
+    // The copies see the definitions of the root, so its scope is opened by hand.
+    let mut scope = HashMap::new();
+    if let Value::Object(root) = root {
+        scope = taker.open(root);
+    }
+    let own: Vec<usize> = scope.values().copied().collect();
+    taker.scopes.push(scope);
+    for number in own.into_iter().chain(copied) {
+        taker.take_inside_definition(number);
+    }
+    taker.take_inside(root);
+    match taker.unresolved {
+        Some(reference) => Err(SchemaError::Unresolved { reference }),
+        None => Ok(taker.definitions),
+    }
+}
+
+#[derive(Default)]
+struct Taker {
+    definitions: Vec<Definition>,
+    scopes: Vec<HashMap<String, usize>>,
+    copies: HashMap<String, usize>,
+    /// The first reference to a definition that does not exist.
+    unresolved: Option<String>,
+}
+
+impl Taker {
+    fn push(&mut self, name: &str, body: Value) -> usize {
+        self.definitions.push(Definition { name: plain_name(name), body });
+        self.definitions.len() - 1
+    }
+
+    /// Takes the definitions out of one schema.
+    fn open(&mut self, schema: &mut Map<String, Value>) -> HashMap<String, usize> {
+        let mut scope = HashMap::new();
+        for holder in HOLDERS {
+            if schema.contains_key(holder)
+                && let Some(Value::Object(held)) = schema.shift_remove(holder)
+            {
+                for (name, body) in held {
+                    if let Entry::Vacant(free) = scope.entry(name) {
+                        let number = self.push(free.key(), body);
+                        free.insert(number);
+                    }
+                }
+            }
+        }
+        scope
+    }
+
+    fn take_inside(&mut self, schema: &mut Value) {
+        let Value::Object(schema) = schema else { return };
+        let scope = self.open(schema);
+        let opened: Vec<usize> = scope.values().copied().collect();
+        let nested = !scope.is_empty();
+        if nested {
+            self.scopes.push(scope);
+            opened.into_iter().for_each(|number| self.take_inside_definition(number));
+        }
+        match schema.get_mut("$ref") {
+            Some(reference @ Value::String(_)) => {
+                if let Some(number) = reference.as_str().and_then(|reference| self.look_up(reference)) {
+                    *reference = number.into();
+                }
+            }
+            Some(_) => drop(schema.shift_remove("$ref")),
+            None => {}
+        }
+        keyword::children_mut(schema, |_, child| self.take_inside(child));
+        if nested {
+            self.scopes.pop();
+        }
+    }
+
+    fn take_inside_definition(&mut self, number: usize) {
+        let mut body = self.definitions[number].body.take();
+        self.take_inside(&mut body);
+        self.definitions[number].body = body;
+    }
+
+    fn look_up(&mut self, reference: &str) -> Option<usize> {
+        let Some(name) = defined_name(reference) else { return self.copies.get(reference).copied() };
+        let found = self.scopes.iter().rev().find_map(|scope| scope.get(&name)).copied();
+        if found.is_none() {
+            self.unresolved.get_or_insert_with(|| reference.to_owned());
+        }
+        found
+    }
+}
+
+/// The name in a reference to a definition as such, `#/$defs/NAME`.
+fn defined_name(reference: &str) -> Option<String> {
+    let path = reference.strip_prefix("#/")?;
+    let (holder, name) = path.split_once('/')?;
+    (HOLDERS.contains(&holder) && !name.contains('/')).then(|| unescape(&percent_decode(name)))
+}
+
+/// Copies, for every reference to another place in the schema, what is there, with a name for it.
+fn copies_of_targets(root: &Value) -> Result<Vec<(String, String, Value)>, SchemaError> {
+    let mut copies = Vec::new();
+    let mut seen = HashSet::new();
+    let mut open = vec![root];
+    while let Some(schema) = open.pop() {
+        let Value::Object(map) = schema else { continue };
+        keyword::children(map, |_, child| open.push(child));
+        let Some(Value::String(reference)) = map.get("$ref") else { continue };
+        let Some(pointer) = reference
+            .strip_prefix('#')
+            .filter(|pointer| (pointer.is_empty() || pointer.starts_with('/')) && defined_name(reference).is_none())
+        else {
+            continue;
+        };
+        if !seen.insert(reference) {
+            continue;
+        }
+        let target = root.pointer(&percent_decode(pointer)).filter(|target| target.is_object() || target.is_boolean());
+        let Some(target) = target else { return Err(SchemaError::Unresolved { reference: reference.clone() }) };
+        // The target may stand outside of what holds schemas; its own references count all the same.
+        open.push(target);
+        let mut body = target.clone();
+        if pointer.is_empty()
+            && let Value::Object(body) = &mut body
+        {
+            body.retain(|keyword, _| !HOLDERS.contains(&keyword.as_str()));
+        }
+        let name = target.get("title").and_then(Value::as_str).map_or_else(|| name_of(pointer), str::to_owned);
+        copies.push((reference.clone(), name, body));
+    }
+    Ok(copies)
+}
+
+/// A name for what a pointer leads to: its last step that is not a keyword or an index.
+fn name_of(pointer: &str) -> String {
+    percent_decode(pointer)
+        .rsplit('/')
+        .find(|step| !step.is_empty() && step.parse::<usize>().is_err() && keyword::holds(step) == keyword::Holds::Data)
+        .map_or_else(|| "Root".to_owned(), unescape)
+}
+
+fn unescape(step: &str) -> String {
+    step.replace("~1", "/").replace("~0", "~")
+}
+
+/// Undoes the percent-encoding of a URI fragment; what does not decode to UTF-8 stays as it is.
+fn percent_decode(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let byte = (bytes[at] == b'%')
+            .then(|| text.get(at + 1..at + 3).and_then(|digits| u8::from_str_radix(digits, 16).ok()))
+            .flatten();
+        decoded.push(byte.unwrap_or(bytes[at]));
+        at += if byte.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8(decoded).unwrap_or_else(|_| text.to_owned())
+}
+
+/// Reduces a name to characters that need no escaping, neither in JSON pointers nor in URIs.
+fn plain_name(name: &str) -> String {
+    let plain: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' }).collect();
+    if plain.bytes().all(|byte| byte == b'_') { "Schema".to_owned() } else { plain }
+}
+
+/// Makes references to equal definitions refer to the same one.
+pub(super) fn share(root: &mut Value, definitions: &mut [Definition]) {
+    let used = in_order_of_use(root, definitions);
+    if let Some(shared) = share::equal(definitions, &used) {
+        let write = |number: usize| Value::from(shared[number]);
+        write_references(root, &write);
+        used.into_iter().for_each(|number| write_references(&mut definitions[number].body, &write));
+    }
+}
+
+/// Puts the definitions that `root` uses into its `$defs`, in the order of their first use.
+pub(super) fn put(root: &mut Value, mut definitions: Vec<Definition>) {
+    let used = in_order_of_use(root, &definitions);
+    let names = names(&definitions, &used);
+    let write = |number: usize| Value::from(format!("#/$defs/{}", names[&number]));
+    let mut defs = Map::new();
+    for &number in &used {
+        let mut body = definitions[number].body.take();
+        write_references(&mut body, &write);
+        defs.insert(names[&number].clone(), body);
+    }
+    write_references(root, &write);
+    if let Value::Object(root) = root
+        && !defs.is_empty()
+    {
+        root.insert("$defs".into(), Value::Object(defs));
+    }
+}
+
+/// The numbers of the definitions that can be reached from `root`, in the order of a reader who looks each
+/// one up on first meeting it.
+fn in_order_of_use(root: &Value, definitions: &[Definition]) -> Vec<usize> {
+    let mut order = Vec::new();
+    let mut seen = HashSet::new();
+    let mut open = references(root);
+    open.reverse();
+    while let Some(number) = open.pop() {
+        if seen.insert(number) {
+            order.push(number);
+            open.extend(references(&definitions[number].body).into_iter().rev());
+        }
+    }
+    order
+}
+
+/// The numbers of the definitions that `schema` refers to itself, in order, with repetitions.
+pub(super) fn references(schema: &Value) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut open = vec![schema];
+    while let Some(schema) = open.pop() {
+        let Value::Object(schema) = schema else { continue };
+        found.extend(number_of(schema));
+        let from = open.len();
+        keyword::children(schema, |_, child| open.push(child));
+        open[from..].reverse();
+    }
+    found
+}
+
+/// The number of the definition that a schema refers to.
+pub(super) fn number_of(schema: &Map<String, Value>) -> Option<usize> {
+    schema.get("$ref").and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok())
+}
+
+/// Names the definitions; a name that is taken gets a number, never one that another definition already has.
+fn names(definitions: &[Definition], used: &[usize]) -> HashMap<usize, String> {
+    let wanted: HashSet<&str> = used.iter().map(|&number| definitions[number].name.as_str()).collect();
+    let mut uses: HashMap<&str, usize> = HashMap::new();
+    let mut names = HashMap::new();
+    for &number in used {
+        let name = definitions[number].name.as_str();
+        let count = uses.entry(name).or_insert(0);
+        let mut chosen = name.to_owned();
+        *count += 1;
+        while *count > 1 {
+            chosen = format!("{name}{count}");
+            if !wanted.contains(chosen.as_str()) {
+                break;
+            }
+            *count += 1;
+        }
+        names.insert(number, chosen);
+    }
+    names
+}
+
+fn write_references(schema: &mut Value, write: &impl Fn(usize) -> Value) {
+    let Value::Object(schema) = schema else { return };
+    if let Some(number) = number_of(schema) {
+        schema.insert("$ref".into(), write(number));
+    }
+    keyword::children_mut(schema, |_, child| write_references(child, write));
+}
