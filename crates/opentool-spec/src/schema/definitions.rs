@@ -178,12 +178,13 @@ fn name_of(pointer: &str) -> String {
         .map_or_else(|| "Root".to_owned(), unescape)
 }
 
-fn unescape(step: &str) -> String {
+/// Undoes the escapes in one step of a JSON pointer.
+pub(super) fn unescape(step: &str) -> String {
     step.replace("~1", "/").replace("~0", "~")
 }
 
 /// Undoes the percent-encoding of a URI fragment; what does not decode to UTF-8 stays as it is.
-fn percent_decode(text: &str) -> String {
+pub(super) fn percent_decode(text: &str) -> String {
     if !text.contains('%') {
         return text.to_owned();
     }

@@ -2,23 +2,38 @@
 //!
 //! - [`normalise`] brings any generator's schema to the one form that every provider and client accepts;
 //!   [`normalise_output`] does the same for results.
+//! - [`Dialect`] writes that form for a provider, and says what had to be dropped.
+//! - [`input_schema`] and [`output_schema`] write a function of a document as JSON Schema; [`functions_from_schemas`]
+//!   leads back, with a report of what a document cannot say.
+//! - [`tool_list`] and [`document_tool_list`] write the lists of tools that providers and protocols take.
 
 mod choices;
 mod circles;
 mod definitions;
 mod depth;
+mod dialect;
 mod drafts;
 mod error;
+mod export;
+mod import;
 mod integers;
 mod keyword;
 mod node;
 mod normalise;
 mod nullable;
+mod report;
 mod share;
+mod strict;
+mod tool_list;
 
 pub use depth::MAX_DEPTH;
+pub use dialect::{Adapted, Dialect};
 pub use error::SchemaError;
+pub use export::{input_schema, output_schema};
+pub use import::{Imported, SchemaTool, functions_from_schemas};
 pub use normalise::{normalise, normalise_output};
+pub use report::Dropped;
+pub use tool_list::{Target, ToolList, ToolListError, ToolReport, UnknownTarget, document_tool_list, tool_list};
 
 #[cfg(test)]
 mod tests;

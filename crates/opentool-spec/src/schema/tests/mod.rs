@@ -1,8 +1,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod any_schema;
+mod dialects;
 mod from_types;
+mod functions;
 mod normalise;
+mod tool_list;
 
 use serde_json::Value;
 

@@ -1,0 +1,99 @@
+//! What each provider takes.
+
+use serde_json::{Map, Value, json};
+
+use super::report::{Dropped, Report};
+use super::{keyword, strict};
+
+/// A provider's idea of JSON Schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// OpenAI function calling: arrays have `items`, and the root has no combinators.
+    OpenAi,
+    /// OpenAI function calling with `strict: true`: a small part of JSON Schema, in which every property is required,
+    /// optional ones may be null, and nothing else may be there.
+    OpenAiStrict,
+    /// Anthropic tool use: the root has no combinators.
+    Anthropic,
+}
+
+/// A schema as a provider takes it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Adapted {
+    /// The schema to send.
+    pub schema: Value,
+    /// Whether the provider can be asked to follow the schema strictly.
+    pub strict: bool,
+    /// The keywords that the schema to send does not have any more, with pointers into the schema given.
+    pub dropped: Vec<Dropped>,
+    /// Why strictness is impossible although the dialect asks for it, with pointers into the schema given.
+    pub obstacles: Vec<Dropped>,
+}
+
+impl Dialect {
+    /// Writes a schema of arguments, as [`normalise`](super::normalise()) makes it, in this dialect.
+    ///
+    /// What a dialect cannot say is dropped with a report; arguments are checked against the schema given all the
+    /// same. Where a strict schema would have to refuse arguments that the tool accepts, such as the entries of a
+    /// map, there is none: the schema is that of the plain dialect, and the obstacles say why.
+    ///
+    /// ```
+    /// use opentool_spec::schema::{Dialect, normalise};
+    ///
+    /// let mut schema = serde_json::json!({ "properties": { "label": { "type": "string", "maxLength": 9 } } });
+    /// normalise(&mut schema)?;
+    /// let strict = Dialect::OpenAiStrict.adapt(&schema);
+    /// assert!(strict.strict);
+    /// assert_eq!(strict.schema["properties"]["label"], serde_json::json!({ "type": ["string", "null"] }));
+    /// assert_eq!(strict.schema["required"], serde_json::json!(["label"]));
+    /// assert_eq!(strict.dropped[0].to_string(), "maxLength at /properties/label: not supported in strict schemas");
+    /// # Ok::<(), opentool_spec::schema::SchemaError>(())
+    /// ```
+    pub fn adapt(self, schema: &Value) -> Adapted {
+        match self {
+            Dialect::OpenAi => plain(schema, true),
+            Dialect::Anthropic => plain(schema, false),
+            Dialect::OpenAiStrict => match strict::adapt(schema) {
+                Ok((schema, dropped)) => Adapted { schema, strict: true, dropped, obstacles: Vec::new() },
+                Err(obstacles) => Adapted { obstacles, ..plain(schema, true) },
+            },
+        }
+    }
+}
+
+/// The schema without what providers refuse even where they are not strict.
+fn plain(schema: &Value, arrays_need_items: bool) -> Adapted {
+    let mut schema = schema.clone();
+    let mut report = Report::default();
+    if let Value::Object(root) = &mut schema {
+        for combinator in ["oneOf", "anyOf", "allOf", "not", "enum"] {
+            if root.shift_remove(combinator).is_some() {
+                report.drop(combinator, "not supported at the root of a tool's schema");
+            }
+        }
+        if arrays_need_items {
+            give_items(root);
+        }
+    }
+    Adapted { schema, strict: false, dropped: report.dropped, obstacles: Vec::new() }
+}
+
+/// Gives every array `items`, be it that anything goes.
+fn give_items(schema: &mut Map<String, Value>) {
+    let is_array = match schema.get("type") {
+        Some(Value::String(kind)) => kind == "array",
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "array"),
+        _ => false,
+    };
+    if is_array && !schema.get("items").is_some_and(Value::is_object) {
+        schema.insert("items".into(), json!({}));
+        keyword::order(schema);
+    }
+    keyword::children_mut(schema, |_, child| {
+        if let Value::Object(child) = child {
+            give_items(child);
+        }
+    });
+}

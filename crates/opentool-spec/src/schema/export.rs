@@ -1,0 +1,211 @@
+//! From a function of a document to JSON Schema.
+
+use std::collections::HashSet;
+
+use indexmap::IndexMap;
+use serde_json::{Map, Value, json};
+
+use super::definitions::{percent_decode, unescape};
+use super::depth::MAX_DEPTH;
+use super::keyword::{self, Holds};
+use super::{SchemaError, normalise, normalise_output};
+use crate::{Function, Schema, SchemaType};
+
+/// Where documents keep the schemas that others refer to; the first is ours, the others are habits of real documents.
+const PREFIXES: [&str; 4] = ["#/schemas/", "#/components/schemas/", "#/definitions/", "#/$defs/"];
+
+/// Writes the parameters of a function as a JSON Schema in the form of [`normalise`](super::normalise()).
+///
+/// `schemas` are those of the document. The ones that the parameters refer to, directly or through each other, stand
+/// in `$defs`. Unknown keys of a schema, such as `minimum` or `format`, are carried over; enum values are typed like
+/// the schema's type; a parameter's description wins over that of its schema.
+///
+/// ```
+/// use opentool_spec::{Function, Parameter, Schema, schema::input_schema};
+///
+/// let add = Function::new("add", "Add two integers.")
+///     .parameter(Parameter::new("a", Schema::integer()).described("The first."))
+///     .parameter(Parameter::new("b", Schema::integer()).optional());
+/// assert_eq!(
+///     input_schema(&add, None)?.to_string(),
+///     r#"{"type":"object","properties":{"a":{"type":"integer","description":"The first."},"b":{"type":"integer"}},"required":["a"],"additionalProperties":false}"#,
+/// );
+/// # Ok::<(), opentool_spec::schema::SchemaError>(())
+/// ```
+///
+/// # Errors
+///
+/// [`SchemaError::Unresolved`] where a reference leads nowhere or out of the document's schemas,
+/// [`SchemaError::TooDeep`] where a schema is nested deeper than [`MAX_DEPTH`](super::MAX_DEPTH).
+pub fn input_schema(function: &Function, schemas: Option<&IndexMap<String, Schema>>) -> Result<Value, SchemaError> {
+    let mut writer = Writer::new(schemas);
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for parameter in &function.parameters {
+        let mut property = writer.write(&parameter.schema, 0)?;
+        describe(&mut property, parameter.description.as_deref());
+        if parameter.required {
+            required.push(parameter.name.as_str());
+        }
+        properties.entry(parameter.name.as_str()).or_insert(property);
+    }
+    let mut schema = json!({ "type": "object", "properties": properties, "required": required });
+    writer.write_definitions(&mut schema)?;
+    normalise(&mut schema)?;
+    Ok(schema)
+}
+
+/// Writes the return value of a function as a JSON Schema; none where the function returns nothing.
+///
+/// # Errors
+///
+/// As [`input_schema`].
+pub fn output_schema(
+    function: &Function,
+    schemas: Option<&IndexMap<String, Schema>>,
+) -> Result<Option<Value>, SchemaError> {
+    let Some(returns) = &function.returns else { return Ok(None) };
+    let mut writer = Writer::new(schemas);
+    let mut schema = writer.write(&returns.schema, 0)?;
+    describe(&mut schema, returns.description.as_deref());
+    writer.write_definitions(&mut schema)?;
+    normalise_output(&mut schema)?;
+    Ok(Some(schema))
+}
+
+fn describe(schema: &mut Value, description: Option<&str>) {
+    if let Some(description) = description.filter(|description| !description.is_empty()) {
+        schema["description"] = description.into();
+    }
+}
+
+struct Writer<'a> {
+    schemas: Option<&'a IndexMap<String, Schema>>,
+    /// The schemas of the document that have been referred to, and those of them yet to be written.
+    used: HashSet<&'a str>,
+    open: Vec<(&'a str, &'a Schema)>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(schemas: Option<&'a IndexMap<String, Schema>>) -> Self {
+        Self { schemas, used: HashSet::new(), open: Vec::new() }
+    }
+
+    fn write(&mut self, schema: &Schema, depth: usize) -> Result<Value, SchemaError> {
+        if depth > MAX_DEPTH {
+            return Err(SchemaError::TooDeep { limit: MAX_DEPTH });
+        }
+        let mut written = Map::new();
+        if let Some(reference) = &schema.reference {
+            written.insert("$ref".into(), self.refer(reference)?.into());
+        }
+        if let Some(kind) = kind_of(schema) {
+            written.insert("type".into(), kind.as_str().into());
+        }
+        if let Some(description) = schema.description.as_deref().filter(|description| !description.is_empty()) {
+            written.insert("description".into(), description.into());
+        }
+        if let Some(values) = &schema.values {
+            written.insert("enum".into(), values.iter().map(|value| typed(value, schema.schema_type)).collect());
+        }
+        if let Some(properties) = &schema.properties {
+            let mut named = Map::new();
+            for (name, property) in properties {
+                named.insert(name.clone(), self.write(property, depth + 1)?);
+            }
+            written.insert("properties".into(), named.into());
+        }
+        if let Some(items) = &schema.items {
+            written.insert("items".into(), self.write(items, depth + 1)?);
+        }
+        if let Some(required) = schema.required.as_ref().filter(|required| !required.is_empty()) {
+            written.insert("required".into(), required.as_slice().into());
+        }
+        for (key, value) in &schema.extra {
+            if !value.is_null() {
+                let mut value = value.clone();
+                self.refer_inside(key, &mut value)?;
+                written.entry(key.as_str()).or_insert(value);
+            }
+        }
+        Ok(Value::Object(written))
+    }
+
+    /// Notes the schema that a reference of the document leads to, and rewrites the reference.
+    fn refer(&mut self, reference: &str) -> Result<String, SchemaError> {
+        let unresolved = || SchemaError::Unresolved { reference: reference.to_owned() };
+        let path = PREFIXES.iter().find_map(|prefix| reference.strip_prefix(prefix)).ok_or_else(unresolved)?;
+        let name = path.split('/').next().unwrap_or(path);
+        let name = unescape(&percent_decode(name));
+        let (name, schema) = self.schemas.and_then(|schemas| schemas.get_key_value(&name)).ok_or_else(unresolved)?;
+        if self.used.insert(name) {
+            self.open.push((name, schema));
+        }
+        Ok(format!("#/$defs/{path}"))
+    }
+
+    /// Rewrites the references in a keyword that only JSON Schema knows.
+    fn refer_inside(&mut self, keyword: &str, value: &mut Value) -> Result<(), SchemaError> {
+        match (keyword::holds(keyword), value) {
+            (Holds::Schema | Holds::List, Value::Array(list)) => {
+                list.iter_mut().try_for_each(|child| self.refer_inside_schema(child))
+            }
+            (Holds::Schema, child) => self.refer_inside_schema(child),
+            (Holds::Named, Value::Object(named)) => {
+                named.values_mut().try_for_each(|child| self.refer_inside_schema(child))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn refer_inside_schema(&mut self, schema: &mut Value) -> Result<(), SchemaError> {
+        let Value::Object(schema) = schema else { return Ok(()) };
+        for (keyword, value) in schema {
+            match value {
+                Value::String(reference) if keyword == "$ref" => *reference = self.refer(reference)?,
+                value => self.refer_inside(keyword, value)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all schemas referred to into `$defs`.
+    fn write_definitions(mut self, root: &mut Value) -> Result<(), SchemaError> {
+        let mut definitions = Map::new();
+        while let Some((name, schema)) = self.open.pop() {
+            definitions.insert(name.to_owned(), self.write(schema, 0)?);
+        }
+        if !definitions.is_empty() {
+            root["$defs"] = definitions.into();
+        }
+        Ok(())
+    }
+}
+
+/// The type of a schema, also where only its members tell it.
+fn kind_of(schema: &Schema) -> Option<SchemaType> {
+    schema.schema_type.or_else(|| {
+        if schema.reference.is_some() {
+            None
+        } else if schema.properties.is_some() {
+            Some(SchemaType::Object)
+        } else if schema.items.is_some() {
+            Some(SchemaType::Array)
+        } else {
+            None
+        }
+    })
+}
+
+/// An enum value typed like its schema: the spec says strings, whatever the type is.
+fn typed(value: &Value, kind: Option<SchemaType>) -> Value {
+    let typed = value.as_str().and_then(|text| match kind? {
+        SchemaType::Integer => {
+            text.parse::<i64>().map(Value::from).or_else(|_| text.parse::<u64>().map(Value::from)).ok()
+        }
+        SchemaType::Number => serde_json::from_str::<serde_json::Number>(text).ok().map(Value::Number),
+        SchemaType::Boolean => text.parse::<bool>().ok().map(Value::Bool),
+        SchemaType::String | SchemaType::Array | SchemaType::Object => None,
+    });
+    typed.unwrap_or_else(|| value.clone())
+}

@@ -1,0 +1,203 @@
+use std::collections::HashMap;
+
+use schemars::{JsonSchema, schema_for};
+use serde_json::{Value, json};
+
+use super::normalised;
+use crate::schema::{Adapted, Dialect};
+
+/// How urgent something is.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+enum Urgency {
+    /// Can wait.
+    Low,
+    /// Cannot.
+    High,
+}
+
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+enum Recipient {
+    Person { name: String, nickname: Option<String> },
+    Everybody,
+}
+
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct Thread {
+    subject: String,
+    replies: Vec<Thread>,
+}
+
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct Message {
+    /// What to say.
+    #[schemars(length(min = 1), regex(pattern = "^[A-Z]"))]
+    text: String,
+    /// Whom to tell.
+    to: Recipient,
+    /// How soon.
+    urgency: Option<Urgency>,
+    #[serde(default)]
+    copies: u8,
+    thread: Option<Thread>,
+    budget: Option<u64>,
+    #[schemars(url)]
+    link: Option<String>,
+    tags: Option<Vec<String>>,
+    marks: Vec<Option<u8>>,
+}
+
+fn adapted(dialect: Dialect, schema: Value) -> Adapted {
+    dialect.adapt(&normalised(schema))
+}
+
+fn lines(adapted: &Adapted) -> Vec<String> {
+    adapted.dropped.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn openai_and_anthropic_take_the_normal_form_as_it_is() {
+    let schema = normalised(schema_for!(Message).to_value());
+    for dialect in [Dialect::OpenAi, Dialect::Anthropic] {
+        let adapted = dialect.adapt(&schema);
+        assert_eq!(adapted.schema.to_string(), schema.to_string());
+        assert!(!adapted.strict && adapted.dropped.is_empty() && adapted.obstacles.is_empty());
+    }
+    insta::assert_json_snapshot!(schema);
+}
+
+#[test]
+fn openai_strict_requires_everything_and_lets_optionals_be_null() {
+    let adapted = adapted(Dialect::OpenAiStrict, schema_for!(Message).to_value());
+    assert!(adapted.strict);
+    assert_eq!(adapted.obstacles, []);
+    insta::assert_json_snapshot!(adapted.schema);
+    assert_eq!(
+        lines(&adapted),
+        [
+            "minLength at /properties/text: not supported in strict schemas",
+            "default at /properties/copies: not supported in strict schemas",
+            "maximum at /properties/budget: 18446744073709551615 is beyond what every reader of JSON numbers can hold",
+            "format at /properties/link: the format uri is not supported in strict schemas",
+            "oneOf at /$defs/Recipient: sent as anyOf",
+        ]
+    );
+}
+
+#[test]
+fn what_strict_schemas_cannot_express_is_sent_plain_and_says_where() {
+    #[derive(JsonSchema)]
+    #[allow(dead_code)]
+    struct Loose {
+        labels: HashMap<String, String>,
+        by_number: HashMap<u8, String>,
+        anything: Value,
+        list: Vec<Value>,
+        pair: (u8, u8),
+        nested: Vec<HashMap<String, Value>>,
+        fine: Option<String>,
+    }
+    let schema = normalised(schema_for!(Loose).to_value());
+    let adapted = Dialect::OpenAiStrict.adapt(&schema);
+    assert!(!adapted.strict);
+    let mut plain = schema;
+    plain["properties"]["pair"]["items"] = json!({});
+    assert_eq!(adapted.schema, plain);
+    let obstacles: Vec<_> = adapted.obstacles.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        obstacles,
+        [
+            "additionalProperties at /properties/labels: a map cannot be strict: its keys are not known",
+            "patternProperties at /properties/by_number: a map cannot be strict: its keys are not known",
+            "type at /properties/anything: free JSON cannot be strict",
+            "type at /properties/list/items: free JSON cannot be strict",
+            "prefixItems at /properties/pair: a tuple cannot be strict",
+            "additionalProperties at /properties/nested/items: a map cannot be strict: its keys are not known",
+        ]
+    );
+}
+
+#[test]
+fn a_union_at_the_root_is_dropped_because_providers_refuse_the_tool() {
+    #[derive(JsonSchema)]
+    #[schemars(tag = "kind")]
+    #[allow(dead_code)]
+    enum Side {
+        Left { x: u8 },
+        Right { y: u8 },
+    }
+    #[derive(JsonSchema)]
+    #[allow(dead_code)]
+    struct Flat {
+        #[serde(flatten)]
+        side: Side,
+    }
+    for dialect in [Dialect::OpenAi, Dialect::Anthropic, Dialect::OpenAiStrict] {
+        let adapted = adapted(dialect, schema_for!(Flat).to_value());
+        assert_eq!(lines(&adapted), ["oneOf at the root: not supported at the root of a tool's schema"]);
+        assert_eq!(adapted.schema.get("oneOf"), None);
+        assert_eq!(adapted.schema["properties"]["kind"], json!({ "type": "string", "enum": ["Left", "Right"] }));
+        assert!(!adapted.strict);
+    }
+}
+
+#[test]
+fn openai_gets_items_for_every_array() {
+    let schema = json!({ "type": "object", "properties": { "x": { "type": "array" }, "y": { "anyOf": [{ "type": ["array", "null"] }, { "type": "string" }] } }, "required": ["y"] });
+    let openai = adapted(Dialect::OpenAi, schema.clone()).schema;
+    assert_eq!(openai["properties"]["x"], json!({ "type": "array", "items": {} }));
+    assert_eq!(openai["properties"]["y"]["anyOf"][0], json!({ "type": ["array", "null"], "items": {} }));
+    assert_eq!(adapted(Dialect::Anthropic, schema).schema["properties"]["x"], json!({ "type": "array" }));
+}
+
+#[test]
+fn every_kind_of_optional_property_can_be_null_in_a_strict_schema() {
+    for (schema, strict) in [
+        (json!({ "type": "string" }), json!({ "type": ["string", "null"] })),
+        (json!({ "type": ["string", "integer"] }), json!({ "type": ["string", "integer", "null"] })),
+        (json!({ "type": "string", "enum": ["a"] }), json!({ "type": ["string", "null"], "enum": ["a", null] })),
+        (
+            json!({ "anyOf": [{ "type": "string" }, { "type": "integer" }] }),
+            json!({ "anyOf": [{ "type": "string" }, { "type": "integer" }, { "type": "null" }] }),
+        ),
+        (json!({ "$ref": "#/$defs/A" }), json!({ "anyOf": [{ "$ref": "#/$defs/A" }, { "type": "null" }] })),
+        (
+            json!({ "$ref": "#/$defs/A", "description": "d" }),
+            json!({ "description": "d", "anyOf": [{ "$ref": "#/$defs/A" }, { "type": "null" }] }),
+        ),
+        (
+            json!({ "type": "object", "properties": { "a": { "type": "string" } }, "required": ["a"] }),
+            json!({ "type": ["object", "null"], "properties": { "a": { "type": "string" } }, "required": ["a"], "additionalProperties": false }),
+        ),
+    ] {
+        let root = json!({ "type": "object", "properties": { "x": schema }, "$defs": { "A": { "type": "string" } } });
+        let adapted = adapted(Dialect::OpenAiStrict, root);
+        assert!(adapted.strict, "{:?}", adapted.obstacles);
+        assert_eq!(adapted.schema["properties"]["x"], strict);
+    }
+}
+
+#[test]
+fn the_limits_of_strict_schemas_are_kept() {
+    let property = |index: usize| (format!("p{index}"), json!({ "type": "string" }));
+    let many: serde_json::Map<_, _> = (0..5_001).map(property).collect();
+    let adapted_many = adapted(Dialect::OpenAiStrict, json!({ "type": "object", "properties": many }));
+    assert_eq!(adapted_many.obstacles[0].reason, "a strict schema has at most 5000 properties, this one has 5001");
+
+    let mut deep = json!({ "type": "string" });
+    for _ in 0..10 {
+        deep = json!({ "type": "object", "properties": { "x": deep } });
+    }
+    assert!(adapted(Dialect::OpenAiStrict, deep.clone()).strict);
+    let deeper = json!({ "type": "object", "properties": { "x": deep } });
+    let obstacles = adapted(Dialect::OpenAiStrict, deeper).obstacles;
+    assert_eq!(obstacles[0].reason, "a strict schema nests at most 10 objects");
+    assert_eq!(obstacles[0].pointer, "/properties/x".repeat(10));
+
+    let choices: Vec<_> = (0..1_001).map(|index| index.to_string()).collect();
+    let schema = json!({ "type": "object", "properties": { "x": { "type": "string", "enum": choices } } });
+    assert!(!adapted(Dialect::OpenAiStrict, schema).strict);
+}
