@@ -6,6 +6,7 @@ pub mod model;
 mod read;
 mod reference;
 pub mod rpc;
+pub mod schema;
 mod sdk;
 mod strict;
 mod tree;
@@ -24,4 +25,3 @@ pub use strict::{Cut, CutReason, Strict};
 
 /// A JSON object that keeps the order of its keys.
 pub type Map = serde_json::Map<String, serde_json::Value>;
-pub mod schema;

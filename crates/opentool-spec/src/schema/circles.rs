@@ -65,14 +65,6 @@ impl Finder {
     }
 }
 
-/// Whether the schemas under `keyword` describe the same value as the schema that has it.
-fn stays_in_place(keyword: &str) -> bool {
-    matches!(
-        keyword,
-        "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "dependentSchemas" | "dependencies"
-    )
-}
-
 fn references_in_place(schema: &Value) -> Vec<usize> {
     let mut found = Vec::new();
     let mut open = vec![schema];
@@ -80,7 +72,7 @@ fn references_in_place(schema: &Value) -> Vec<usize> {
         let Value::Object(schema) = schema else { continue };
         found.extend(number_of(schema));
         keyword::children(schema, |keyword, child| {
-            if stays_in_place(keyword) {
+            if keyword::stays_in_place(keyword) {
                 open.push(child);
             }
         });
@@ -94,7 +86,7 @@ fn cut_inside(schema: &mut Map<String, Value>, circular: &impl Fn(usize) -> bool
     }
     keyword::children_mut(schema, |keyword, child| {
         if let Value::Object(child) = child
-            && stays_in_place(keyword)
+            && keyword::stays_in_place(keyword)
         {
             cut_inside(child, circular);
         }

@@ -33,9 +33,9 @@ pub(super) fn take(root: &mut Value) -> Result<Vec<Definition>, SchemaError> {
     let mut taker = Taker::default();
     let copied: Vec<usize> = copies
         .into_iter()
-        .map(|(reference, name, body)| {
+        .map(|(pointer, name, body)| {
             let number = taker.push(&name, body);
-            taker.copies.insert(reference, number);
+            taker.copies.insert(pointer, number);
             number
         })
         .collect();
@@ -60,6 +60,7 @@ pub(super) fn take(root: &mut Value) -> Result<Vec<Definition>, SchemaError> {
 struct Taker {
     definitions: Vec<Definition>,
     scopes: Vec<HashMap<String, usize>>,
+    /// The definitions made for references to other places, by JSON pointer.
     copies: HashMap<String, usize>,
     /// The first reference to a definition that does not exist.
     unresolved: Option<String>,
@@ -120,7 +121,9 @@ impl Taker {
     }
 
     fn look_up(&mut self, reference: &str) -> Option<usize> {
-        let Some(name) = defined_name(reference) else { return self.copies.get(reference).copied() };
+        let Some(name) = defined_name(reference) else {
+            return pointer_of(reference).and_then(|pointer| self.copies.get(&pointer)).copied();
+        };
         let found = self.scopes.iter().rev().find_map(|scope| scope.get(&name)).copied();
         if found.is_none() {
             self.unresolved.get_or_insert_with(|| reference.to_owned());
@@ -136,6 +139,12 @@ fn defined_name(reference: &str) -> Option<String> {
     (HOLDERS.contains(&holder) && !name.contains('/')).then(|| unescape(&percent_decode(name)))
 }
 
+/// The JSON pointer in a reference to any other place in the schema.
+fn pointer_of(reference: &str) -> Option<String> {
+    let pointer = reference.strip_prefix('#').filter(|pointer| pointer.is_empty() || pointer.starts_with('/'))?;
+    defined_name(reference).is_none().then(|| percent_decode(pointer))
+}
+
 /// Copies, for every reference to another place in the schema, what is there, with a name for it.
 fn copies_of_targets(root: &Value) -> Result<Vec<(String, String, Value)>, SchemaError> {
     let mut copies = Vec::new();
@@ -145,16 +154,9 @@ fn copies_of_targets(root: &Value) -> Result<Vec<(String, String, Value)>, Schem
         let Value::Object(map) = schema else { continue };
         keyword::children(map, |_, child| open.push(child));
         let Some(Value::String(reference)) = map.get("$ref") else { continue };
-        let Some(pointer) = reference
-            .strip_prefix('#')
-            .filter(|pointer| (pointer.is_empty() || pointer.starts_with('/')) && defined_name(reference).is_none())
-        else {
-            continue;
-        };
-        if !seen.insert(reference) {
-            continue;
-        }
-        let target = root.pointer(&percent_decode(pointer)).filter(|target| target.is_object() || target.is_boolean());
+        // Told apart by where they lead, not by how that is written: a target is copied once.
+        let Some(pointer) = pointer_of(reference).filter(|pointer| !seen.contains(pointer)) else { continue };
+        let target = root.pointer(&pointer).filter(|target| target.is_object() || target.is_boolean());
         let Some(target) = target else { return Err(SchemaError::Unresolved { reference: reference.clone() }) };
         // The target may stand outside of what holds schemas; its own references count all the same.
         open.push(target);
@@ -164,15 +166,16 @@ fn copies_of_targets(root: &Value) -> Result<Vec<(String, String, Value)>, Schem
         {
             body.retain(|keyword, _| !HOLDERS.contains(&keyword.as_str()));
         }
-        let name = target.get("title").and_then(Value::as_str).map_or_else(|| name_of(pointer), str::to_owned);
-        copies.push((reference.clone(), name, body));
+        let name = target.get("title").and_then(Value::as_str).map_or_else(|| name_of(&pointer), str::to_owned);
+        seen.insert(pointer.clone());
+        copies.push((pointer, name, body));
     }
     Ok(copies)
 }
 
 /// A name for what a pointer leads to: its last step that is not a keyword or an index.
 fn name_of(pointer: &str) -> String {
-    percent_decode(pointer)
+    pointer
         .rsplit('/')
         .find(|step| !step.is_empty() && step.parse::<usize>().is_err() && keyword::holds(step) == keyword::Holds::Data)
         .map_or_else(|| "Root".to_owned(), unescape)

@@ -1,7 +1,11 @@
 //! What each provider takes.
 
+use std::collections::HashSet;
+
+use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
+use super::node::{self, Place};
 use super::report::{Dropped, Report};
 use super::{keyword, strict};
 
@@ -68,7 +72,8 @@ fn plain(schema: &Value, arrays_need_items: bool) -> Adapted {
     let mut schema = schema.clone();
     let mut report = Report::default();
     if let Value::Object(root) = &mut schema {
-        for combinator in ["oneOf", "anyOf", "allOf", "not", "enum"] {
+        describe_from_branches(root);
+        for combinator in COMBINATORS.into_iter().chain(["not", "enum"]) {
             if root.shift_remove(combinator).is_some() {
                 report.drop(combinator, "not supported at the root of a tool's schema");
             }
@@ -78,6 +83,45 @@ fn plain(schema: &Value, arrays_need_items: bool) -> Adapted {
         }
     }
     Adapted { schema, strict: false, dropped: report.dropped, obstacles: Vec::new() }
+}
+
+/// The keywords that say in branches what a value is.
+const COMBINATORS: [&str; 3] = ["oneOf", "anyOf", "allOf"];
+
+/// Describes the properties that only the branches of the root describe: the branches will not be sent.
+fn describe_from_branches(root: &mut Map<String, Value>) {
+    if !COMBINATORS.iter().any(|combinator| root.contains_key(*combinator)) {
+        return;
+    }
+    let mut found: IndexMap<String, Vec<Value>> = IndexMap::new();
+    let mut seen = HashSet::new();
+    let mut open = vec![&*root];
+    while let Some(schema) = open.pop() {
+        for combinator in COMBINATORS {
+            let branches = schema.get(combinator).and_then(Value::as_array).into_iter().flatten();
+            open.extend(branches.rev().filter_map(Value::as_object));
+        }
+        if let Some(name) = schema.get("$ref").and_then(Value::as_str).and_then(|to| to.strip_prefix("#/$defs/"))
+            && seen.insert(name)
+        {
+            open.extend(root.get("$defs").and_then(|definitions| definitions.get(name)).and_then(Value::as_object));
+        }
+        for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            found.entry(name.clone()).or_default().push(property.clone());
+        }
+    }
+    let Some(Value::Object(properties)) = root.get_mut("properties") else { return };
+    for (name, mut schemas) in found {
+        let mut seen = HashSet::new();
+        schemas.retain(|schema| seen.insert(schema.to_string()));
+        if let Some(property) = properties.get_mut(&name).filter(|property| **property == json!({}))
+            && schemas.len() > 1
+        {
+            schemas.retain(|schema| *schema != json!({}));
+            *property = json!({ "anyOf": schemas });
+            node::normalise(property, Place::Present);
+        }
+    }
 }
 
 /// Gives every array `items`, be it that anything goes.

@@ -55,6 +55,14 @@ pub(super) fn is_annotation(keyword: &str) -> bool {
     ) || keyword.starts_with("x-")
 }
 
+/// Whether the schemas under `keyword` describe the same value as the schema that has it.
+pub(super) fn stays_in_place(keyword: &str) -> bool {
+    matches!(
+        keyword,
+        "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "dependentSchemas" | "dependencies"
+    )
+}
+
 /// Calls `visit` with every schema directly inside `schema`, under its keyword, in order.
 pub(super) fn children<'a>(schema: &'a Map<String, Value>, mut visit: impl FnMut(&'a str, &'a Value)) {
     for (keyword, value) in schema {

@@ -137,8 +137,8 @@ fn finish_root(schema: &mut Value, definitions: &[Definition]) -> Result<(), Sch
     };
     let additional = root.shift_remove("additionalProperties").unwrap_or_else(|| {
         // What only a branch or `required` names would be refused now: name it here too.
-        for (name, schema) in properties_of_branches(root, definitions) {
-            properties.entry(name).or_insert(schema);
+        for name in names_in_branches(root, definitions) {
+            properties.entry(name).or_insert_with(|| json!({}));
         }
         Value::Bool(false)
     });
@@ -154,48 +154,30 @@ fn finish_root(schema: &mut Value, definitions: &[Definition]) -> Result<(), Sch
     Ok(())
 }
 
-/// The properties that only the branches of a root or `required` name, each admitting what any branch admits.
-fn properties_of_branches(root: &Map<String, Value>, definitions: &[Definition]) -> Map<String, Value> {
-    let mut found: Map<String, Value> = Map::new();
+/// The properties that the branches of a root and its `required` name.
+fn names_in_branches(root: &Map<String, Value>, definitions: &[Definition]) -> Vec<String> {
+    let mut names = Vec::new();
     let mut seen = HashSet::new();
-    let mut open = vec![(root, true)];
-    while let Some((schema, asserts)) = open.pop() {
-        for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            let branches = found.entry(name.as_str()).or_insert_with(|| json!([]));
-            if let Value::Array(branches) = branches {
-                branches.push(if asserts { property.clone() } else { json!({}) });
-            }
+    let mut open = vec![root];
+    while let Some(schema) = open.pop() {
+        if let Some(Value::Object(properties)) = schema.get("properties") {
+            names.extend(properties.keys().cloned());
         }
-        for name in schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
-            found.entry(name).or_insert_with(|| json!([]));
+        if let Some(Value::Array(required)) = schema.get("required") {
+            names.extend(required.iter().filter_map(Value::as_str).map(str::to_owned));
         }
         if let Some(number) = definitions::number_of(schema).filter(|number| seen.insert(*number)) {
-            open.extend(definitions[number].body.as_object().map(|body| (body, asserts)));
+            open.extend(definitions[number].body.as_object());
         }
         let from = open.len();
         keyword::children(schema, |keyword, child| {
-            let asserts = asserts && matches!(keyword, "allOf" | "anyOf" | "oneOf");
-            if asserts || matches!(keyword, "if" | "then" | "else" | "dependentSchemas") {
-                open.extend(child.as_object().map(|child| (child, asserts)));
+            if keyword::stays_in_place(keyword) {
+                open.extend(child.as_object());
             }
         });
         open[from..].reverse();
     }
-    for schema in found.values_mut() {
-        let mut seen = HashSet::new();
-        if let Value::Array(branches) = schema {
-            branches.retain(|branch| seen.insert(branch.to_string()));
-        }
-        let admits_anything = seen.is_empty() || seen.contains("{}");
-        *schema = if admits_anything { json!({}) } else { json!({ "anyOf": schema.take() }) };
-        node::normalise(schema, Place::Present);
-        let mut optional = schema.clone();
-        node::normalise(&mut optional, Place::Optional);
-        if optional != *schema {
-            *schema = json!({}); // Only the branches know whether null is welcome.
-        }
-    }
-    found
+    names
 }
 
 fn is_about_objects(keyword: &str) -> bool {

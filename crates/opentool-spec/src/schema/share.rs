@@ -1,7 +1,8 @@
 //! Finding definitions that are equal, recursive ones included.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
+use indexmap::IndexSet;
 use serde_json::Value;
 
 use super::definitions::{Definition, references};
@@ -71,8 +72,8 @@ impl Partition {
     }
 
     fn refine(&mut self) {
-        let mut open: VecDeque<usize> = (0..self.groups.len()).collect();
-        while let Some(group) = open.pop_front() {
+        let mut open: IndexSet<usize> = (0..self.groups.len()).collect();
+        while let Some(group) = open.pop() {
             if self.groups[group].len() < 2 {
                 continue;
             }

@@ -137,16 +137,7 @@ fn a_flattened_enum_can_still_be_called() {
         side: Tagged,
     }
     let schema = normalised(schema_for!(Flat).to_value());
-    let byte = json!({ "type": "integer", "minimum": 0, "maximum": 255 });
-    assert_eq!(
-        schema["properties"],
-        json!({
-            "name": { "type": "string" },
-            "kind": { "type": "string", "enum": ["Left", "Right"] },
-            "x": byte,
-            "y": byte,
-        })
-    );
+    assert_eq!(schema["properties"], json!({ "name": { "type": "string" }, "kind": {}, "x": {}, "y": {} }));
     assert_eq!(schema["required"], json!(["name"]));
     assert_eq!(schema["additionalProperties"], json!(false));
     assert_eq!(schema["oneOf"][1]["properties"]["kind"], json!({ "type": "string", "enum": ["Right"] }));

@@ -4,6 +4,7 @@ mod any_schema;
 mod dialects;
 mod from_types;
 mod functions;
+mod meaning;
 mod normalise;
 mod tool_list;
 
