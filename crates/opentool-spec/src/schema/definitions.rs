@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::{SchemaError, keyword, share};
+use crate::reference::{pointer_steps, push_escaped};
 
 /// The keywords that hold definitions, today and in older drafts.
 const HOLDERS: [&str; 2] = ["$defs", "definitions"];
@@ -134,15 +135,22 @@ impl Taker {
 
 /// The name in a reference to a definition as such, `#/$defs/NAME`.
 fn defined_name(reference: &str) -> Option<String> {
-    let path = reference.strip_prefix("#/")?;
-    let (holder, name) = path.split_once('/')?;
-    (HOLDERS.contains(&holder) && !name.contains('/')).then(|| unescape(&percent_decode(name)))
+    let mut steps = pointer_steps(reference)?;
+    let (holder, name) = (steps.next()?, steps.next()?);
+    (HOLDERS.contains(&&*holder) && steps.next().is_none()).then(|| name.into_owned())
 }
 
 /// The JSON pointer in a reference to any other place in the schema.
 fn pointer_of(reference: &str) -> Option<String> {
-    let pointer = reference.strip_prefix('#').filter(|pointer| pointer.is_empty() || pointer.starts_with('/'))?;
-    defined_name(reference).is_none().then(|| percent_decode(pointer))
+    if reference == "#" {
+        return Some(String::new());
+    }
+    let steps = pointer_steps(reference).filter(|_| defined_name(reference).is_none())?;
+    Some(steps.fold(String::new(), |mut pointer, step| {
+        pointer.push('/');
+        push_escaped(&mut pointer, &step);
+        pointer
+    }))
 }
 
 /// Copies, for every reference to another place in the schema, what is there, with a name for it.
@@ -178,30 +186,8 @@ fn name_of(pointer: &str) -> String {
     pointer
         .rsplit('/')
         .find(|step| !step.is_empty() && step.parse::<usize>().is_err() && keyword::holds(step) == keyword::Holds::Data)
-        .map_or_else(|| "Root".to_owned(), unescape)
-}
-
-/// Undoes the escapes in one step of a JSON pointer.
-pub(super) fn unescape(step: &str) -> String {
-    step.replace("~1", "/").replace("~0", "~")
-}
-
-/// Undoes the percent-encoding of a URI fragment; what does not decode to UTF-8 stays as it is.
-pub(super) fn percent_decode(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let byte = (bytes[at] == b'%')
-            .then(|| text.get(at + 1..at + 3).and_then(|digits| u8::from_str_radix(digits, 16).ok()))
-            .flatten();
-        decoded.push(byte.unwrap_or(bytes[at]));
-        at += if byte.is_some() { 3 } else { 1 };
-    }
-    String::from_utf8(decoded).unwrap_or_else(|_| text.to_owned())
+        .unwrap_or("Root")
+        .to_owned()
 }
 
 /// Reduces a name to characters that need no escaping, neither in JSON pointers nor in URIs.

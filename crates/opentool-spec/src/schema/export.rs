@@ -1,76 +1,75 @@
 //! From a function of a document to JSON Schema.
 
 use std::collections::HashSet;
+use std::iter;
 
-use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
-use super::definitions::{percent_decode, unescape};
 use super::depth::MAX_DEPTH;
 use super::keyword::{self, Holds};
 use super::{SchemaError, normalise, normalise_output};
-use crate::{Function, Schema, SchemaType};
+use crate::reference::{pointer_steps, push_escaped};
+use crate::{Function, OpenTool, Schema, SchemaType};
 
-/// Where documents keep the schemas that others refer to; the first is ours, the others are habits of real documents.
-const PREFIXES: [&str; 4] = ["#/schemas/", "#/components/schemas/", "#/definitions/", "#/$defs/"];
-
-/// Writes the parameters of a function as a JSON Schema in the form of [`normalise`](super::normalise()).
-///
-/// `schemas` are those of the document. The ones that the parameters refer to, directly or through each other, stand
-/// in `$defs`. Unknown keys of a schema, such as `minimum` or `format`, are carried over; enum values are typed like
-/// the schema's type; a parameter's description wins over that of its schema.
-///
-/// ```
-/// use opentool_spec::{Function, Parameter, Schema, schema::input_schema};
-///
-/// let add = Function::new("add", "Add two integers.")
-///     .parameter(Parameter::new("a", Schema::integer()).described("The first."))
-///     .parameter(Parameter::new("b", Schema::integer()).optional());
-/// assert_eq!(
-///     input_schema(&add, None)?.to_string(),
-///     r#"{"type":"object","properties":{"a":{"type":"integer","description":"The first."},"b":{"type":"integer"}},"required":["a"],"additionalProperties":false}"#,
-/// );
-/// # Ok::<(), opentool_spec::schema::SchemaError>(())
-/// ```
-///
-/// # Errors
-///
-/// [`SchemaError::Unresolved`] where a reference leads nowhere or out of the document's schemas,
-/// [`SchemaError::TooDeep`] where a schema is nested deeper than [`MAX_DEPTH`](super::MAX_DEPTH).
-pub fn input_schema(function: &Function, schemas: Option<&IndexMap<String, Schema>>) -> Result<Value, SchemaError> {
-    let mut writer = Writer::new(schemas);
-    let mut properties = Map::new();
-    let mut required = Vec::new();
-    for parameter in &function.parameters {
-        let mut property = writer.write(&parameter.schema, 0)?;
-        describe(&mut property, parameter.description.as_deref());
-        if parameter.required {
-            required.push(parameter.name.as_str());
+impl OpenTool {
+    /// Writes the parameters of a function of this document as a JSON Schema in the form of
+    /// [`normalise`](crate::schema::normalise()).
+    ///
+    /// The schemas of the document that the parameters refer to, directly or through each other, stand in `$defs`.
+    /// Unknown keys of a schema, such as `minimum` or `format`, are carried over; allowed values are typed like the
+    /// schema's type; a parameter's description wins over that of its schema.
+    ///
+    /// ```
+    /// use opentool_spec::{Function, Info, OpenTool, Parameter, Schema};
+    ///
+    /// let document = OpenTool::new(Info::new("Calculator", "1.0.0")).function(
+    ///     Function::new("add", "Add two integers.")
+    ///         .parameter(Parameter::new("a", Schema::integer()).described("The first."))
+    ///         .parameter(Parameter::new("b", Schema::integer()).optional()),
+    /// );
+    /// assert_eq!(
+    ///     document.input_schema(&document.functions[0])?.to_string(),
+    ///     r#"{"type":"object","properties":{"a":{"type":"integer","description":"The first."},"b":{"type":"integer"}},"required":["a"],"additionalProperties":false}"#,
+    /// );
+    /// # Ok::<(), opentool_spec::schema::SchemaError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SchemaError::Unresolved`] where a reference leads to no schema of the document, [`SchemaError::TooDeep`] where
+    /// a schema is nested deeper than [`MAX_DEPTH`].
+    pub fn input_schema(&self, function: &Function) -> Result<Value, SchemaError> {
+        let mut writer = Writer::new(self);
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        for parameter in &function.parameters {
+            let mut property = writer.write(&parameter.schema, 0)?;
+            describe(&mut property, parameter.description.as_deref());
+            if parameter.required {
+                required.push(parameter.name.as_str());
+            }
+            properties.entry(parameter.name.as_str()).or_insert(property);
         }
-        properties.entry(parameter.name.as_str()).or_insert(property);
+        let mut schema = json!({ "type": "object", "properties": properties, "required": required });
+        writer.write_definitions(&mut schema)?;
+        normalise(&mut schema)?;
+        Ok(schema)
     }
-    let mut schema = json!({ "type": "object", "properties": properties, "required": required });
-    writer.write_definitions(&mut schema)?;
-    normalise(&mut schema)?;
-    Ok(schema)
-}
 
-/// Writes the return value of a function as a JSON Schema; none where the function returns nothing.
-///
-/// # Errors
-///
-/// As [`input_schema`].
-pub fn output_schema(
-    function: &Function,
-    schemas: Option<&IndexMap<String, Schema>>,
-) -> Result<Option<Value>, SchemaError> {
-    let Some(returns) = &function.returns else { return Ok(None) };
-    let mut writer = Writer::new(schemas);
-    let mut schema = writer.write(&returns.schema, 0)?;
-    describe(&mut schema, returns.description.as_deref());
-    writer.write_definitions(&mut schema)?;
-    normalise_output(&mut schema)?;
-    Ok(Some(schema))
+    /// Writes the return value of a function of this document as a JSON Schema; none where it returns nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`OpenTool::input_schema`].
+    pub fn output_schema(&self, function: &Function) -> Result<Option<Value>, SchemaError> {
+        let Some(returns) = &function.returns else { return Ok(None) };
+        let mut writer = Writer::new(self);
+        let mut schema = writer.write(&returns.schema, 0)?;
+        describe(&mut schema, returns.description.as_deref());
+        writer.write_definitions(&mut schema)?;
+        normalise_output(&mut schema)?;
+        Ok(Some(schema))
+    }
 }
 
 fn describe(schema: &mut Value, description: Option<&str>) {
@@ -80,15 +79,15 @@ fn describe(schema: &mut Value, description: Option<&str>) {
 }
 
 struct Writer<'a> {
-    schemas: Option<&'a IndexMap<String, Schema>>,
-    /// The schemas of the document that have been referred to, and those of them yet to be written.
-    used: HashSet<&'a str>,
-    open: Vec<(&'a str, &'a Schema)>,
+    document: &'a OpenTool,
+    /// The schemas of the document that have been referred to, by name, and those of them yet to be written.
+    used: HashSet<String>,
+    open: Vec<(String, &'a Schema)>,
 }
 
 impl<'a> Writer<'a> {
-    fn new(schemas: Option<&'a IndexMap<String, Schema>>) -> Self {
-        Self { schemas, used: HashSet::new(), open: Vec::new() }
+    fn new(document: &'a OpenTool) -> Self {
+        Self { document, used: HashSet::new(), open: Vec::new() }
     }
 
     fn write(&mut self, schema: &Schema, depth: usize) -> Result<Value, SchemaError> {
@@ -134,14 +133,29 @@ impl<'a> Writer<'a> {
     /// Notes the schema that a reference of the document leads to, and rewrites the reference.
     fn refer(&mut self, reference: &str) -> Result<String, SchemaError> {
         let unresolved = || SchemaError::Unresolved { reference: reference.to_owned() };
-        let path = PREFIXES.iter().find_map(|prefix| reference.strip_prefix(prefix)).ok_or_else(unresolved)?;
-        let name = path.split('/').next().unwrap_or(path);
-        let name = unescape(&percent_decode(name));
-        let (name, schema) = self.schemas.and_then(|schemas| schemas.get_key_value(&name)).ok_or_else(unresolved)?;
-        if self.used.insert(name) {
-            self.open.push((name, schema));
+        let steps: Vec<_> = pointer_steps(reference).ok_or_else(unresolved)?.collect();
+        let steps: Vec<&str> = steps.iter().map(|step| &**step).collect();
+        let (name, schema, rest) = match steps.as_slice() {
+            ["schemas" | "definitions" | "$defs", name, rest @ ..] | ["components", "schemas", name, rest @ ..] => {
+                let schema = self.document.schemas.as_ref().and_then(|schemas| schemas.get(*name));
+                (*name, schema.ok_or_else(unresolved)?, rest)
+            }
+            // A schema of a function has no name of its own: its path is one.
+            _ => (
+                reference.trim_start_matches("#/"),
+                self.document.lookup(reference).map_err(|_| unresolved())?,
+                &[][..],
+            ),
+        };
+        if self.used.insert(name.to_owned()) {
+            self.open.push((name.to_owned(), schema));
         }
-        Ok(format!("#/$defs/{path}"))
+        let mut written = "#/$defs".to_owned();
+        for step in iter::once(&name).chain(rest) {
+            written.push('/');
+            push_escaped(&mut written, step);
+        }
+        Ok(written)
     }
 
     /// Rewrites the references in a keyword that only JSON Schema knows.
@@ -173,7 +187,7 @@ impl<'a> Writer<'a> {
     fn write_definitions(mut self, root: &mut Value) -> Result<(), SchemaError> {
         let mut definitions = Map::new();
         while let Some((name, schema)) = self.open.pop() {
-            definitions.insert(name.to_owned(), self.write(schema, 0)?);
+            definitions.insert(name, self.write(schema, 0)?);
         }
         if !definitions.is_empty() {
             root["$defs"] = definitions.into();

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::report::{Dropped, Report};
 use super::{SchemaError, keyword, normalise, normalise_output, nullable};
-use crate::{Function, Parameter, Return, Schema, SchemaType};
+use crate::{Function, Info, OpenTool, Parameter, Return, Schema, SchemaType};
 
 /// A tool as JSON Schema describes it.
 #[derive(Debug, Clone)]
@@ -49,12 +49,22 @@ pub struct Imported {
     pub dropped: Vec<Dropped>,
 }
 
+impl Imported {
+    /// A document of the functions and the schemas.
+    pub fn into_document(self, info: Info) -> OpenTool {
+        let mut document = OpenTool::new(info);
+        document.functions = self.functions;
+        document.schemas = Some(self.schemas).filter(|schemas| !schemas.is_empty());
+        document
+    }
+}
+
 /// Writes tools that JSON Schema describes as functions of one document.
 ///
 /// A document's schema has a type, a description, properties, items, an enum, required names and references; bounds,
 /// `pattern`, `format`, `default`, `examples`, `additionalProperties` and `x-…` are carried as unknown keys. Everything else
 /// is dropped and reported: a union with null becomes its other branch, of several types the first stays, free
-/// JSON becomes an object. [`input_schema`](super::input_schema) gives the schemas back, exactly where nothing was dropped.
+/// JSON becomes an object. [`OpenTool::input_schema`] gives the schemas back, exactly where nothing was dropped.
 ///
 /// ```
 /// use opentool_spec::schema::{SchemaTool, functions_from_schemas};

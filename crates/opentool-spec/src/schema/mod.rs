@@ -3,8 +3,8 @@
 //! - [`normalise`] brings any generator's schema to the one form that every provider and client accepts;
 //!   [`normalise_output`] does the same for results.
 //! - [`Dialect`] writes that form for a provider, and says what had to be dropped.
-//! - [`input_schema`] and [`output_schema`] write a function of a document as JSON Schema; [`functions_from_schemas`]
-//!   leads back, with a report of what a document cannot say.
+//! - [`OpenTool::input_schema`](crate::OpenTool::input_schema) and [`OpenTool::output_schema`](crate::OpenTool::output_schema) write a function of a document as JSON Schema;
+//!   [`functions_from_schemas`] leads back, with a report of what a document cannot say.
 //! - [`tool_list`] and [`document_tool_list`] write the lists of tools that providers and protocols take.
 
 mod choices;
@@ -29,7 +29,6 @@ mod tool_list;
 pub use depth::MAX_DEPTH;
 pub use dialect::{Adapted, Dialect};
 pub use error::SchemaError;
-pub use export::{input_schema, output_schema};
 pub use import::{Imported, SchemaTool, functions_from_schemas};
 pub use normalise::{normalise, normalise_output};
 pub use report::Dropped;

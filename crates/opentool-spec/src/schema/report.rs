@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::reference::push_escaped;
+
 /// A keyword that a conversion could not keep as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -38,7 +40,7 @@ impl Report {
     pub(super) fn enter(&mut self, step: &str) -> usize {
         let here = self.pointer.len();
         self.pointer.push('/');
-        self.pointer.push_str(&step.replace('~', "~0").replace('/', "~1"));
+        push_escaped(&mut self.pointer, step);
         here
     }
 

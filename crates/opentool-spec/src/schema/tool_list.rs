@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::import::SchemaTool;
 use super::report::Dropped;
-use super::{Adapted, Dialect, SchemaError, input_schema, normalise_output, output_schema};
+use super::{Adapted, Dialect, SchemaError, normalise_output};
 use crate::OpenTool;
 
 /// Who takes a list of tools.
@@ -158,14 +158,13 @@ pub fn tool_list<'a>(tools: impl IntoIterator<Item = SchemaTool<'a>>, target: Ta
 ///
 /// [`ToolListError`] for the first function whose schemas cannot be written.
 pub fn document_tool_list(document: &OpenTool, target: Target) -> Result<ToolList, ToolListError> {
-    let schemas = document.schemas.as_ref();
     let written = document
         .functions
         .iter()
         .map(|function| {
             let failed = |source| ToolListError { function: function.name.clone(), source };
-            let input = input_schema(function, schemas).map_err(failed)?;
-            let output = output_schema(function, schemas).map_err(failed)?;
+            let input = document.input_schema(function).map_err(failed)?;
+            let output = document.output_schema(function).map_err(failed)?;
             Ok((function, input, output))
         })
         .collect::<Result<Vec<_>, ToolListError>>()?;

@@ -9,13 +9,28 @@ use schemars::{JsonSchema, schema_for};
 use serde_json::{Value, json};
 
 use super::{any_schema, normalised};
-use crate::schema::{
-    Imported, SchemaError, SchemaTool, functions_from_schemas, input_schema, normalise_output, output_schema,
-};
-use crate::{Function, OpenTool, Parameter, Return, Schema, SchemaType};
+use crate::schema::{Imported, SchemaError, SchemaTool, functions_from_schemas, normalise_output};
+use crate::{Function, Info, OpenTool, Parameter, Return, Schema, SchemaType, Severity};
 
 fn document(value: Value) -> OpenTool {
     serde_json::from_value(value).unwrap()
+}
+
+fn input_schema(function: &Function, schemas: Option<&IndexMap<String, Schema>>) -> Result<Value, SchemaError> {
+    document_of(function, schemas).input_schema(function)
+}
+
+fn output_schema(
+    function: &Function,
+    schemas: Option<&IndexMap<String, Schema>>,
+) -> Result<Option<Value>, SchemaError> {
+    document_of(function, schemas).output_schema(function)
+}
+
+fn document_of(function: &Function, schemas: Option<&IndexMap<String, Schema>>) -> OpenTool {
+    let mut document = OpenTool::new(Info::new("t", "1")).function(function.clone());
+    document.schemas = schemas.cloned();
+    document
 }
 
 fn imported(input: &Value) -> Imported {
@@ -80,6 +95,39 @@ fn a_schema_of_a_document_without_a_type_is_told_by_its_members() {
     assert_eq!(schema(json!({ "properties": { "a": { "type": "string" } } }))["type"], "object");
     assert_eq!(schema(json!({ "items": { "type": "string" } }))["type"], "array");
     assert_eq!(schema(json!({})), json!({}));
+}
+
+#[test]
+fn a_reference_may_lead_into_another_function() {
+    let document = OpenTool::new(Info::new("t", "1"))
+        .function(Function::new("f", "d").parameter(Parameter::new("x", Schema::array(Schema::string()))))
+        .function(
+            Function::new("g", "d")
+                .parameter(Parameter::new("y", Schema::reference("#/functions/0/parameters/0/schema/items"))),
+        );
+    let schema = document.input_schema(&document.functions[1]).unwrap();
+    assert_eq!(schema["$defs"], json!({ "functions_0_parameters_0_schema_items": { "type": "string" } }));
+    assert_eq!(schema["properties"]["y"], json!({ "$ref": "#/$defs/functions_0_parameters_0_schema_items" }));
+}
+
+#[test]
+fn a_document_of_imported_functions_needs_no_mending() {
+    #[derive(JsonSchema)]
+    #[allow(dead_code)]
+    struct Arguments {
+        /// Where.
+        point: Point,
+        colour: Option<Plain>,
+        tree: Tree,
+        labels: HashMap<String, Point>,
+        waits: Vec<Duration>,
+    }
+    let (input, output) = (schema_for!(Arguments).to_value(), schema_for!(Vec<Tree>).to_value());
+    let imported = functions_from_schemas([SchemaTool::new("f", "d", &input).output("trees", &output)]).unwrap();
+    let text = serde_json::to_string_pretty(&imported.into_document(Info::new("t", "1"))).unwrap();
+    let report = crate::check(&text);
+    let grave: Vec<_> = report.findings.iter().filter(|finding| finding.severity > Severity::Note).collect();
+    assert!(grave.is_empty(), "{grave:#?}\n{text}");
 }
 
 #[test]

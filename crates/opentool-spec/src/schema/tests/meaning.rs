@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::schema::{SchemaTool, functions_from_schemas, input_schema, normalise};
+use crate::Info;
+use crate::schema::{SchemaTool, functions_from_schemas, normalise};
 
 const NAMES: [&str; 3] = ["a", "b", "title"];
 
@@ -106,7 +107,8 @@ proptest! {
     #[test]
     fn every_imported_function_has_a_schema_that_compiles(schema in arguments()) {
         if let Ok(imported) = functions_from_schemas([SchemaTool::new("f", "d", &schema)]) {
-            let schema = input_schema(&imported.functions[0], Some(&imported.schemas)).unwrap();
+            let document = imported.into_document(Info::new("t", "1"));
+            let schema = document.input_schema(&document.functions[0]).unwrap();
             prop_assert!(jsonschema::draft202012::new(&schema).is_ok(), "{}", schema);
         }
     }
