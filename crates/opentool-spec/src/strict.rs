@@ -83,13 +83,15 @@ impl OpenTool {
             };
             schemas.iter().map(entry).collect()
         });
+        let mut extra = reference_free(&self.extra);
+        extra.retain(|key, _| !matches!(key.as_str(), "components" | "definitions" | "$defs"));
         let document = OpenTool {
             opentool: OpenTool::VERSION.to_owned(),
             info: Info { layout: Layout::default(), ..self.info.clone() },
             server: self.server.clone().map(|server| Server { layout: Layout::default(), ..server }),
             functions,
             schemas,
-            extra: reference_free(&self.extra),
+            extra,
             layout: Layout::default(),
         };
         Strict { document, cuts: inliner.cuts }
@@ -152,6 +154,8 @@ impl Inliner<'_> {
             inlined.collect::<IndexMap<_, _>>()
         });
         let items = schema.items.as_ref().map(|items| Box::new(self.schema(items, depth + 1)));
+        let known = |name: &&String| properties.as_ref().is_some_and(|properties| properties.contains_key(*name));
+        let required = schema.required.as_ref().map(|names| names.iter().filter(known).cloned().collect());
         Schema {
             schema_type: Some(schema_type),
             description: schema.description.clone(),
@@ -162,7 +166,7 @@ impl Inliner<'_> {
             },
             items: items.or_else(|| (schema_type == SchemaType::Array).then(|| Box::new(Schema::string()))),
             values: schema.values.as_ref().map(|values| values.iter().map(|value| typed(value, schema_type)).collect()),
-            required: schema.required.clone(),
+            required,
             reference: None,
             extra: reference_free(&schema.extra),
             layout: Layout::default(),

@@ -75,8 +75,6 @@ codes! {
     NumberRounded = "OT006" Warning;
     /// The text starts with a byte order mark.
     ByteOrderMark = "OT007" Note, model;
-    /// A list of findings was cut short.
-    TooManyFindings = "OT009" Note;
 
     /// A required field is absent.
     MissingField = "OT010" Error, model;
@@ -140,7 +138,7 @@ codes! {
     /// A reference has siblings, which readers ignore.
     ReferenceSiblings = "OT051" Warning;
     /// A reference, or the schemas it means, stand where another format has them.
-    ReferencePlace = "OT052" Warning;
+    ReferencePlace = "OT052" Warning, model;
     /// References lead in a circle and never reach a schema.
     CircularReference = "OT053" Error;
     /// A reference leaves the document.

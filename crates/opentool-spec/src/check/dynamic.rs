@@ -314,10 +314,12 @@ impl Judge<'_, '_> {
             _ => {}
         }
         match passed.schema_type {
-            Some(SchemaType::Array) if passed.name.is_some() && !passed.pointer => {
+            Some(SchemaType::Array) if passed.node.is_some() && passed.name.is_some() && !passed.pointer => {
                 let message = "an array is passed as a pointer to its elements".to_owned();
                 self.make_pointer(Code::NotAPointer, at, message, passed.node);
             }
+            Some(SchemaType::Array) if passed.node.is_none() => {}
+            Some(SchemaType::Object) if passed.node.is_none() => {}
             Some(SchemaType::Object) if passed.name.is_some() => self.object_passed(at),
             _ if !is_in && !passed.pointer && passed.name.is_some() => {
                 let at = own.map_or(at, At::Value);

@@ -216,7 +216,7 @@ impl<'t, 'a> Judge<'t, 'a> {
         {
             self.schemas(schemas);
         }
-        self.schemas_elsewhere(members.found[3]);
+        self.schemas_elsewhere();
     }
 
     /// Judges the spec's version and returns its node where it is one of 1.x.
@@ -403,7 +403,7 @@ impl<'t, 'a> Judge<'t, 'a> {
         if self.tree.kind(node) == field.kind {
             return Some(node);
         }
-        let remedy = match self.as_text(node, field.kind) {
+        let remedy = match self.as_text(node, field.kind).filter(|_| !automatic) {
             Some(text) => return self.wrong_type(true, node, field, Remedy::Replace(node, text)),
             None => Remedy::Replace(node, value.to_owned()),
         };
@@ -445,10 +445,10 @@ impl<'t, 'a> Judge<'t, 'a> {
         false
     }
 
-    /// A number or boolean where a text is wanted means that text.
+    /// A number where a text is wanted, such as a version, means that text.
     fn as_text(&self, node: NodeId, wanted: Kind) -> Option<String> {
-        let scalar = matches!(self.tree.kind(node), Kind::Number | Kind::Bool);
-        (wanted == Kind::String && scalar).then(|| json_string(self.tree.raw(node)))
+        let number = self.tree.kind(node) == Kind::Number;
+        (wanted == Kind::String && number).then(|| json_string(self.tree.raw(node)))
     }
 
     fn wrong_type<T>(&mut self, automatic: bool, node: NodeId, field: Field, remedy: Remedy) -> Option<T> {

@@ -45,6 +45,8 @@ pub struct Report {
     pub generation: Generation,
     /// Everything that was found, in the order of the text.
     pub findings: Vec<Finding>,
+    /// How many more there are where the list would have outgrown the text: only hostile documents come to that.
+    pub omitted: usize,
 }
 
 impl Report {
@@ -102,7 +104,7 @@ pub fn check_bytes(bytes: &[u8]) -> Report {
                 fix: None,
                 span: error.valid_up_to()..error.valid_up_to() + 1,
             };
-            Report { kind: None, generation: Generation::C, findings: vec![finding] }
+            Report { kind: None, generation: Generation::C, findings: vec![finding], omitted: 0 }
         }
     }
 }
@@ -148,7 +150,9 @@ impl<'a> Examined<'a> {
         for draft in self.drafts {
             place.advance_to(draft.span.0);
             let pointer = self.tree.as_ref().map(|tree| tree.pointer(draft.node)).unwrap_or_default();
-            let mut finding = Finding {
+            let Some(left) = budget.checked_sub(pointer.len()) else { break };
+            budget = left;
+            findings.push(Finding {
                 code: draft.code,
                 severity: draft.code.severity(),
                 message: draft.message,
@@ -158,23 +162,10 @@ impl<'a> Examined<'a> {
                 help: draft.help,
                 fix: draft.fix,
                 span: draft.span.0..draft.span.1,
-            };
-            match budget.checked_sub(finding.pointer.len()) {
-                Some(left) => budget = left,
-                None => {
-                    finding.code = Code::TooManyFindings;
-                    finding.severity = Severity::Note;
-                    finding.message = format!("{} more findings are not listed", total - findings.len());
-                    finding.pointer = String::new();
-                    finding.help = Some("settle those above first".to_owned());
-                    finding.fix = None;
-                    findings.push(finding);
-                    break;
-                }
-            }
-            findings.push(finding);
+            });
         }
-        Report { kind: self.kind, generation: self.generation, findings }
+        let omitted = total - findings.len();
+        Report { kind: self.kind, generation: self.generation, findings, omitted }
     }
 }
 

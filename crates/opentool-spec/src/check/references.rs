@@ -13,13 +13,15 @@ use super::{
 };
 use crate::{
     reference::{pointer_steps, push_escaped},
-    tree::{Kind, NodeId, Tree, json_string},
+    tree::{Edit, Kind, NodeId, Tree, json_string},
 };
 
 /// Where other formats keep their schemas.
 const FOREIGN: [&str; 3] = ["#/components/schemas/", "#/definitions/", "#/$defs/"];
-/// How many names are compared for "did you mean".
+const FOREIGN_KEYS: [&str; 3] = ["components", "definitions", "$defs"];
+/// How many names are compared for "did you mean", for one reference and for all of a document.
 const COMPARED: usize = 500;
+const COMPARED_IN_ALL: usize = 50_000;
 
 /// The schemas and references of a document, collected while it is walked.
 #[derive(Debug, Default)]
@@ -29,6 +31,10 @@ pub(super) struct References<'a> {
     /// The schema each referring schema leads to, one step.
     targets: HashMap<NodeId, NodeId>,
     indexes: HashMap<NodeId, Index<'a>>,
+    /// The foreign place whose schemas a fix moves.
+    moving: Option<&'static str>,
+    /// How many names were compared so far.
+    compared: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -97,32 +103,61 @@ impl<'a> References<'a> {
 }
 
 impl Judge<'_, '_> {
-    /// Schemas that stand where another format has them: judged there, and moved where they can be.
-    pub(super) fn schemas_elsewhere(&mut self, own: Option<NodeId>) {
+    /// The document's own schemas, by name.
+    fn own_schemas(&self) -> Option<NodeId> {
+        self.tree.get(Tree::ROOT, "schemas").filter(|schemas| self.tree.kind(*schemas) == Kind::Object)
+    }
+
+    /// Schemas that stand where another format has them: judged there, and moved where they can be, one place at a time.
+    pub(super) fn schemas_elsewhere(&mut self) {
         let tree = self.tree;
-        for key in ["definitions", "$defs", "components"] {
+        for (key, prefix) in FOREIGN_KEYS.into_iter().zip(FOREIGN) {
             let Some(member) = tree.get(Tree::ROOT, key) else { continue };
             let schemas = if key == "components" { tree.get(member, "schemas") } else { Some(member) };
             let Some(schemas) = schemas.filter(|schemas| tree.kind(*schemas) == Kind::Object) else {
-                self.tell(Code::UnknownKey, At::Key(member), format!("the spec has no `{key}` here"), None);
+                let message = format!("the spec has no `{key}` here: it is kept, and other readers ignore it");
+                self.tell(Code::UnknownKey, At::Key(member), message, None);
                 continue;
             };
             self.schemas(schemas);
-            let message = format!("an OpenTool document keeps its schemas under `schemas`, not `{key}`");
-            let alone = key != "components" || tree.children(member).count() == 1;
-            let only = FOREIGN_KEYS.iter().filter(|key| tree.get(Tree::ROOT, key).is_some()).count() == 1;
-            if own.is_none() && alone && only {
-                let mut edits = vec![tree.rename_member(member, "schemas")];
-                if key == "components" {
-                    edits.push(tree.replace_value(member, tree.raw(schemas)));
+            let message = format!("the spec has schemas under `schemas`, not `{key}`");
+            match self.references.moving {
+                None if let Some(edits) = self.moved(key, member, schemas) => {
+                    self.references.moving = Some(prefix);
+                    let remedy = Remedy::Edits("move them to `schemas`".to_owned(), edits);
+                    self.fix(Code::ReferencePlace, At::Key(member), message, remedy);
                 }
-                let remedy = Remedy::Edits("write `schemas`".to_owned(), edits);
-                self.fix(Code::ReferencePlace, At::Key(member), message, remedy);
-            } else {
-                let help = "move them to `schemas`".to_owned();
-                self.tell(Code::ReferencePlace, At::Key(member), message, Some(help));
+                _ => {
+                    let help = "move them to `schemas`, under names that are free there".to_owned();
+                    self.tell(Code::ReferencePlace, At::Key(member), message, Some(help));
+                }
             }
         }
+    }
+
+    /// The edits that bring foreign schemas to `schemas`, if every name is free there and nothing else is lost.
+    fn moved(&self, key: &str, member: NodeId, schemas: NodeId) -> Option<Vec<Edit>> {
+        let tree = self.tree;
+        if key == "components" && tree.children(member).any(|other| other != schemas) {
+            return None;
+        }
+        let Some(own) = tree.get(Tree::ROOT, "schemas") else {
+            let mut edits = vec![tree.rename_member(member, "schemas")];
+            if key == "components" {
+                edits.push(tree.replace_value(member, tree.raw(schemas)));
+            }
+            return Some(edits);
+        };
+        let taken: HashSet<_> =
+            self.own_schemas().map(|own| tree.children(own).map(|name| tree.key(name)).collect())?;
+        let moved: Vec<_> = self.last_of_each_key(tree.children(schemas).collect());
+        if moved.iter().any(|schema| taken.contains(&tree.key(*schema))) {
+            return None;
+        }
+        let members: Vec<_> = moved.iter().map(|schema| (tree.key(*schema), tree.raw(*schema))).collect();
+        let mut edits = vec![tree.remove_child(member)];
+        edits.extend(tree.insert_members(own, &members));
+        Some(edits)
     }
 
     /// Resolves every reference, and tells which lead nowhere, round in a circle, or to nobody.
@@ -130,7 +165,7 @@ impl Judge<'_, '_> {
         let references = std::mem::take(&mut self.references.references);
         let mut resolved: HashMap<&str, Option<NodeId>> = HashMap::new();
         let mut used = HashSet::new();
-        let own = self.tree.get(Tree::ROOT, "schemas");
+        let own = self.own_schemas();
         for reference in &references {
             let target = match resolved.get(&*reference.text) {
                 Some(target) => *target,
@@ -149,7 +184,7 @@ impl Judge<'_, '_> {
             if owner.is_some() && owner != self.named_schema_of(reference.node, own) {
                 used.extend(owner);
             }
-            self.foreign_reference(reference, own);
+            self.foreign_reference(reference);
         }
         self.circles(&references);
         let named: Vec<_> = own.map(|own| self.tree.children(own).collect()).unwrap_or_default();
@@ -188,20 +223,15 @@ impl Judge<'_, '_> {
         None
     }
 
-    fn foreign_reference(&mut self, reference: &Reference<'_>, own: Option<NodeId>) {
-        let Some(rest) = FOREIGN.iter().find_map(|prefix| reference.text.strip_prefix(prefix)) else { return };
-        let here = format!("#/schemas/{rest}");
-        let message = format!("an OpenTool document refers to `{here}`, not {}", quote(&reference.text));
-        // Without `schemas` of its own, the document's foreign ones are about to be moved there.
-        let moved =
-            own.is_none() && FOREIGN_KEYS.iter().filter(|key| self.tree.get(Tree::ROOT, key).is_some()).count() == 1;
-        if moved || self.resolve(&here).is_some() {
-            self.fix(
-                Code::ReferencePlace,
-                At::Value(reference.node),
-                message,
-                Remedy::Replace(reference.node, json_string(&here)),
-            );
+    fn foreign_reference(&mut self, reference: &Reference<'_>) {
+        let Some(prefix) = FOREIGN.into_iter().find(|prefix| reference.text.starts_with(prefix)) else { return };
+        let here = format!("#/schemas/{}", &reference.text[prefix.len()..]);
+        let message = format!("the spec has schemas under `{here}`, not {}", quote(&reference.text));
+        // What stands at the foreign place itself can only be meant where it moves with this very fix.
+        let there = pointer_steps(&reference.text).and_then(|steps| self.references.walk(self.tree, steps));
+        if there.is_none() || self.references.moving == Some(prefix) {
+            let remedy = Remedy::Replace(reference.node, json_string(&here));
+            self.fix(Code::ReferencePlace, At::Value(reference.node), message, remedy);
         } else {
             let help = "move the schema to `schemas`".to_owned();
             self.tell(Code::ReferencePlace, At::Value(reference.node), message, Some(help));
@@ -228,10 +258,11 @@ impl Judge<'_, '_> {
         let members: Vec<_> = own
             .into_iter()
             .flat_map(|own| tree.children(own))
-            .take(COMPARED)
+            .take(COMPARED.min(COMPARED_IN_ALL - self.references.compared))
             .filter(|member| tree.kind(*member) == Kind::Object)
             .map(|member| tree.key(member))
             .collect();
+        self.references.compared += members.len();
         if let Some(meant) = nearest(name, members.iter().map(|member| &**member)) {
             let mut here = "#/schemas/".to_owned();
             push_escaped(&mut here, meant);
@@ -296,5 +327,3 @@ impl Judge<'_, '_> {
         self.references.shorten_chains();
     }
 }
-
-const FOREIGN_KEYS: [&str; 3] = ["definitions", "$defs", "components"];

@@ -172,28 +172,32 @@ impl Judge<'_, '_> {
                     self.fix(Code::TypeAlias, At::Value(declared), message, remedy);
                     return Some(known);
                 }
-                let known = "boolean, integer, number, string, array or object";
-                let message = format!("{} is not a type: it is one of {known}", quote(&name));
-                let meant = type_meant(&name);
-                let remedy = Remedy::Replace(declared, json_string(meant.unwrap_or("string")));
-                self.propose(meant.is_some(), Code::UnknownType, At::Value(declared), message, remedy);
-                meant.and_then(SchemaType::from_name)
+                self.unknown_type(declared, &name)
             }
             Kind::Array => {
                 let names: Vec<_> = tree.children(declared).map(|name| tree.string(name)).collect();
                 let first = names.iter().flatten().find(|name| **name != "null");
-                match first {
-                    Some(first) if names.iter().all(Option::is_some) => {
-                        let message = format!("`type` is one type, not a list: {} is taken", quote(first));
-                        let remedy = Remedy::Replace(declared, json_string(first));
-                        self.fix(Code::TypeUnion, At::Value(declared), message, remedy);
-                        SchemaType::from_name(first).or_else(|| SchemaType::from_alias(first))
-                    }
-                    _ => self.type_of_wrong_kind(declared),
-                }
+                let Some(first) = first.filter(|_| names.iter().all(Option::is_some)) else {
+                    return self.type_of_wrong_kind(declared);
+                };
+                let Some(meant) = type_meant(first) else {
+                    return self.unknown_type(declared, first);
+                };
+                let message = format!("`type` is one type, not a list: {} is taken", quote(first));
+                self.fix(Code::TypeUnion, At::Value(declared), message, Remedy::Replace(declared, json_string(meant)));
+                SchemaType::from_name(meant)
             }
             _ => self.type_of_wrong_kind(declared),
         }
+    }
+
+    fn unknown_type(&mut self, declared: NodeId, name: &str) -> Option<SchemaType> {
+        let known = "boolean, integer, number, string, array or object";
+        let message = format!("{} is not a type: it is one of {known}", quote(name));
+        let meant = type_meant(name);
+        let remedy = Remedy::Replace(declared, json_string(meant.unwrap_or("string")));
+        self.propose(meant.is_some(), Code::UnknownType, At::Value(declared), message, remedy);
+        meant.and_then(SchemaType::from_name)
     }
 
     fn type_of_wrong_kind(&mut self, declared: NodeId) -> Option<SchemaType> {

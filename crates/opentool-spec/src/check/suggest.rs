@@ -14,6 +14,9 @@ pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c s
         .filter(|candidate| candidate.len() <= LONGEST)
         .filter_map(|candidate| {
             let other = fold(candidate);
+            if folded.len().abs_diff(other.len()) > 4 {
+                return None; // more than two characters apart, whatever their width
+            }
             let distance = if folded == other { 0 } else { strsim::damerau_levenshtein(&folded, &other) };
             let longest = folded.len().max(other.len());
             (distance <= 2 && distance * 3 <= longest).then_some((distance, candidate))

@@ -50,20 +50,26 @@ fn indentation(text: &str, at: usize) -> Option<&str> {
 impl Tree<'_> {
     /// Adds a member to an object, laid out as its neighbours are.
     pub(crate) fn insert_member(&self, object: NodeId, key: &str, value: &str) -> Edit {
-        let member = format!("{}: {value}", json_string(key));
         let (start, _) = self.span(object);
-        let Some(last) = self.children(object).last() else {
-            return Edit::insert(start + 1, member);
-        };
-        let (_, end) = self.span(last);
-        let (key_start, _) = self.key_span(last);
-        Edit::insert(
-            end,
-            match indentation(self.source(), key_start) {
-                Some(indent) => format!(",\n{indent}{member}"),
-                None => format!(", {member}"),
-            },
-        )
+        self.insert_members(object, &[(key, value)]).unwrap_or_else(|| Edit::insert(start + 1, ""))
+    }
+
+    /// Adds members to an object, laid out as their neighbours are.
+    pub(crate) fn insert_members<K: AsRef<str>>(&self, object: NodeId, members: &[(K, &str)]) -> Option<Edit> {
+        let (start, _) = self.span(object);
+        let last = self.children(object).last();
+        let indent = last.and_then(|last| indentation(self.source(), self.key_span(last).0));
+        let separator = indent.map_or_else(|| ", ".to_owned(), |indent| format!(",\n{indent}"));
+        let members: Vec<_> =
+            members.iter().map(|(key, value)| format!("{}: {value}", json_string(key.as_ref()))).collect();
+        if members.is_empty() {
+            return None;
+        }
+        let text = members.join(&separator);
+        Some(match last {
+            Some(last) => Edit::insert(self.span(last).1, separator + &text),
+            None => Edit::insert(start + 1, text),
+        })
     }
 
     /// Gives a member another name.

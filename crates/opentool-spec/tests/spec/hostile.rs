@@ -1,0 +1,179 @@
+//! Texts that were made to hurt.
+
+use std::time::{Duration, Instant};
+
+use opentool_spec::{Code, CutReason, OpenTool, check, check_bytes, fix};
+
+/// Enough for a linear pass over a megabyte in a debug build on a busy machine, and far too little for a quadratic one.
+const LONG: Duration = Duration::from_secs(20);
+
+fn soon<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = work();
+    assert!(start.elapsed() < LONG, "{what} took {:?}", start.elapsed());
+    result
+}
+
+fn codes(text: &str) -> Vec<Code> {
+    check(text).findings.iter().map(|finding| finding.code).collect()
+}
+
+fn function(parameters: &str) -> String {
+    format!(
+        r#"{{"opentool":"1.1.0","info":{{"title":"T","version":"1"}},"functions":[{{"name":"f","description":"F","parameters":{parameters}}}]}}"#
+    )
+}
+
+#[test]
+fn a_hundred_thousand_nested_brackets_are_too_deep() {
+    for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+        let text = format!("{}{}", open.repeat(100_000), close.repeat(100_000));
+        assert_eq!(soon("check", || codes(&text)), [Code::TooDeep]);
+        assert_eq!(soon("fix", || fix(&text)).text, text);
+        assert_eq!(OpenTool::read(&text).document, None);
+    }
+}
+
+#[test]
+fn what_serde_reads_we_read_and_one_level_more_is_too_deep() {
+    let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+    assert_eq!(codes(&nested(127)), [Code::NotAnObject]);
+    assert!(serde_json::from_str::<serde_json::Value>(&nested(127)).is_ok());
+    assert_eq!(codes(&nested(128)), [Code::TooDeep]);
+    assert!(serde_json::from_str::<serde_json::Value>(&nested(128)).is_err());
+}
+
+#[test]
+fn a_million_entries_are_judged_one_by_one() {
+    let text = format!(
+        r#"{{"opentool":"1.1.0","info":{{"title":"T","version":"1"}},"functions":[{}1]}}"#,
+        "1,".repeat(999_999)
+    );
+    let report = soon("check", || check(&text));
+    assert_eq!(report.findings.len(), 1_000_000);
+    assert_eq!(report.findings[999_999].pointer, "/functions/999999");
+    let text = format!(
+        r#"{{"x-list":[{}1],"opentool":"1.1.0","info":{{"title":"T","version":"1"}},"functions":[]}}"#,
+        "1,".repeat(999_999)
+    );
+    assert_eq!(soon("check", || codes(&text)), [Code::NoFunctions]);
+}
+
+#[test]
+fn a_million_members_are_searched_for_duplicates_in_one_pass() {
+    let members: String = (0..200_000).map(|index| format!(r#""k{index}":1,"#)).collect();
+    let text = function("[]").replacen('{', &format!("{{\"x-m\":{{{members}\"k7\":2}},"), 1);
+    assert_eq!(soon("check", || codes(&text)), [Code::DuplicateKey]);
+    let unknown = function("[]").replacen('{', &format!("{{{members}"), 1);
+    assert_eq!(soon("check", || codes(&unknown)).len(), 200_000);
+}
+
+#[test]
+fn fifty_steps_that_double_do_not_explode() {
+    let mut schemas = Vec::new();
+    for step in 0..50 {
+        let next = step + 1;
+        schemas.push(format!(
+            r##""S{step}":{{"type":"object","properties":{{"a":{{"$ref":"#/schemas/S{next}"}},"b":{{"$ref":"#/schemas/S{next}"}}}}}}"##
+        ));
+    }
+    schemas.push(r#""S50":{"type":"string"}"#.to_owned());
+    let text = function(r##"[{"name":"p","schema":{"$ref":"#/schemas/S0"},"required":true}]"##);
+    let text = format!(r#"{},"schemas":{{{}}}}}"#, text.strip_suffix('}').unwrap(), schemas.join(","));
+    assert_eq!(soon("check", || codes(&text)), []);
+    let document: OpenTool = soon("read", || text.parse()).unwrap();
+    let strict = soon("inline", || document.to_strict());
+    assert!(strict.cuts.iter().any(|cut| cut.reason == CutReason::TooLarge));
+    let written = serde_json::to_string(&strict.document).unwrap();
+    assert!(written.len() < 20_000_000, "{} bytes", written.len());
+    assert_eq!(soon("check", || check(&written)).findings.iter().filter(|f| f.code != Code::UnusedSchema).count(), 0);
+}
+
+#[test]
+fn a_long_chain_of_aliases_is_followed_and_cut_when_inlined() {
+    let schemas: String =
+        (0..20_000).map(|step| format!(r##""S{step}":{{"$ref":"#/schemas/S{}"}},"##, step + 1)).collect();
+    let text = function(r##"[{"name":"p","schema":{"$ref":"#/schemas/S0"},"required":true}]"##);
+    let text = format!(r#"{},"schemas":{{{schemas}"S20000":{{"type":"string"}}}}}}"#, text.strip_suffix('}').unwrap());
+    assert_eq!(soon("check", || codes(&text)), []);
+    let document: OpenTool = text.parse().unwrap();
+    assert!(document.resolve("#/schemas/S0").is_ok());
+    let strict = soon("inline", || document.to_strict());
+    assert!(strict.cuts.iter().all(|cut| cut.reason == CutReason::TooDeep));
+}
+
+#[test]
+fn many_wrong_references_beside_many_schemas_stay_cheap() {
+    let schemas: String = (0..20_000).map(|index| format!(r#""Schema{index}":{{"type":"string"}},"#)).collect();
+    let parameters: String = (0..5_000)
+        .map(|index| {
+            format!(r##"{{"name":"p{index}","schema":{{"$ref":"#/schemas/Absent{index}Entirely"}},"required":true}},"##)
+        })
+        .collect();
+    let text = function(&format!("[{}]", parameters.trim_end_matches(',')));
+    let text = format!(r#"{},"schemas":{{{}}}}}"#, text.strip_suffix('}').unwrap(), schemas.trim_end_matches(','));
+    assert_eq!(soon("check", || codes(&text)).len(), 25_000);
+}
+
+#[test]
+fn long_keys_above_many_findings_do_not_multiply() {
+    let key = "k".repeat(100_000);
+    let properties: String = (0..20_000).map(|index| format!(r#""p{index}":1,"#)).collect();
+    let schema = format!(
+        r#"{{"type":"object","properties":{{"{key}":{{"type":"object","properties":{{{}}}}}}}}}"#,
+        properties.trim_end_matches(',')
+    );
+    let text = function(&format!(r#"[{{"name":"p","schema":{schema},"required":true}}]"#));
+    let report = soon("check", || check(&text));
+    assert!(report.omitted > 0);
+    assert_eq!(report.findings.len() + report.omitted, 20_000);
+}
+
+#[test]
+fn every_fix_of_a_large_document_is_made() {
+    let parameter = r#"{"name":"p","schema":{"type":"int"}}"#;
+    let function = format!(r#"{{"name":"NAME","description":"","parameters":[{parameter}]}}"#);
+    let functions: Vec<_> = (0..5_000).map(|index| function.replace("NAME", &format!("f{index}"))).collect();
+    let text =
+        format!(r#"{{"opentool":"1.0.0","info":{{"title":"T","version":"1"}},"functions":[{}]}}"#, functions.join(","));
+    let fixed = soon("fix", || fix(&text));
+    assert_eq!(fixed.applied, 15_000);
+    assert_eq!(fixed.report.findings, []);
+}
+
+#[test]
+fn invalid_utf8_is_not_json_at_its_line_and_column() {
+    let report = check_bytes(b"{\n  \"op\xc3\xa9n\": \"\xff\"}");
+    let finding = &report.findings[0];
+    assert_eq!((finding.code, finding.line, finding.column), (Code::NotJson, 2, 12));
+    assert!(finding.message.contains("0xff"), "{}", finding.message);
+}
+
+#[test]
+fn a_byte_order_mark_is_passed_over_and_taken_away() {
+    let text = format!("\u{feff}{}", function("[]"));
+    assert_eq!(codes(&text), [Code::ByteOrderMark]);
+    assert_eq!(fix(&text).text, function("[]"));
+    assert!(text.parse::<OpenTool>().is_ok());
+}
+
+#[test]
+fn duplicate_keys_are_seen_through_escapes() {
+    let text = function("[]").replace(r#""title":"T""#, r#""title":"T","t\u0069tle":"U""#);
+    assert_eq!(codes(&text), [Code::DuplicateKey]);
+    assert_eq!(text.parse::<OpenTool>().unwrap().info.title, "U");
+}
+
+#[test]
+fn numbers_beyond_a_float_are_refused_and_those_beyond_an_integer_warned_about() {
+    let with = |number: &str| function("[]").replacen('{', &format!("{{\"x-n\":{number},"), 1);
+    for number in ["1e400", "-1e309", &format!("1{}", "0".repeat(400))] {
+        assert_eq!(codes(&with(number)), [Code::NumberTooLarge], "{number}");
+    }
+    for number in ["18446744073709551616", "-9223372036854775809", &"9".repeat(100)] {
+        assert_eq!(codes(&with(number)), [Code::NumberRounded], "{number}");
+    }
+    for number in ["18446744073709551615", "-9223372036854775808", "1e308", "0.1", "1e-400", "-0"] {
+        assert_eq!(codes(&with(number)), [], "{number}");
+    }
+}

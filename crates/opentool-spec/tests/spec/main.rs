@@ -1,0 +1,12 @@
+//! The crate as its users see it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "../../../../fuzz/bodies.rs"]
+#[allow(unreachable_pub, reason = "the fuzz targets include the file too")]
+mod bodies;
+mod diagnostics;
+mod hostile;
+mod judging;
+mod properties;
+mod required;
+mod round_trip;
