@@ -130,7 +130,7 @@ fn opendyn_rows() -> Vec<(&'static str, String)> {
         let schema = format!(r#"{{"type":"integer","cType":{{"type":"{name}","isPointer":true}}}}"#);
         rows.push((
             "CType.type, .isPointer",
-            with_c_type(&schema).replace("]}]", "]}]").replace(r#""isIn""#, r#""x-handle":"h","isIn""#),
+            with_c_type(&schema).replace(r#""isIn""#, r#""x-handle":"h","isIn""#),
         ));
     }
     rows
