@@ -10,6 +10,12 @@ pub enum SchemaError {
         /// What the root describes instead, in words.
         found: String,
     },
+    /// A schema is an object or a boolean.
+    #[error("a schema is an object or a boolean, not {found}")]
+    NotASchema {
+        /// The JSON that was found instead.
+        found: String,
+    },
     /// A reference points into the schema, but there is no schema at its end.
     #[error("schema refers to {reference:?}, which it does not have")]
     Unresolved {

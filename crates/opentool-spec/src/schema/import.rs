@@ -240,9 +240,16 @@ impl Reader {
     }
 
     fn schema(&mut self, schema: Value) -> Schema {
-        let Value::Object(mut source) = schema else {
-            self.report.drop("false", "no value fits, which a document cannot say; written as an object");
-            return Schema::object();
+        let mut source = match schema {
+            Value::Object(source) => source,
+            Value::Bool(_) => {
+                self.report.drop("false", "no value fits, which a document cannot say; written as an object");
+                return Schema::object();
+            }
+            other => {
+                self.report.drop("type", format!("{other} is no schema; written as an object"));
+                return Schema::object();
+            }
         };
         self.unwrap_nullable(&mut source);
         let mut schema = Schema { reference: self.reference(&mut source), ..Schema::default() };

@@ -66,10 +66,15 @@ pub fn normalise(schema: &mut Value) -> Result<(), SchemaError> {
 ///
 /// # Errors
 ///
-/// As [`normalise`], except that the root may describe anything. On an error the schema is left as it was.
+/// [`SchemaError::NotASchema`] where the root is neither an object nor a boolean nor null, which stands for `{}`;
+/// else as [`normalise`], except that the root may describe anything. On an error the schema is left as it was.
 pub fn normalise_output(schema: &mut Value) -> Result<(), SchemaError> {
     depth::check(schema)?;
-    let mut work = schema.clone();
+    let mut work = match schema {
+        Value::Null => json!({}),
+        Value::Object(_) | Value::Bool(_) => schema.clone(),
+        other => return Err(SchemaError::NotASchema { found: other.to_string() }),
+    };
     let definitions = take_normalised(&mut work, Place::Present)?;
     definitions::put(&mut work, definitions);
     *schema = work;

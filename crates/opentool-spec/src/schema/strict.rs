@@ -66,7 +66,7 @@ impl Writer {
         if schema.contains_key("$ref") {
             return self.write_reference(schema);
         }
-        if !["type", "anyOf", "enum"].iter().any(|keyword| schema.contains_key(*keyword)) {
+        if !["type", "anyOf", "oneOf", "enum"].iter().any(|keyword| schema.contains_key(*keyword)) {
             return self.obstacle("type", "free JSON cannot be strict");
         }
         self.count_choices(schema);
@@ -86,7 +86,7 @@ impl Writer {
         for (keyword, value) in schema.iter_mut() {
             let mark = self.report.enter(keyword);
             match (keyword.as_str(), value) {
-                ("anyOf", Value::Array(branches)) => {
+                ("anyOf" | "oneOf", Value::Array(branches)) => {
                     for (index, branch) in branches.iter_mut().enumerate() {
                         let mark = self.report.enter(&index.to_string());
                         self.write(branch);
@@ -107,17 +107,20 @@ impl Writer {
             }
             self.report.leave(mark);
         }
+        // Renamed last: until here pointers lead into the schema given.
+        if let Some(branches) = schema.shift_remove("oneOf") {
+            schema.insert("anyOf".into(), branches);
+        }
         keyword::order(schema);
     }
 
     /// Notes what no strict schema could stand for.
     fn refuse(&mut self, schema: &mut Map<String, Value>) {
-        if let Some(branches) = schema.shift_remove("oneOf") {
+        if schema.contains_key("oneOf") {
             if schema.contains_key("anyOf") {
                 self.obstacle("oneOf", "oneOf beside anyOf cannot be strict");
             } else {
                 self.report.drop("oneOf", "sent as anyOf");
-                schema.insert("anyOf".into(), branches);
             }
         }
         for (keyword, reason) in [
@@ -138,8 +141,10 @@ impl Writer {
         {
             self.obstacle("enum", "a choice between arrays or objects cannot be strict");
         }
-        if self.report.is_at_root() && schema.contains_key("anyOf") {
-            self.obstacle("anyOf", "the root of a strict schema is a plain object");
+        for union in ["anyOf", "oneOf"] {
+            if self.report.is_at_root() && schema.contains_key(union) {
+                self.obstacle(union, "the root of a strict schema is a plain object");
+            }
         }
     }
 
@@ -266,6 +271,7 @@ fn is_supported(keyword: &str) -> bool {
             | "required"
             | "additionalProperties"
             | "anyOf"
+            | "oneOf"
             | "pattern"
             | "format"
             | "minimum"

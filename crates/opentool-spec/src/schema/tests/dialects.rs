@@ -1,10 +1,11 @@
 use std::collections::HashMap;
 
+use proptest::prelude::*;
 use schemars::{JsonSchema, schema_for};
 use serde_json::{Value, json};
 
-use super::normalised;
-use crate::schema::{Adapted, Dialect};
+use super::{any_schema, meaning, normalised};
+use crate::schema::{Adapted, Dialect, normalise};
 
 /// How urgent something is.
 #[derive(JsonSchema)]
@@ -179,6 +180,64 @@ fn every_kind_of_optional_property_can_be_null_in_a_strict_schema() {
         let adapted = adapted(Dialect::OpenAiStrict, root);
         assert!(adapted.strict, "{:?}", adapted.obstacles);
         assert_eq!(adapted.schema["properties"]["x"], strict);
+    }
+}
+
+#[test]
+fn pointers_lead_into_the_schema_given() {
+    let union = json!({ "oneOf": [{ "type": "string", "maxLength": 3 }, { "type": "integer" }] });
+    let schema = normalised(json!({ "type": "object", "properties": { "a/b": union } }));
+    let adapted = Dialect::OpenAiStrict.adapt(&schema);
+    assert!(adapted.strict);
+    for dropped in &adapted.dropped {
+        let there = schema.pointer(&dropped.pointer).unwrap();
+        assert!(there.get(&dropped.keyword).is_some(), "{dropped}");
+    }
+    assert_eq!(adapted.dropped.len(), 2);
+}
+
+/// Asserts what the provider demands of every schema in a strict one.
+fn assert_strict(schema: &Value) {
+    let map = schema.as_object().unwrap();
+    if map.contains_key("$ref") {
+        assert_eq!(map.len(), 1, "{schema}");
+        return;
+    }
+    assert!(["type", "anyOf", "enum"].iter().any(|keyword| map.contains_key(*keyword)), "{schema}");
+    for keyword in ["oneOf", "allOf", "not", "if", "default", "patternProperties", "prefixItems", "minLength", "x-note"]
+    {
+        assert!(!map.contains_key(keyword), "{schema}");
+    }
+    let is = |kind: &str| {
+        map.get("type")
+            .is_some_and(|kinds| *kinds == kind || kinds.as_array().is_some_and(|kinds| kinds.contains(&json!(kind))))
+    };
+    if is("object") {
+        assert_eq!(map["additionalProperties"], false, "{schema}");
+        let names: Vec<_> = map["properties"].as_object().unwrap().keys().cloned().collect();
+        assert_eq!(map["required"], json!(names), "{schema}");
+        map["properties"].as_object().unwrap().values().for_each(assert_strict);
+    }
+    if is("array") {
+        assert_strict(&map["items"]);
+    }
+    map.get("anyOf").and_then(Value::as_array).into_iter().flatten().for_each(assert_strict);
+    map.get("$defs").and_then(Value::as_object).into_iter().flatten().for_each(|(_, schema)| assert_strict(schema));
+}
+
+proptest! {
+    #[test]
+    fn a_schema_that_calls_itself_strict_is(mut schema in prop_oneof![any_schema::schema(), meaning::arguments()]) {
+        if normalise(&mut schema).is_ok() {
+            let adapted = Dialect::OpenAiStrict.adapt(&schema);
+            prop_assert_eq!(adapted.strict, adapted.obstacles.is_empty());
+            if adapted.strict {
+                assert_strict(&adapted.schema);
+            }
+            for dropped in adapted.dropped.iter().chain(&adapted.obstacles) {
+                prop_assert!(schema.pointer(&dropped.pointer).is_some(), "{}", dropped);
+            }
+        }
     }
 }
 

@@ -321,6 +321,22 @@ fn functions_of_one_document_share_equal_schemas_and_number_the_others() {
 }
 
 #[test]
+fn ten_thousand_tools_with_equal_and_colliding_definitions_take_no_quadratic_time() {
+    let start = std::time::Instant::now();
+    let input = |index: usize| {
+        let own = json!({ "type": "string", "maxLength": index });
+        let tree = json!({ "type": "object", "properties": { "left": { "$ref": "#/$defs/Tree" } } });
+        json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/Tree" }, "b": { "$ref": "#/$defs/Own" } }, "$defs": { "Own": own, "Tree": tree } })
+    };
+    let inputs: Vec<_> = (0..10_000).map(input).collect();
+    let imported = functions_from_schemas(inputs.iter().map(|input| SchemaTool::new("f", "d", input))).unwrap();
+    assert_eq!(imported.functions.len(), 10_000);
+    assert_eq!(imported.schemas.len(), 10_001);
+    assert!(imported.schemas.contains_key("Own10000"));
+    assert!(start.elapsed().as_secs() < 20, "took {:?}", start.elapsed());
+}
+
+#[test]
 fn an_input_that_is_no_object_is_refused() {
     let input = json!({ "type": "string" });
     let error = functions_from_schemas([SchemaTool::new("f", "d", &input)]).unwrap_err();

@@ -59,7 +59,7 @@ fn object(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
 }
 
 /// A whole schema of arguments, whose definitions never refer to themselves without a step into the value.
-fn arguments() -> impl Strategy<Value = Value> {
+pub(super) fn arguments() -> impl Strategy<Value = Value> {
     let branches = prop::collection::vec(object(sensible()), 0..3);
     (object(sensible()), combinator(), branches, object(sensible()), sensible()).prop_map(
         |(mut root, combinator, branches, a, b)| {
