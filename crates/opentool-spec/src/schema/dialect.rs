@@ -126,12 +126,7 @@ fn describe_from_branches(root: &mut Map<String, Value>) {
 
 /// Gives every array `items`, be it that anything goes.
 fn give_items(schema: &mut Map<String, Value>) {
-    let is_array = match schema.get("type") {
-        Some(Value::String(kind)) => kind == "array",
-        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "array"),
-        _ => false,
-    };
-    if is_array && !schema.get("items").is_some_and(Value::is_object) {
+    if keyword::has_type(schema, "array") && !schema.get("items").is_some_and(Value::is_object) {
         schema.insert("items".into(), json!({}));
         keyword::order(schema);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde_json::{Map, Value, json};
 
 use super::report::{Dropped, Report};
@@ -395,7 +395,7 @@ impl Reader {
     }
 }
 
-fn names(list: Option<Value>) -> indexmap::IndexSet<String> {
+fn names(list: Option<Value>) -> IndexSet<String> {
     match list {
         Some(Value::Array(names)) => names
             .into_iter()
@@ -404,7 +404,7 @@ fn names(list: Option<Value>) -> indexmap::IndexSet<String> {
                 _ => None,
             })
             .collect(),
-        _ => indexmap::IndexSet::new(),
+        _ => IndexSet::new(),
     }
 }
 

@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
+use super::keyword::has_type;
+
 /// Replaces an `int32`-style format by the bounds it stands for; tighter bounds stay.
 pub(super) fn bound(schema: &mut Map<String, Value>) {
     let Some(Value::String(format)) = schema.get("format") else { return };
@@ -32,14 +34,6 @@ pub(super) fn bound(schema: &mut Map<String, Value>) {
         tighten(schema, "maximum", "exclusiveMaximum", high, Ordering::Greater);
     } else if has_type(schema, "number") && matches!(format.as_str(), "float" | "double") {
         schema.shift_remove("format");
-    }
-}
-
-fn has_type(schema: &Map<String, Value>, wanted: &str) -> bool {
-    match schema.get("type") {
-        Some(Value::String(kind)) => kind == wanted,
-        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == wanted),
-        _ => false,
     }
 }
 

@@ -55,6 +55,15 @@ pub(super) fn is_annotation(keyword: &str) -> bool {
     ) || keyword.starts_with("x-")
 }
 
+/// Whether `wanted` is the type of a schema or one of its types.
+pub(super) fn has_type(schema: &Map<String, Value>, wanted: &str) -> bool {
+    match schema.get("type") {
+        Some(Value::String(kind)) => kind == wanted,
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == wanted),
+        _ => false,
+    }
+}
+
 /// Whether the schemas under `keyword` describe the same value as the schema that has it.
 pub(super) fn stays_in_place(keyword: &str) -> bool {
     matches!(

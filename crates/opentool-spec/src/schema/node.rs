@@ -42,8 +42,8 @@ fn normalise_object(schema: &mut Map<String, Value>, place: Place) {
     loop {
         choices::constant(schema);
         integers::bound(schema);
-        duration(schema);
         tidy(schema);
+        duration(schema);
         if !choices::join(schema) && !nullable::unwrap_single(schema) {
             break;
         }
@@ -112,17 +112,29 @@ fn required_names(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
 }
 
 /// Turns what serde makes of [`std::time::Duration`] into a string, which is what models write.
+///
+/// Only its exact shape counts: other objects may have seconds too.
 fn duration(schema: &mut Map<String, Value>) {
-    let Some(Value::Object(properties)) = schema.get("properties") else { return };
-    let is_duration = properties.len() == 2
-        && ["secs", "nanos"].iter().all(|part| properties.get(*part).is_some_and(|part| part["type"] == "integer"))
-        && required_names(schema).collect::<HashSet<_>>() == HashSet::from(["secs", "nanos"])
-        && schema.get("type").is_some_and(|kind| kind == "object");
+    let is_duration = keyword::has_type(schema, "object")
+        && schema.get("properties").and_then(Value::as_object).is_some_and(|properties| {
+            properties.len() == 2
+                && is_unsigned(properties.get("secs"), u64::MAX)
+                && is_unsigned(properties.get("nanos"), u32::MAX.into())
+        })
+        && required_names(schema).eq(["secs", "nanos"])
+        && schema.keys().all(|keyword| {
+            keyword::is_annotation(keyword) || matches!(keyword.as_str(), "type" | "properties" | "required")
+        });
     if is_duration {
         schema.retain(|keyword, _| keyword::is_annotation(keyword));
         schema.insert("type".into(), "string".into());
         schema.insert("format".into(), "duration".into());
     }
+}
+
+/// Whether a schema is what becomes of an unsigned integer, and nothing else.
+fn is_unsigned(schema: Option<&Value>, maximum: u64) -> bool {
+    schema.is_some_and(|schema| *schema == json!({ "type": "integer", "minimum": 0, "maximum": maximum }))
 }
 
 /// Puts `required` into the order of the properties and drops empty containers.

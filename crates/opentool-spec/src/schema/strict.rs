@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
+use super::keyword::{self, has_type};
+use super::nullable;
 use super::report::{Dropped, Report};
-use super::{keyword, nullable};
 
 /// The limits that the provider documents for one schema.
 const MAX_PROPERTIES: usize = 5_000;
@@ -247,14 +248,6 @@ impl Writer {
                 ),
             );
         }
-    }
-}
-
-fn has_type(schema: &Map<String, Value>, wanted: &str) -> bool {
-    match schema.get("type") {
-        Some(Value::String(kind)) => kind == wanted,
-        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == wanted),
-        _ => false,
     }
 }
 

@@ -128,10 +128,7 @@ fn opendyn_rows() -> Vec<(&'static str, String)> {
     }
     for name in CTypeName::ALL {
         let schema = format!(r#"{{"type":"integer","cType":{{"type":"{name}","isPointer":true}}}}"#);
-        rows.push((
-            "CType.type, .isPointer",
-            with_c_type(&schema).replace(r#""isIn""#, r#""x-handle":"h","isIn""#),
-        ));
+        rows.push(("CType.type, .isPointer", with_c_type(&schema).replace(r#""isIn""#, r#""x-handle":"h","isIn""#)));
     }
     rows
 }
