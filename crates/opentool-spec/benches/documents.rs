@@ -77,11 +77,12 @@ fn in_turns<const N: usize>(rounds: usize, work: [&dyn Fn(); N]) -> [Duration; N
 fn ratios(_: &mut Criterion) {
     let text = document(1_000);
     println!("\n1,000 functions, {} kB, medians of 101 rounds in turns:", text.len() / 1000);
-    let [value, checked, typed] = in_turns(101, [
-        &|| drop(black_box(bare(black_box(&text)))),
-        &|| drop(black_box(check(black_box(&text)))),
-        &|| drop(black_box(read(black_box(&text)))),
-    ]);
+    let [value, checked, typed] = in_turns(
+        101,
+        [&|| drop(black_box(bare(black_box(&text)))), &|| drop(black_box(check(black_box(&text)))), &|| {
+            drop(black_box(read(black_box(&text))))
+        }],
+    );
     let ratio = |time: Duration| time.as_secs_f64() / value.as_secs_f64();
     println!("  serde_json::Value           {value:>10.2?}   1.00");
     println!("  parse + diagnose + resolve  {checked:>10.2?}   {:.2}   (at most 1.50)", ratio(checked));

@@ -1,6 +1,7 @@
 //! The strict form of a document: what `/load` must send so that no old client chokes on it.
 
 use indexmap::IndexMap;
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::{Function, Info, OpenTool, Parameter, Return, Schema, SchemaType, Server, model::object::Layout};
@@ -168,9 +169,22 @@ impl Inliner<'_> {
             values: schema.values.as_ref().map(|values| values.iter().map(|value| typed(value, schema_type)).collect()),
             required,
             reference: None,
-            extra: reference_free(&schema.extra),
+            extra: self.extra(&schema.extra, depth),
             layout: Layout::default(),
         }
+    }
+
+    /// Unknown keys without references. The values of a map are a schema like any other.
+    fn extra(&mut self, extra: &crate::Map, depth: usize) -> crate::Map {
+        let mut extra = extra.clone();
+        if let Some(values) = extra.get_mut("additionalProperties").filter(|values| values.is_object())
+            && let Ok(schema) = Schema::deserialize(&*values)
+            && schema.reference.is_some()
+            && let Ok(inlined) = serde_json::to_value(self.schema(&schema, depth + 1))
+        {
+            *values = inlined;
+        }
+        reference_free(&extra)
     }
 
     fn inlined(&mut self, reference: &str, description: Option<&str>, depth: usize) -> Schema {

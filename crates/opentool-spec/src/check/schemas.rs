@@ -81,6 +81,7 @@ impl Judge<'_, '_> {
             self.reference(schema, reference, owner);
             return;
         }
+        self.reference_of_map_values(schema);
         let members = self.members(schema, &fields, &[]);
         let [declared, _, properties, items, values, required, _] = members.found;
         let schema_type = match declared {
@@ -149,6 +150,18 @@ impl Judge<'_, '_> {
             Some(required) if place == Place::GenerationA && self.tree.kind(required) == Kind::Bool => {}
             Some(required) if self.optional(required, fields[5]) => self.required_list(required, properties),
             _ => {}
+        }
+    }
+
+    /// The values of a map are no part of the spec, but a reference there is followed like any other.
+    fn reference_of_map_values(&mut self, schema: NodeId) {
+        let values = self.tree.get(schema, "additionalProperties");
+        let reference = values.and_then(|values| self.tree.get(values, "$ref"));
+        if let (Some(values), Some(reference)) = (values, reference)
+            && let Some(text) = self.tree.string(reference)
+        {
+            self.references.add_schema(values);
+            self.references.add_reference(values, reference, text);
         }
     }
 

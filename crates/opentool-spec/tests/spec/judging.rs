@@ -1,5 +1,7 @@
 //! How findings read, and that none hides another.
-use opentool_spec::*;
+use opentool_spec::{
+    Code, Document, Generation, OpenDyn, OpenTool, ReferenceError, Schema, SchemaType, Severity, check, fix,
+};
 
 const TWELVE: &str = r##"{
   "opentool": "1.0.0",
@@ -40,4 +42,286 @@ fn twelve_different_faults_are_told_in_one_run_in_the_order_of_the_text_and_none
     assert_eq!(found, expected);
     let codes: std::collections::HashSet<_> = expected.iter().map(|(code, ..)| code).collect();
     assert_eq!(codes.len(), 12, "twelve different ones");
+}
+
+fn codes(text: &str) -> Vec<&'static str> {
+    check(text).findings.iter().map(|finding| finding.code.as_str()).collect()
+}
+
+fn with(parameters: &str, rest: &str) -> String {
+    format!(
+        r#"{{"opentool": "1.1.0", "info": {{"title": "T", "version": "1"}}, "functions": [{{"name": "f", "description": "F.", "parameters": {parameters}}}]{rest}}}"#
+    )
+}
+
+fn referring(reference: &str, schemas: &str) -> String {
+    let schema = format!(r#"{{"$ref": "{reference}"}}"#);
+    with(
+        &format!(r#"[{{"name": "p", "schema": {schema}, "required": true}}]"#),
+        &format!(r#", "schemas": {{{schemas}}}"#),
+    )
+}
+
+// ---- did you mean
+
+#[test]
+fn a_misspelt_required_key_is_one_finding_that_fix_renames() {
+    let text = with("[]", "").replace("description", "descripton");
+    let report = check(&text);
+    assert_eq!(report.findings.len(), 1);
+    let finding = &report.findings[0];
+    assert_eq!((finding.code, finding.pointer.as_str()), (Code::MissingField, "/functions/0/descripton"));
+    assert_eq!(finding.help.as_deref(), Some("did you mean `description`? Rename `descripton`"));
+    assert_eq!(fix(&text).text, with("[]", ""));
+}
+
+#[test]
+fn a_misspelt_optional_key_is_a_note_that_fix_renames() {
+    let text = with("[]", r#", "schema": {}"#);
+    assert_eq!(codes(&text), ["OT012"]);
+    assert_eq!(fix(&text).text, with("[]", r#", "schemas": {}"#));
+}
+
+#[test]
+fn misspelt_types_names_and_conventions_say_what_was_meant() {
+    for (wrong, right) in [("Strng", "string"), ("bolean", "boolean"), ("dict", "object"), ("INTEGER", "integer")] {
+        let text = with(
+            &format!(r#"[{{"name": "p", "schema": {{"type": "{wrong}", "properties": {{}}}}, "required": true}}]"#),
+            "",
+        );
+        assert_eq!(codes(&text), ["OT041"], "{wrong}");
+        assert_eq!(fix(&text).text, text.replace(wrong, right), "{wrong}");
+    }
+    let text = referring("#/schemas/Usr", r#""User": {"type": "string"}"#);
+    assert_eq!(codes(&text), ["OT050", "OT049"]);
+    assert_eq!(fix(&text).text, text.replace("Usr", "User"));
+}
+
+// ---- references
+
+#[test]
+fn references_lead_forward_through_aliases_deep_and_through_escapes() {
+    let schemas = r##""Alias": {"$ref": "#/schemas/a~1b~0c"}, "a/b~c": {"type": "object", "properties": {"x y": {"type": "array", "items": {"type": "integer"}}}}"##;
+    for (reference, expected) in [
+        ("#/schemas/Alias", SchemaType::Object),
+        ("#/schemas/a~1b~0c", SchemaType::Object),
+        ("#/schemas/a~1b~0c/properties/x y", SchemaType::Array),
+        ("#/schemas/a~1b~0c/properties/x%20y/items", SchemaType::Integer),
+        ("#/functions/0/parameters/0/schema", SchemaType::Integer),
+    ] {
+        let text = referring(reference, schemas).replace(
+            r#"[{"name": "p""#,
+            r#"[{"name": "first", "schema": {"type": "integer"}, "required": true}, {"name": "p""#,
+        );
+        assert_eq!(check(&text).count(Severity::Error), 0, "{reference}: {:?}", check(&text).findings);
+        let document: OpenTool = text.parse().unwrap();
+        assert_eq!(document.resolve(reference).unwrap().schema_type, Some(expected), "{reference}");
+    }
+}
+
+#[test]
+fn references_never_leave_the_document_and_names_never_leak_into_the_next() {
+    let first: OpenTool = referring("#/schemas/A", r#""A": {"type": "string"}"#).parse().unwrap();
+    assert!(first.resolve("#/schemas/A").is_ok());
+    let second = referring("#/schemas/A", r#""Other": {"type": "string"}"#);
+    assert!(codes(&second).contains(&"OT050"));
+    for remote in ["http://example.com/a.json", "other.json#/A", "file:///etc/passwd"] {
+        let text = referring(remote, "");
+        assert_eq!(codes(&text), ["OT054"], "{remote}");
+        let error = OpenTool::read(&text).document.unwrap().resolve(remote).unwrap_err();
+        assert_eq!(error, ReferenceError::Remote(remote.to_owned()));
+    }
+}
+
+#[test]
+fn a_circle_of_aliases_is_an_error_and_a_recursive_schema_is_not() {
+    let circle = referring("#/schemas/A", r##""A": {"$ref": "#/schemas/B"}, "B": {"$ref": "#/schemas/A"}"##);
+    assert_eq!(codes(&circle), ["OT053", "OT053"]);
+    let document = OpenTool::read(&circle).document.unwrap();
+    assert!(matches!(document.resolve("#/schemas/A"), Err(ReferenceError::Circular(_))));
+
+    let tree = referring("#/schemas/Tree", r##""Tree": {"type": "array", "items": {"$ref": "#/schemas/Tree"}}"##);
+    assert_eq!(codes(&tree), [] as [&str; 0]);
+    let strict = tree.parse::<OpenTool>().unwrap().to_strict();
+    let inner = strict.document.functions[0].parameters[0].schema.items.as_deref();
+    assert_eq!(inner, Some(&Schema::object().described("Another Tree, of the same form.")));
+    assert_eq!(strict.cuts.len(), 2);
+}
+
+#[test]
+fn schemas_of_other_formats_are_understood_and_moved() {
+    for (container, prefix) in [
+        (r#""definitions": {"A": {"type": "string"}}"#, "#/definitions/A"),
+        (r#""$defs": {"A": {"type": "string"}}"#, "#/$defs/A"),
+        (r#""components": {"schemas": {"A": {"type": "string"}}}"#, "#/components/schemas/A"),
+    ] {
+        let parameter = format!(r#"[{{"name": "p", "schema": {{"$ref": "{prefix}"}}, "required": true}}]"#);
+        let text = with(&parameter, &format!(", {container}"));
+        assert_eq!(codes(&text), ["OT052", "OT052"]);
+        let clean = with(&parameter.replace(prefix, "#/schemas/A"), r#", "schemas": {"A": {"type": "string"}}"#);
+        assert_eq!(fix(&text).text, clean);
+        assert_eq!(text.parse::<OpenTool>().unwrap(), clean.parse::<OpenTool>().unwrap());
+        // Beside schemas of the document's own, they join them, unless a name is taken.
+        let text = with(&parameter, &format!(r#", "schemas": {{"B": {{"type": "string"}}}}, {container}"#));
+        assert_eq!(check(&fix(&text).text).findings.iter().map(|f| f.code).collect::<Vec<_>>(), [Code::UnusedSchema]);
+        let taken = with(&parameter, &format!(r#", "schemas": {{"A": {{"type": "integer"}}}}, {container}"#));
+        assert_eq!(fix(&taken).text, taken, "nothing is overwritten");
+    }
+}
+
+#[test]
+fn the_values_of_a_map_may_be_a_reference() {
+    let text = with(
+        r##"[{"name": "p", "schema": {"type": "object", "properties": {}, "additionalProperties": {"$ref": "#/schemas/A"}}, "required": true}]"##,
+        r#", "schemas": {"A": {"type": "string"}}"#,
+    );
+    assert_eq!(codes(&text), ["OT012"]);
+    let strict = text.parse::<OpenTool>().unwrap().to_strict().document;
+    let values = &strict.functions[0].parameters[0].schema.extra["additionalProperties"];
+    assert_eq!(values, &serde_json::json!({"type": "string"}));
+}
+
+// ---- generations
+
+#[test]
+fn the_three_generations_read_as_one() {
+    let a = with(
+        r#"{"type": "object", "properties": {"x": {"type": "integer", "description": "X.", "required": true}, "y": {"type": "string"}}}"#,
+        "",
+    );
+    let listed = with(
+        r#"{"type": "object", "properties": {"x": {"type": "integer", "description": "X."}, "y": {"type": "string"}}, "required": ["x"]}"#,
+        "",
+    );
+    let b = with(
+        r#"{"x": {"description": "X.", "schema": {"type": "integer"}, "required": true}, "y": {"schema": {"type": "string"}, "required": false}}"#,
+        "",
+    );
+    let c = with(
+        r#"[{"name": "x", "description": "X.", "schema": {"type": "integer"}, "required": true}, {"name": "y", "schema": {"type": "string"}, "required": false}]"#,
+        "",
+    );
+    let current: OpenTool = c.parse().unwrap();
+    for (text, generation, code) in
+        [(&a, Generation::A, "OT027"), (&listed, Generation::A, "OT027"), (&b, Generation::B, "OT028")]
+    {
+        assert_eq!(check(text).generation, generation);
+        assert_eq!(codes(text), [code]);
+        assert_eq!(text.parse::<OpenTool>().unwrap(), current);
+        assert_eq!(fix(text).text.parse::<OpenTool>().unwrap(), current);
+    }
+    assert_eq!(check(&c).generation, Generation::C);
+}
+
+#[test]
+fn a_return_value_of_an_older_generation_reads_as_the_current_one() {
+    let function = |returned: &str| with("[]", "").replace("[]", &format!("[], {returned}"));
+    let current = function(r#""return": {"name": "sum", "schema": {"type": "integer"}}"#).parse::<OpenTool>().unwrap();
+    for older in [
+        r#""returns": {"sum": {"schema": {"type": "integer"}}}"#,
+        r#""returns": {"name": "sum", "schema": {"type": "integer"}}"#,
+        r#""return": {"name": "sum", "schema": {"type": "integer"}}, "returns": {"other": {"schema": {"type": "integer"}}}"#,
+    ] {
+        assert_eq!(codes(&function(older)), ["OT029"], "{older}");
+        let mut read: OpenTool = function(older).parse().unwrap();
+        read.functions[0].extra.clear();
+        assert_eq!(read, current, "{older}");
+    }
+    let several: OpenTool =
+        function(r#""returns": {"a": {"schema": {"type": "integer"}}, "b": {"schema": {"type": "string"}}}"#)
+            .parse()
+            .unwrap();
+    let returns = several.functions[0].returns.as_ref().unwrap();
+    assert_eq!(returns.name, "result");
+    assert_eq!(returns.schema.properties.as_ref().unwrap().len(), 2);
+}
+
+// ---- the strict form
+
+#[test]
+fn the_strict_form_has_everything_that_old_clients_need() {
+    let text = r##"{"opentool": "1.0.0", "info": {"title": "T", "version": "1"}, "functions": [
+        {"name": "f", "description": "F.", "return": null, "parameters": [
+            {"name": "a", "schema": {"$ref": "#/schemas/Level", "description": "How loud."}, "required": true},
+            {"name": "b", "schema": {"type": "array"}},
+            {"name": "c", "schema": {"type": "object"}, "required": false},
+            {"name": "d", "schema": {"x-free": true}, "required": false}]},
+        {"name": "g", "description": "G."}],
+        "schemas": {"Level": {"type": "int", "enum": ["1", "2", 3]}}}"##;
+    let strict = OpenTool::read(text).document.unwrap().to_strict();
+    assert_eq!(strict.cuts, []);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&strict.document).unwrap());
+}
+
+// ---- OpenDyn
+
+#[test]
+fn documents_of_the_wild_are_read_with_warnings() {
+    let text = r#"{"opendyn": "1.0.0", "info": {"title": "maths", "version": "1"}, "functions": [
+        {"name": "add", "description": "Add.", "parameters": [
+            {"name": "a", "schema": {"type": "double", "cType": {"type": "double", "isPointer": false, "isIn": true}}},
+            {"name": "out", "schema": {"type": "int", "cType": {"type": "int32_t *", "isIn": false}}}],
+         "return": {"name": "sum", "schema": {"type": "double", "cType": {"type": "double", "isPointer": false}}}}],
+        "code": {"0": "Success"}}"#;
+    let reading = OpenDyn::read(text);
+    assert_eq!(reading.report.count(Severity::Error), 0, "{:?}", reading.report.findings);
+    let document = reading.document.unwrap();
+    let [a, out] = &document.functions[0].parameters[..] else { panic!("two parameters") };
+    assert!(a.is_in && a.required && !out.is_in && out.required);
+    assert_eq!(out.schema.schema_type, Some(SchemaType::Integer));
+    assert!(out.schema.c_type.as_ref().unwrap().is_pointer);
+    assert_eq!(check(&fix(text).text).findings, []);
+}
+
+#[test]
+fn the_kind_of_a_document_is_seen_by_its_shape() {
+    let dynamic = r#"{"info": {"title": "T", "version": "1", "callingConvention": "cdecl"}, "functions": []}"#;
+    assert!(matches!(Document::read(dynamic).document, Some(Document::OpenDyn(_))));
+    assert!(fix(dynamic).text.contains(r#""opendyn": "1.0.0""#));
+    assert!(matches!(Document::read(r#"{"functions": []}"#).document, Some(Document::OpenTool(_))));
+}
+
+// ---- fixing
+
+#[test]
+fn fix_keeps_key_order_layout_and_everything_else() {
+    let text = "{\n\t\"x-note\": [1,\n\t  2],\n\t\"functions\": [\n\t\t{\n\t\t\t\"description\": \"F.\",\n\t\t\t\"name\": \"f\"\n\t\t}\n\t],\n\t\"info\": { \"version\": \"1\",  \"title\": \"T\" },\n\t\"opentool\": \"1.0.0\"\n}\n";
+    let expected = text.replace("\"f\"\n", "\"f\",\n\t\t\t\"parameters\": []\n").replace("1.0.0", "1.1.0");
+    assert_eq!(fix(text).text, expected);
+}
+
+#[test]
+fn faults_of_hand_written_json_are_mended_and_hide_nothing() {
+    let text = "{\n  // the version\n  \"opentool\": \"1.1.0\"\n  \"info\": {\"title\": \"T\", \"version\": \"1\",},\n  \"functions\": [1 2]\n}";
+    assert_eq!(codes(text), ["OT001", "OT001", "OT001", "OT011", "OT001", "OT011"]);
+    assert_eq!(check(&fix(text).text).findings.iter().map(|f| f.code.as_str()).collect::<Vec<_>>(), ["OT011", "OT011"]);
+}
+
+#[test]
+fn a_text_that_cannot_be_read_on_says_where_it_stopped() {
+    for (text, line, column, message) in [
+        ("", 1, 1, "the text is empty: a document is a JSON object"),
+        ("{\n  \"a\": [1, 2", 2, 8, "the text ends before this is closed"),
+        ("{\"a\": tru}", 1, 7, "expected a value, found 't'"),
+        ("{'a': 1}", 1, 2, "JSON strings stand in double quotes"),
+        ("{a: 1}", 1, 2, "a key must stand in double quotes"),
+        ("{\"a\": \"b\n\"}", 1, 7, "this string has no closing quote on its line"),
+        ("{\"a\": 01}", 1, 7, "a number must not start with 0"),
+        ("{} {}", 1, 4, "nothing may follow the document"),
+        ("{\"a\": 1]", 1, 8, "expected `,` or `}`, found ']'"),
+    ] {
+        let report = check(text);
+        let finding = &report.findings[0];
+        assert_eq!((finding.line, finding.column, finding.message.as_str()), (line, column, message), "{text:?}");
+    }
+}
+
+#[test]
+fn strict_turns_warnings_into_errors_and_leaves_notes() {
+    let text = with("[]", r#", "note": 1, "note2": 2"#).replace(r#""parameters": []"#, r#""x-a": 1"#);
+    let report = check(&text).strict();
+    assert_eq!(
+        (report.count(Severity::Error), report.count(Severity::Warning), report.count(Severity::Note)),
+        (1, 0, 2)
+    );
 }
