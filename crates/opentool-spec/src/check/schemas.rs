@@ -148,7 +148,10 @@ impl Judge<'_, '_> {
         }
         match required {
             Some(required) if place == Place::GenerationA && self.tree.kind(required) == Kind::Bool => {}
-            Some(required) if self.optional(required, fields[5]) => self.required_list(required, properties),
+            Some(required) if self.optional(required, fields[5]) => {
+                let properties = properties.filter(|properties| self.tree.kind(*properties) == Kind::Object);
+                self.required_list(required, properties);
+            }
             _ => {}
         }
     }
