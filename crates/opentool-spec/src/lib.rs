@@ -46,7 +46,9 @@
 //! providers, and JSON Schema into functions.
 
 pub mod check;
+mod convert;
 mod fix;
+mod formats;
 pub mod model;
 mod read;
 mod reference;
@@ -61,6 +63,7 @@ pub use check::{
     Code, DocumentKind, Edit, Faults, Finding, Fix, Generation, Report, Severity, check, check_bytes, is_valid_name,
 };
 pub use fix::{Fixed, fix};
+pub use formats::document_schema;
 #[doc(inline)]
 pub use model::*;
 pub use read::{Document, Reading};
