@@ -1,0 +1,122 @@
+//! `opentool check`: everything that is wrong with documents.
+
+use std::{
+    io::{BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+
+use super::Verdict;
+use crate::{
+    failure::Failure,
+    input::{Input, looks_like_a_document, walk},
+    report::{Checked, Format, Reporter, Totals},
+    terminal,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  opentool check                               Every document below this folder
+  opentool check api.json docs/                A file, and the documents of a folder
+  curl -s http://127.0.0.1:9627/opentool/load | opentool check -
+  opentool check --strict --format github .    In a GitHub workflow
+
+Which spec a document follows (OpenTool 1.0 or 1.1, OpenDyn 1.0) is seen by its shape. `fix:` marks what `opentool \
+fix` does by itself, `help:` what is left to you.
+
+In a folder, those *.json files are checked that are OpenTool or OpenDyn documents, or are broken and mention one of \
+them; hidden files and folders, `target` and `node_modules` are left out. A file you name is always checked.
+
+With --format json, there is one array of {file, code, severity, message, pointer, line, column, help, fix} over all \
+files, where `fix` is null or {automatic, edits: [{start, end, text}]}, counted in bytes.
+
+Exit codes: 0 no errors; 1 errors; 2 wrong usage, or an unreadable file (the others are checked all the same).";
+
+/// Find everything that is wrong with documents, and say what to do about it
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Check {
+    /// Files, folders, or `-` for standard input
+    #[arg(value_name = "FILE", default_value = ".")]
+    inputs: Vec<PathBuf>,
+    /// Take warnings for errors
+    #[arg(long)]
+    strict: bool,
+    /// How to write the findings
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+}
+
+impl Check {
+    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+        let out = BufWriter::new(anstream::stdout().lock());
+        let mut run = Run { strict: self.strict, reporter: Reporter::new(self.format, out), totals: Totals::default() };
+        for path in &self.inputs {
+            match Input::from(path) {
+                Input::Path(path) if path.is_dir() => run.folder(&path)?,
+                input => run.input(&input)?,
+            }
+        }
+        run.finish()
+    }
+}
+
+/// A check under way.
+struct Run<W: Write> {
+    strict: bool,
+    reporter: Reporter<W>,
+    totals: Totals,
+}
+
+impl<W: Write> Run<W> {
+    fn folder(&mut self, folder: &Path) -> Result<(), Failure> {
+        let before = self.totals.documents + self.totals.unreadable;
+        for input in walk(folder) {
+            match input.and_then(|input| Ok((input.read()?, input))) {
+                Ok((bytes, Input::Path(path))) if !looks_like_a_document(&path, &bytes) => self.totals.skipped += 1,
+                Ok((bytes, input)) => self.bytes(&input.name(), &bytes)?,
+                Err(failure) => self.unreadable(&failure),
+            }
+        }
+        if self.totals.documents + self.totals.unreadable == before {
+            let folder = folder.to_string_lossy();
+            terminal::warn(&format_args!("no OpenTool or OpenDyn document in {}", terminal::visible(&folder)));
+        }
+        Ok(())
+    }
+
+    fn input(&mut self, input: &Input) -> Result<(), Failure> {
+        match input.read() {
+            Ok(bytes) => self.bytes(&input.name(), &bytes)?,
+            Err(failure) => self.unreadable(&failure),
+        }
+        Ok(())
+    }
+
+    fn bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+        let mut report = opentool_spec::check_bytes(bytes);
+        if self.strict {
+            report = report.strict();
+        }
+        self.totals.add(name, &report);
+        let text = String::from_utf8_lossy(bytes);
+        self.reporter.document(&Checked { name, text: &text, report: &report }).map_err(Failure::output)
+    }
+
+    fn unreadable(&mut self, failure: &Failure) {
+        self.totals.unreadable += 1;
+        terminal::complain(failure);
+    }
+
+    fn finish(self) -> Result<Verdict, Failure> {
+        self.reporter.finish(&self.totals).map_err(Failure::output)?;
+        Ok(if self.totals.unreadable > 0 {
+            Verdict::Incomplete
+        } else if self.totals.has_errors() {
+            Verdict::Faulty
+        } else {
+            Verdict::Clean
+        })
+    }
+}

@@ -1,0 +1,149 @@
+//! `opentool convert`: the tool list that a provider or protocol takes.
+
+use std::{collections::BTreeSet, path::PathBuf};
+
+use clap::{Args, ValueEnum};
+use opentool_spec::{
+    Document, OpenTool, Severity,
+    schema::{Target, ToolList, document_tool_list},
+};
+use serde::Serialize;
+
+use super::Verdict;
+use crate::{
+    failure::Failure,
+    input::Input,
+    report::{Checked, Shown, counted},
+    terminal::{complain, tell, visible, visible_json, warn, write_data},
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  opentool convert weather.json --to openai             `tools` of a chat completion
+  opentool convert weather.json --to openai-strict      … with strict arguments where possible
+  opentool convert weather.json --to anthropic          `tools` of a message
+  opentool convert weather.json --to mcp                `tools` of a tools/list result
+  opentool convert weather.json --to json-schema        Input and output schemas by function name
+  opentool convert libm.opendyn.json --to opentool      OpenTool, in the form that /load sends
+
+Standard output: JSON. Standard error: what the target cannot express, as warnings. A document with errors is refused.
+
+Exit codes: 0 converted; 1 the document has errors; 2 wrong usage, or an unreadable file.";
+
+/// Write a document as the tool list that a provider or protocol takes
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Convert {
+    /// The document, or `-` for standard input
+    #[arg(value_name = "FILE")]
+    input: PathBuf,
+    /// Who takes the list
+    #[arg(long, value_enum)]
+    to: To,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum To {
+    /// OpenAI chat completions
+    Openai,
+    /// OpenAI chat completions with strict arguments, where a function allows it
+    OpenaiStrict,
+    /// Anthropic messages
+    Anthropic,
+    /// Model Context Protocol
+    Mcp,
+    /// JSON Schema of input and output, by function name
+    JsonSchema,
+    /// OpenTool 1.1.0 in the strict form that every client reads
+    Opentool,
+}
+
+impl To {
+    /// The list of tools to write; none where a document is wanted.
+    fn target(self) -> Option<Target> {
+        match self {
+            To::Openai => Some(Target::OpenAi),
+            To::OpenaiStrict => Some(Target::OpenAiStrict),
+            To::Anthropic => Some(Target::Anthropic),
+            To::Mcp => Some(Target::Mcp),
+            To::JsonSchema => Some(Target::JsonSchema),
+            To::Opentool => None,
+        }
+    }
+}
+
+impl Convert {
+    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+        let input = Input::from(&self.input);
+        let text = input.read_text()?;
+        let Some(document) = read(&input.name(), &text) else { return Ok(Verdict::Faulty) };
+        match self.to.target() {
+            None => print(&free_of_references(&document))?,
+            Some(target) => match document_tool_list(&document, target) {
+                Ok(list) => {
+                    warn_of_losses(&list);
+                    print(&list.tools)?;
+                }
+                Err(error) => {
+                    complain(&visible(&error.to_string()));
+                    return Ok(Verdict::Faulty);
+                }
+            },
+        }
+        Ok(Verdict::Clean)
+    }
+}
+
+/// Reads a document of either kind, or shows its errors.
+fn read(name: &str, text: &str) -> Option<OpenTool> {
+    let reading = Document::read(text);
+    let report = &reading.report;
+    if let (true, Some(document)) = (report.is_usable(), reading.document) {
+        let warnings = report.count(Severity::Warning);
+        if warnings > 0 {
+            let (warnings, name) = (counted(warnings, "warning"), visible(name));
+            warn(&format_args!("{name} has {warnings}: `opentool check` shows how it was understood"));
+        }
+        return match document {
+            Document::OpenTool(document) => Some(document),
+            Document::OpenDyn(document) => Some(document.to_opentool()),
+            // No other kind describes functions.
+            _ => None,
+        };
+    }
+    let checked = Checked { name, text, report };
+    for finding in report.findings.iter().filter(|finding| finding.severity == Severity::Error) {
+        tell(&format_args!("{}\n", Shown::new(&checked, finding)));
+    }
+    let (errors, name) = (counted(report.count(Severity::Error), "error"), visible(name));
+    complain(&format_args!("{name} has {errors} and was not converted"));
+    None
+}
+
+/// The form that `/load` sends.
+fn free_of_references(document: &OpenTool) -> OpenTool {
+    let strict = document.to_strict();
+    let cuts: BTreeSet<_> = strict.cuts.iter().map(ToString::to_string).collect();
+    for cut in &cuts {
+        warn(&visible(cut));
+    }
+    strict.document
+}
+
+fn warn_of_losses(list: &ToolList) {
+    for report in &list.reports {
+        let name = visible(&report.name);
+        for obstacle in &report.obstacles {
+            warn(&format_args!("{name} is not strict: {}", visible(&obstacle.to_string())));
+        }
+        for dropped in &report.dropped {
+            warn(&format_args!("{name} lost {}", visible(&dropped.to_string())));
+        }
+    }
+}
+
+fn print(json: &impl Serialize) -> Result<(), Failure> {
+    let mut text = serde_json::to_string_pretty(json).map_err(|error| Failure::output(error.into()))?;
+    text.push('\n');
+    write_data(&visible_json(&text)).map_err(Failure::output)
+}

@@ -1,0 +1,44 @@
+//! `opentool schema`: the form of a document, for editors.
+
+use clap::{Args, ValueEnum};
+use opentool_spec::{DocumentKind, document_schema};
+
+use super::Verdict;
+use crate::{failure::Failure, terminal::write_data};
+
+const EXAMPLES: &str = "\
+Examples:
+  opentool schema opentool > opentool.schema.json
+  opentool schema opendyn > opendyn.schema.json
+
+An editor that is told about the file completes and explains the keys of a document. In VS Code, for instance:
+  \"json.schemas\": [{\"fileMatch\": [\"*.opentool.json\"], \"url\": \"./opentool.schema.json\"}]
+`opentool check` finds more than such a schema can.";
+
+/// Print the JSON Schema of a document format, so that editors complete it
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Schema {
+    /// The format
+    #[arg(value_enum)]
+    format: DocumentFormat,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum DocumentFormat {
+    /// Functions that can be called (OpenTool 1.1.0)
+    Opentool,
+    /// Functions of a dynamic library (OpenDyn 1.0.0)
+    Opendyn,
+}
+
+impl Schema {
+    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+        let kind = match self.format {
+            DocumentFormat::Opentool => DocumentKind::OpenTool,
+            DocumentFormat::Opendyn => DocumentKind::OpenDyn,
+        };
+        write_data(document_schema(kind)).map_err(Failure::output)?;
+        Ok(Verdict::Clean)
+    }
+}
