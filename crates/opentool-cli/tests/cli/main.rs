@@ -1,0 +1,114 @@
+//! The binary as its users meet it: real files, real exit codes, real streams.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod check;
+mod convert;
+mod fix;
+mod formats;
+mod general;
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use tempfile::TempDir;
+
+/// A document without anything to report.
+const CLEAN: &str = r#"{
+  "opentool": "1.1.0",
+  "info": { "title": "Clock", "version": "1.0.0" },
+  "functions": [{ "name": "now", "description": "The time.", "parameters": [] }]
+}
+"#;
+
+/// A document with a warning that can be fixed.
+const WARNED: &str = r#"{
+  "opentool": "1.1.0",
+  "info": { "title": "Clock", "version": "1.0.0" },
+  "functions": [{ "name": "now", "description": "The time." }]
+}
+"#;
+
+/// A document with an error that can be fixed, one that cannot, a warning and a note.
+const FAULTY: &str = r#"{
+  "opentool": "1.1.0",
+  "info": { "titel": "Clock", "version": "1.0.0" },
+  "functions": [
+    { "name": "set alarm", "description": "Ring.", "colour": "red" }
+  ]
+}
+"#;
+
+/// What a run of the binary gave.
+#[derive(Debug)]
+struct Ran {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// A folder to run the binary in.
+struct Desk(TempDir);
+
+impl Desk {
+    fn new() -> Self {
+        Desk(TempDir::new().unwrap())
+    }
+
+    /// A desk with one file.
+    fn with(name: &str, content: impl AsRef<[u8]>) -> Self {
+        let desk = Desk::new();
+        desk.put(name, content);
+        desk
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn put(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(binary());
+        command.current_dir(self.0.path()).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        self.run_with(arguments, "")
+    }
+
+    fn run_with(&self, arguments: &[&str], stdin: impl Into<Vec<u8>>) -> Ran {
+        let output = self.command().args(arguments).write_stdin(stdin).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Ran { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+fn binary() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_opentool"))
+}
+
+/// Runs in an empty folder.
+fn run(arguments: &[&str]) -> Ran {
+    Desk::new().run(arguments)
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
