@@ -1,0 +1,245 @@
+//! What a tool is called with: [`Arguments`], a JSON text that is parsed only when somebody asks.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use serde::de::{self, DeserializeOwned};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use serde_path_to_error::Segment;
+
+use crate::ToolError;
+
+/// The arguments of one call, as the JSON text in which they came.
+///
+/// They stay text because a parsed [`Value`] has already merged duplicate keys and rounded large
+/// integers, and costs more than the call. An empty, blank or `null` text reads as `{}`. A clone
+/// shares the text.
+///
+/// ```
+/// use opentool_core::Arguments;
+///
+/// #[derive(serde::Deserialize)]
+/// struct Add { a: i64, b: i64 }
+///
+/// let arguments = Arguments::from(r#"{"a": 1, "b": 2}"#);
+/// let Add { a, b } = arguments.parse()?;
+/// assert_eq!(a + b, 3);
+/// assert_eq!(arguments.value()?["b"], 2);
+/// assert_eq!(Arguments::from(" ").as_str(), "{}");
+/// # Ok::<(), opentool_core::ToolError>(())
+/// ```
+#[derive(Clone)]
+pub struct Arguments {
+    text: Text,
+    value: OnceLock<Arc<Value>>,
+}
+
+#[derive(Clone)]
+enum Text {
+    Static(&'static str),
+    Shared(Arc<str>),
+}
+
+const NONE: &str = "{}";
+
+impl Arguments {
+    /// Arguments of a call that gives none: `{}`.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self { text: Text::Static(NONE), value: OnceLock::new() }
+    }
+
+    /// Serialises a value as arguments.
+    ///
+    /// # Errors
+    ///
+    /// Where the value cannot be serialised as JSON.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, ToolError> {
+        serde_json::to_string(value).map(Self::from).map_err(|error| ToolError::invalid_arguments("", error))
+    }
+
+    /// Returns the JSON text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match &self.text {
+            Text::Static(text) => text,
+            Text::Shared(text) => text,
+        }
+    }
+
+    /// Returns the arguments as a value, parsed on the first call and kept.
+    ///
+    /// # Errors
+    ///
+    /// Where the text is no JSON.
+    pub fn value(&self) -> Result<&Value, ToolError> {
+        if let Some(value) = self.value.get() {
+            return Ok(value);
+        }
+        let value = self.parse::<Value>()?;
+        Ok(self.value.get_or_init(|| Arc::new(value)))
+    }
+
+    /// Deserialises the arguments; strings may be borrowed from the text.
+    ///
+    /// # Errors
+    ///
+    /// Where the text does not fit the type: an error of kind
+    /// [`InvalidArguments`](crate::ErrorKind::InvalidArguments) that names the place by JSON pointer.
+    pub fn parse<'a, T: Deserialize<'a>>(&'a self) -> Result<T, ToolError> {
+        let text = self.as_str();
+        serde_json::from_str(text).map_err(|error| explain::<T>(text, &error))
+    }
+
+    /// Deserialises one top-level argument; `None` where it is absent or null.
+    ///
+    /// # Errors
+    ///
+    /// Where the text is no JSON or the argument does not fit the type.
+    pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, ToolError> {
+        match self.value()?.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => serde_path_to_error::deserialize(value).map(Some).map_err(|error| {
+                let mut at = String::new();
+                push_token(&mut at, name);
+                push_path(&mut at, error.path());
+                ToolError::invalid_arguments(at, error.inner())
+            }),
+        }
+    }
+
+    fn from_text(text: &str, own: impl FnOnce() -> Arc<str>) -> Self {
+        if is_none(text) { Self::none() } else { Self { text: Text::Shared(own()), value: OnceLock::new() } }
+    }
+}
+
+/// Reads the text a second time, now keeping track of where the failure is.
+#[cold]
+fn explain<'a, T: Deserialize<'a>>(text: &'a str, first: &serde_json::Error) -> ToolError {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let mut pointer = String::new();
+    if let Err(error) = serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+        push_path(&mut pointer, error.path());
+    }
+    ToolError::invalid_arguments(pointer, first)
+}
+
+fn push_path(pointer: &mut String, path: &serde_path_to_error::Path) {
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => {
+                pointer.push('/');
+                pointer.push_str(&index.to_string());
+            }
+            Segment::Map { key } => push_token(pointer, key),
+            // A variant of an externally tagged enum is a key of the JSON text; a failure inside an
+            // untagged one has no place of its own.
+            Segment::Enum { variant } => push_token(pointer, variant),
+            Segment::Unknown => {}
+        }
+    }
+}
+
+fn push_token(pointer: &mut String, token: &str) {
+    pointer.push('/');
+    pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
+}
+
+fn is_none(text: &str) -> bool {
+    match text.trim_ascii() {
+        "" | "null" | NONE => true,
+        trimmed => trimmed.trim().is_empty(),
+    }
+}
+
+impl Default for Arguments {
+    fn default() -> Self {
+        Self::none()
+    }
+}
+
+impl From<&str> for Arguments {
+    fn from(text: &str) -> Self {
+        Self::from_text(text, || text.into())
+    }
+}
+
+impl From<String> for Arguments {
+    fn from(text: String) -> Self {
+        Self::from(text.as_str())
+    }
+}
+
+impl From<Arc<str>> for Arguments {
+    fn from(text: Arc<str>) -> Self {
+        Self::from_text(&text, || text.clone())
+    }
+}
+
+impl From<&RawValue> for Arguments {
+    fn from(raw: &RawValue) -> Self {
+        Self::from(raw.get())
+    }
+}
+
+impl From<Value> for Arguments {
+    fn from(value: Value) -> Self {
+        let arguments = Self::from(value.to_string());
+        if !value.is_null() {
+            // The value is at hand; a tool that asks for it should not parse the text again.
+            let _ = arguments.value.set(Arc::new(value));
+        }
+        arguments
+    }
+}
+
+impl From<serde_json::Map<String, Value>> for Arguments {
+    fn from(map: serde_json::Map<String, Value>) -> Self {
+        Self::from(Value::Object(map))
+    }
+}
+
+impl PartialEq for Arguments {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Arguments {}
+
+impl fmt::Display for Arguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Arguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Arguments").field(&self.as_str()).finish()
+    }
+}
+
+/// Arguments are written as the string a provider sends, since a model's text need not be JSON.
+impl Serialize for Arguments {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Arguments {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Arguments;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string that holds the arguments")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Arguments, E> {
+                Ok(Arguments::from(text))
+            }
+        }
+        deserializer.deserialize_str(Visitor)
+    }
+}

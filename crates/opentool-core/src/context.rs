@@ -1,0 +1,276 @@
+//! What the application hands to tools and the model never sees: [`ToolContext`].
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::event::{EventSink, Progress};
+use crate::{Cancellation, ToolDefinition, ToolError, ToolOutput};
+
+/// What the application hands to tools and the model never sees.
+///
+/// It holds JSON values by name and Rust values by type, and, inside a call, what is known about
+/// that call: its id, the tool's name, the attempt, the deadline, the cancellation, and the way to
+/// stream results. An empty context works. A clone is cheap and shares the call. `Debug` shows keys, never values.
+///
+/// ```
+/// use opentool_core::ToolContext;
+///
+/// struct Database(&'static str);
+///
+/// let context = ToolContext::new().with("tenant", "acme").with_typed(Database("main"));
+/// assert_eq!(context.get("tenant").and_then(|v| v.as_str()), Some("acme"));
+/// assert_eq!(context.typed::<Database>().map(|db| db.0), Some("main"));
+/// assert_eq!(format!("{context:?}"), r#"ToolContext { values: ["tenant"], typed: ["Database"] }"#);
+/// ```
+#[derive(Default)]
+pub struct ToolContext {
+    values: Option<Arc<Values>>,
+    cancellation: OnceLock<Cancellation>,
+    /// What a cancellation made later is a child of.
+    parent: Option<Cancellation>,
+    scope: Option<Scope>,
+}
+
+#[derive(Clone, Default)]
+struct Values {
+    named: Map<String, Value>,
+    typed: HashMap<TypeId, Typed>,
+}
+
+#[derive(Clone)]
+struct Typed {
+    type_name: &'static str,
+    value: Arc<dyn Any + Send + Sync>,
+}
+
+/// What is known about the call that runs.
+#[derive(Clone)]
+struct Scope {
+    call_id: Option<Arc<str>>,
+    definition: ToolDefinition,
+    attempt: u32,
+    timeout: Option<Duration>,
+    deadline: OnceLock<Instant>,
+    sink: Option<EventSink>,
+}
+
+impl ToolContext {
+    /// Makes an empty context.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { values: None, cancellation: OnceLock::new(), parent: None, scope: None }
+    }
+
+    /// Adds a JSON value under a name, replacing one that is there.
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.insert(key, value);
+        self
+    }
+
+    /// Adds a Rust value under its type, replacing one that is there.
+    #[must_use]
+    pub fn with_typed<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.insert_typed(value);
+        self
+    }
+
+    /// Sets the signal that cancels every call made with this context.
+    #[must_use]
+    pub fn with_cancellation(mut self, cancellation: Cancellation) -> Self {
+        self.cancellation = OnceLock::from(cancellation);
+        self
+    }
+
+    /// Adds a JSON value under a name, replacing one that is there.
+    pub fn insert(&mut self, key: impl Into<String>, value: impl Into<Value>) {
+        self.values_mut().named.insert(key.into(), value.into());
+    }
+
+    /// Adds a Rust value under its type, replacing one that is there.
+    pub fn insert_typed<T: Send + Sync + 'static>(&mut self, value: T) {
+        let typed = Typed { type_name: short_type_name::<T>(), value: Arc::new(value) };
+        self.values_mut().typed.insert(TypeId::of::<T>(), typed);
+    }
+
+    /// Returns the JSON value of a name.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.values.as_ref()?.named.get(key)
+    }
+
+    /// Deserialises the JSON value of a name; `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Where the value does not fit the type. The value is not in the error.
+    pub fn get_as<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, ToolError> {
+        self.get(key).map(T::deserialize).transpose().map_err(|_| {
+            let expected = short_type_name::<T>();
+            ToolError::failed("the application handed the tool a context it cannot use")
+                .with_detail(format!("context value `{key}` is no {expected}"))
+        })
+    }
+
+    /// Returns the Rust value of a type.
+    #[must_use]
+    pub fn typed<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.values.as_ref()?.typed.get(&TypeId::of::<T>())?.value.downcast_ref()
+    }
+
+    /// Returns the names of the JSON values.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.values.iter().flat_map(|values| values.named.keys().map(String::as_str))
+    }
+
+    /// Returns this context with the values of another added; where both have one, the other's wins.
+    #[must_use]
+    pub fn merge(&self, other: &Self) -> Self {
+        let mut merged = self.clone();
+        match (&mut merged.values, &other.values) {
+            (_, None) => {}
+            (values @ None, Some(_)) => values.clone_from(&other.values),
+            (Some(values), Some(others)) => {
+                let values = Arc::make_mut(values);
+                for (key, value) in &others.named {
+                    values.named.insert(key.clone(), value.clone());
+                }
+                for (key, value) in &others.typed {
+                    values.typed.insert(*key, value.clone());
+                }
+            }
+        }
+        if let Some(cancellation) = other.cancellation.get() {
+            merged.cancellation = OnceLock::from(cancellation.clone());
+        }
+        merged
+    }
+
+    /// Returns the id of the call that runs; empty outside a call or where the caller gave none.
+    #[must_use]
+    pub fn call_id(&self) -> &str {
+        self.scope.as_ref().and_then(|scope| scope.call_id.as_deref()).unwrap_or_default()
+    }
+
+    /// Returns the name of the tool that runs; empty outside a call.
+    #[must_use]
+    pub fn tool_name(&self) -> &str {
+        self.scope.as_ref().map(|scope| scope.definition.name()).unwrap_or_default()
+    }
+
+    /// Returns which attempt of the call this is, from 1.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.scope.as_ref().map_or(1, |scope| scope.attempt)
+    }
+
+    /// Returns when the call will be cut off; `None` outside a call or without a deadline.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        let scope = self.scope.as_ref()?;
+        // The clock is read only when somebody needs it: by the tool here, or by the executor when the
+        // call first waits. Most calls do neither.
+        let timeout = scope.timeout?;
+        Some(*scope.deadline.get_or_init(|| tokio::time::Instant::now().into_std() + timeout))
+    }
+
+    /// Returns how much time is left before the deadline.
+    #[must_use]
+    pub fn remaining(&self) -> Option<Duration> {
+        let now = tokio::time::Instant::now().into_std();
+        self.deadline().map(|deadline| deadline.saturating_duration_since(now))
+    }
+
+    /// Returns the signal that is given when the call is cancelled, cut off or dropped.
+    pub fn cancellation(&self) -> &Cancellation {
+        self.cancellation.get_or_init(|| match &self.parent {
+            Some(parent) => parent.child(),
+            None => Cancellation::new(),
+        })
+    }
+
+    /// Says whether the call was cancelled, cut off or dropped.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        match self.cancellation.get() {
+            Some(cancellation) => cancellation.is_cancelled(),
+            None => self.parent.as_ref().is_some_and(Cancellation::is_cancelled),
+        }
+    }
+
+    /// Streams a piece of the result to whoever watches the batch; waits while they are behind.
+    ///
+    /// The value the tool returns in the end is authoritative.
+    pub async fn emit(&self, output: impl Into<ToolOutput>) {
+        if let Some(sink) = self.sink() {
+            sink.emit(output.into()).await;
+        }
+    }
+
+    /// Streams a piece of the result from a thread that may block.
+    pub fn emit_blocking(&self, output: impl Into<ToolOutput>) {
+        if let Some(sink) = self.sink() {
+            sink.emit_blocking(output.into());
+        }
+    }
+
+    /// Tells whoever watches the batch how far the call is; dropped while they are behind.
+    pub fn progress(&self, done: f64, total: Option<f64>, message: impl Into<Option<String>>) {
+        if let Some(sink) = self.sink() {
+            sink.progress(Progress { done, total, message: message.into() });
+        }
+    }
+
+    fn sink(&self) -> Option<&EventSink> {
+        self.scope.as_ref()?.sink.as_ref()
+    }
+
+    fn values_mut(&mut self) -> &mut Values {
+        Arc::make_mut(self.values.get_or_insert_default())
+    }
+}
+
+impl Clone for ToolContext {
+    fn clone(&self) -> Self {
+        let cancellation = if self.scope.is_some() {
+            // Both must see the same signal, so it can no longer be made lazily.
+            OnceLock::from(self.cancellation().clone())
+        } else {
+            self.cancellation.clone()
+        };
+        if let Some(scope) = &self.scope
+            && scope.timeout.is_some()
+        {
+            let _ = self.deadline();
+        }
+        Self { values: self.values.clone(), cancellation, parent: self.parent.clone(), scope: self.scope.clone() }
+    }
+}
+
+impl fmt::Debug for ToolContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("ToolContext");
+        if let Some(scope) = &self.scope {
+            out.field("tool", &scope.definition.name()).field("call_id", &self.call_id());
+        }
+        if let Some(values) = &self.values {
+            let named: Vec<_> = values.named.keys().collect();
+            let mut typed: Vec<_> = values.typed.values().map(|typed| typed.type_name).collect();
+            typed.sort_unstable();
+            out.field("values", &named).field("typed", &typed);
+        }
+        out.finish()
+    }
+}
+
+fn short_type_name<T>() -> &'static str {
+    let name = std::any::type_name::<T>();
+    // A generic type keeps its full name: its last `::` may be inside the brackets.
+    if name.contains('<') { name } else { name.rsplit("::").next().unwrap_or(name) }
+}

@@ -1,0 +1,69 @@
+//! What happens while a batch runs: [`ToolEvent`].
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+
+use crate::ToolOutput;
+
+/// How far a call is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Progress {
+    /// How much is done.
+    pub done: f64,
+    /// How much there is to do, where it is known.
+    pub total: Option<f64>,
+    /// What is being done, in words.
+    pub message: Option<String>,
+}
+
+/// Which call an event is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallRef {
+    /// The place of the call in its batch, from 0; unique where ids are not.
+    pub index: usize,
+    /// The id of the call.
+    pub id: Arc<str>,
+    /// The name under which the tool was called.
+    pub tool: Arc<str>,
+}
+
+/// Something that happened to a call of a batch.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ToolEvent {
+    /// The tool says how far it is.
+    Progress(CallRef, Progress),
+    /// The tool streams a piece of its result.
+    Output(CallRef, ToolOutput),
+}
+
+/// Where a call's streamed pieces go.
+#[derive(Clone)]
+pub(crate) struct EventSink {
+    call: CallRef,
+    sender: mpsc::Sender<ToolEvent>,
+}
+
+impl EventSink {
+    #[expect(dead_code, reason = "used by the executor")]
+    pub(crate) fn new(call: CallRef, sender: mpsc::Sender<ToolEvent>) -> Self {
+        Self { call, sender }
+    }
+
+    pub(crate) async fn emit(&self, output: ToolOutput) {
+        // Nobody watching any more is no failure of the tool.
+        let _ = self.sender.send(ToolEvent::Output(self.call.clone(), output)).await;
+    }
+
+    pub(crate) fn emit_blocking(&self, output: ToolOutput) {
+        let _ = self.sender.blocking_send(ToolEvent::Output(self.call.clone(), output));
+    }
+
+    pub(crate) fn progress(&self, progress: Progress) {
+        let _ = self.sender.try_send(ToolEvent::Progress(self.call.clone(), progress));
+    }
+}

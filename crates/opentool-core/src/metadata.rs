@@ -1,0 +1,235 @@
+//! What the executor and the exits need to know about a tool, and a model need not: [`ToolMetadata`].
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ResultConverter;
+
+/// How calls of one tool may overlap with other calls of the same batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Concurrency {
+    /// Any number of calls at once.
+    #[default]
+    Shared,
+    /// Never two calls of this tool at once.
+    Serial,
+    /// No other call of the batch at the same time.
+    Exclusive,
+}
+
+/// Facts about a tool that steer how it is run and how its result is used.
+///
+/// ```
+/// use std::time::Duration;
+/// use opentool_core::{Concurrency, ToolMetadata};
+///
+/// let metadata = ToolMetadata::new()
+///     .with_destructive(true)
+///     .with_approval(true)
+///     .with_concurrency(Concurrency::Serial)
+///     .with_timeout(Duration::from_secs(5));
+/// assert!(metadata.is_destructive() && metadata.needs_approval());
+/// assert_eq!(metadata.timeout(), Some(Duration::from_secs(5)));
+/// ```
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct ToolMetadata {
+    return_direct: bool,
+    read_only: bool,
+    destructive: bool,
+    idempotent: bool,
+    approval: bool,
+    checks_own_arguments: bool,
+    concurrency: Concurrency,
+    timeout: Option<Duration>,
+    max_result_size: Option<usize>,
+    call_limit: Option<u32>,
+    converter: Option<Arc<dyn ResultConverter>>,
+}
+
+impl ToolMetadata {
+    /// Metadata of a tool about which nothing special is known.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            return_direct: false,
+            read_only: false,
+            destructive: false,
+            idempotent: false,
+            approval: false,
+            checks_own_arguments: false,
+            concurrency: Concurrency::Shared,
+            timeout: None,
+            max_result_size: None,
+            call_limit: None,
+            converter: None,
+        }
+    }
+
+    /// Sets whether the result goes to the caller instead of back to the model.
+    #[must_use]
+    pub fn with_return_direct(mut self, return_direct: bool) -> Self {
+        self.return_direct = return_direct;
+        self
+    }
+
+    /// Sets whether the tool changes nothing.
+    #[must_use]
+    pub fn with_read_only(mut self, read_only: bool) -> Self {
+        self.read_only = read_only;
+        self
+    }
+
+    /// Sets whether the tool may destroy something.
+    #[must_use]
+    pub fn with_destructive(mut self, destructive: bool) -> Self {
+        self.destructive = destructive;
+        self
+    }
+
+    /// Sets whether a second call with the same arguments changes nothing more.
+    #[must_use]
+    pub fn with_idempotent(mut self, idempotent: bool) -> Self {
+        self.idempotent = idempotent;
+        self
+    }
+
+    /// Sets whether somebody must approve each call.
+    #[must_use]
+    pub fn with_approval(mut self, approval: bool) -> Self {
+        self.approval = approval;
+        self
+    }
+
+    /// Sets how calls of the tool may overlap.
+    #[must_use]
+    pub fn with_concurrency(mut self, concurrency: Concurrency) -> Self {
+        self.concurrency = concurrency;
+        self
+    }
+
+    /// Sets how long a call may run, instead of the executor's default.
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets how many bytes a result may have, instead of the executor's default.
+    #[must_use]
+    pub fn with_max_result_size(mut self, bytes: usize) -> Self {
+        self.max_result_size = Some(bytes);
+        self
+    }
+
+    /// Sets how often the tool may be called in one turn, instead of the executor's default.
+    #[must_use]
+    pub fn with_call_limit(mut self, calls: u32) -> Self {
+        self.call_limit = Some(calls);
+        self
+    }
+
+    /// Sets what converts the tool's results, instead of the executor's default.
+    #[must_use]
+    pub fn with_converter(mut self, converter: impl ResultConverter) -> Self {
+        self.converter = Some(Arc::new(converter));
+        self
+    }
+
+    /// Declares that the tool checks its arguments itself and answers with the same kind of error.
+    ///
+    /// The executor then only sees to it that the arguments are a JSON object without duplicate keys.
+    #[must_use]
+    pub fn with_checks_own_arguments(mut self, checks: bool) -> Self {
+        self.checks_own_arguments = checks;
+        self
+    }
+
+    /// Says whether the result goes to the caller instead of back to the model.
+    #[must_use]
+    pub fn is_return_direct(&self) -> bool {
+        self.return_direct
+    }
+
+    /// Says whether the tool changes nothing.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Says whether the tool may destroy something.
+    #[must_use]
+    pub fn is_destructive(&self) -> bool {
+        self.destructive
+    }
+
+    /// Says whether a second call with the same arguments changes nothing more.
+    #[must_use]
+    pub fn is_idempotent(&self) -> bool {
+        self.idempotent
+    }
+
+    /// Says whether somebody must approve each call.
+    #[must_use]
+    pub fn needs_approval(&self) -> bool {
+        self.approval
+    }
+
+    /// Returns how calls of the tool may overlap.
+    #[must_use]
+    pub fn concurrency(&self) -> Concurrency {
+        self.concurrency
+    }
+
+    /// Returns how long a call may run, where the tool says so.
+    #[must_use]
+    pub fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    /// Returns how many bytes a result may have, where the tool says so.
+    #[must_use]
+    pub fn max_result_size(&self) -> Option<usize> {
+        self.max_result_size
+    }
+
+    /// Returns how often the tool may be called in one turn, where the tool says so.
+    #[must_use]
+    pub fn call_limit(&self) -> Option<u32> {
+        self.call_limit
+    }
+
+    /// Returns what converts the tool's results, where it has its own.
+    #[must_use]
+    pub fn converter(&self) -> Option<&dyn ResultConverter> {
+        self.converter.as_deref()
+    }
+
+    /// Says whether the tool checks its arguments itself.
+    #[must_use]
+    pub fn checks_own_arguments(&self) -> bool {
+        self.checks_own_arguments
+    }
+}
+
+impl fmt::Debug for ToolMetadata {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolMetadata")
+            .field("return_direct", &self.return_direct)
+            .field("read_only", &self.read_only)
+            .field("destructive", &self.destructive)
+            .field("idempotent", &self.idempotent)
+            .field("approval", &self.approval)
+            .field("checks_own_arguments", &self.checks_own_arguments)
+            .field("concurrency", &self.concurrency)
+            .field("timeout", &self.timeout)
+            .field("max_result_size", &self.max_result_size)
+            .field("call_limit", &self.call_limit)
+            .field("converter", &self.converter.as_ref().map(|_| "…"))
+            .finish()
+    }
+}

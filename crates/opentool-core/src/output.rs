@@ -1,0 +1,196 @@
+//! What a tool answers: [`ToolOutput`], and [`ResultConverter`], which may change it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::ToolError;
+
+/// The result of a call, still in the form in which it will leave.
+///
+/// Whether a result is text or JSON is decided by the type the tool returns, never by looking at its content.
+///
+/// ```
+/// use opentool_core::ToolOutput;
+///
+/// assert_eq!(ToolOutput::text("12 degrees").to_text(), "12 degrees");
+/// assert_eq!(ToolOutput::json(&"quoted")?.to_text(), r#""quoted""#);
+/// assert_eq!(ToolOutput::Empty.to_text(), "");
+/// # Ok::<(), opentool_core::ToolError>(())
+/// ```
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ToolOutput {
+    /// No value; each exit words it (`Done` in a chat, `{}` on the wire).
+    #[default]
+    Empty,
+    /// Text for the model, as it is.
+    Text(String),
+    /// A JSON value, as text.
+    Json(Box<RawValue>),
+    /// Several pieces, some of which may be no text at all.
+    Parts(Vec<Part>),
+}
+
+/// One piece of a [`ToolOutput::Parts`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Part {
+    /// A piece of text.
+    Text(String),
+    /// A JSON value, as text.
+    Json(Box<RawValue>),
+    /// Bytes with their media type: an image, a sound, a file.
+    Media {
+        /// The media type, for instance `image/png`.
+        media_type: String,
+        /// The bytes in base64, which is how every exit sends them.
+        data: String,
+    },
+    /// The address of something that the reader may fetch.
+    Link {
+        /// The address.
+        uri: String,
+        /// The media type of what is there, where it is known.
+        media_type: Option<String>,
+    },
+}
+
+impl ToolOutput {
+    /// Makes an output of text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// Makes an output of a value, serialised as JSON.
+    ///
+    /// # Errors
+    ///
+    /// Where the value cannot be serialised, for instance a map whose keys are no strings.
+    pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, ToolError> {
+        serde_json::value::to_raw_value(value).map(Self::Json).map_err(|error| {
+            ToolError::invalid_result(format!("the result cannot be written as JSON: {error}")).with_source(error)
+        })
+    }
+
+    /// Says whether there is no value.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::Empty)
+    }
+
+    /// Returns how many bytes of content there are.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Empty => 0,
+            Self::Text(text) => text.len(),
+            Self::Json(json) => json.get().len(),
+            Self::Parts(parts) => parts.iter().map(Part::size).sum(),
+        }
+    }
+
+    /// Returns the output as one text; media is named, not included.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        match self {
+            Self::Empty => String::new(),
+            Self::Text(text) => text.clone(),
+            Self::Json(json) => json.get().to_owned(),
+            Self::Parts(parts) => {
+                let mut text = String::new();
+                for part in parts {
+                    if !text.is_empty() {
+                        text.push('\n');
+                    }
+                    match part {
+                        Part::Text(piece) => text.push_str(piece),
+                        Part::Json(json) => text.push_str(json.get()),
+                        Part::Media { media_type, data } => {
+                            text.push_str(&format!("[{media_type}, {} bytes]", data.len()));
+                        }
+                        Part::Link { uri, .. } => text.push_str(uri),
+                    }
+                }
+                text
+            }
+        }
+    }
+}
+
+impl Part {
+    fn size(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Json(json) => json.get().len(),
+            Self::Media { data, .. } => data.len(),
+            Self::Link { uri, .. } => uri.len(),
+        }
+    }
+}
+
+impl PartialEq for ToolOutput {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Empty, Self::Empty) => true,
+            (Self::Text(a), Self::Text(b)) => a == b,
+            (Self::Json(a), Self::Json(b)) => a.get() == b.get(),
+            (Self::Parts(a), Self::Parts(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl PartialEq for Part {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Text(a), Self::Text(b)) => a == b,
+            (Self::Json(a), Self::Json(b)) => a.get() == b.get(),
+            (Self::Media { media_type: a, data: x }, Self::Media { media_type: b, data: y }) => a == b && x == y,
+            (Self::Link { uri: a, media_type: x }, Self::Link { uri: b, media_type: y }) => a == b && x == y,
+            _ => false,
+        }
+    }
+}
+
+impl From<String> for ToolOutput {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&str> for ToolOutput {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<()> for ToolOutput {
+    fn from((): ()) -> Self {
+        Self::Empty
+    }
+}
+
+/// Changes what a tool answered before anybody sees it.
+///
+/// One may be set for a tool ([`ToolMetadata::with_converter`](crate::ToolMetadata::with_converter))
+/// or for every tool that has none of its own, on the executor. A closure is a converter.
+pub trait ResultConverter: Send + Sync + 'static {
+    /// Converts the output of a call that succeeded.
+    ///
+    /// # Errors
+    ///
+    /// Where the output cannot be converted; the error becomes the outcome of the call.
+    fn convert(&self, output: ToolOutput) -> Result<ToolOutput, ToolError>;
+}
+
+impl<F> ResultConverter for F
+where
+    F: Fn(ToolOutput) -> Result<ToolOutput, ToolError> + Send + Sync + 'static,
+{
+    fn convert(&self, output: ToolOutput) -> Result<ToolOutput, ToolError> {
+        self(output)
+    }
+}
