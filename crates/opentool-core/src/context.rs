@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::blocking::BlockingPool;
 use crate::event::{EventSink, Progress};
 use crate::{Cancellation, ToolDefinition, ToolError, ToolOutput};
 
@@ -58,6 +59,16 @@ struct Scope {
     timeout: Option<Duration>,
     deadline: OnceLock<Instant>,
     sink: Option<EventSink>,
+    pool: BlockingPool,
+}
+
+/// What the executor tells a tool about the call.
+pub(crate) struct CallScope<'a> {
+    pub(crate) call_id: Option<&'a Arc<str>>,
+    pub(crate) definition: &'a ToolDefinition,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) sink: Option<EventSink>,
+    pub(crate) pool: &'a BlockingPool,
 }
 
 impl ToolContext {
@@ -183,8 +194,8 @@ impl ToolContext {
     /// Returns how much time is left before the deadline.
     #[must_use]
     pub fn remaining(&self) -> Option<Duration> {
-        let now = tokio::time::Instant::now().into_std();
-        self.deadline().map(|deadline| deadline.saturating_duration_since(now))
+        let deadline = self.deadline()?;
+        Some(deadline.saturating_duration_since(tokio::time::Instant::now().into_std()))
     }
 
     /// Returns the signal that is given when the call is cancelled, cut off or dropped.
@@ -225,6 +236,84 @@ impl ToolContext {
         if let Some(sink) = self.sink() {
             sink.progress(Progress { done, total, message: message.into() });
         }
+    }
+
+    /// Runs code that blocks its thread, on the executor's bounded pool.
+    ///
+    /// This is what `#[tool(blocking)]` does. A thread cannot be stopped: past the deadline the call has
+    /// its outcome, while the thread stays counted until the code returns, so that the pool stays bounded.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no runtime to run it on. A panic of the code goes on in the caller.
+    pub async fn run_blocking<T, F>(&self, code: F) -> Result<T, ToolError>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        match &self.scope {
+            Some(scope) => scope.pool.run(code).await,
+            None => BlockingPool::global().run(code).await,
+        }
+    }
+
+    /// Makes the context of one call, with the same values.
+    pub(crate) fn for_call(&self, call: CallScope<'_>) -> Self {
+        let mut timeout = call.timeout;
+        if let Some(left) = self.remaining() {
+            // A call made by a tool cannot outlive the tool's own call.
+            timeout = Some(timeout.map_or(left, |timeout| timeout.min(left)));
+        }
+        let parent = match self.cancellation.get() {
+            Some(cancellation) => Some(cancellation.clone()),
+            None if self.scope.is_some() => Some(self.cancellation().clone()),
+            None => self.parent.clone(),
+        };
+        Self {
+            values: self.values.clone(),
+            cancellation: OnceLock::new(),
+            parent,
+            scope: Some(Scope {
+                call_id: call.call_id.cloned(),
+                definition: call.definition.clone(),
+                attempt: 1,
+                timeout,
+                deadline: OnceLock::new(),
+                sink: call.sink,
+                pool: call.pool.clone(),
+            }),
+        }
+    }
+
+    /// Returns how long the call may run.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.scope.as_ref()?.timeout
+    }
+
+    /// Returns the signal that stops the call from outside, if there is one.
+    pub(crate) fn outer_cancellation(&self) -> Option<&Cancellation> {
+        self.parent.as_ref()
+    }
+
+    /// Returns the signal of a context that is not in a call, if there is one.
+    pub(crate) fn given_cancellation(&self) -> Option<&Cancellation> {
+        self.cancellation.get().or(self.parent.as_ref())
+    }
+
+    /// Tells the tool, if it listens, that nobody waits for it any more.
+    pub(crate) fn abandon(&self) {
+        if let Some(cancellation) = self.cancellation.get() {
+            cancellation.cancel();
+        }
+    }
+
+    /// Returns this context for another attempt of the same call.
+    #[must_use]
+    pub fn with_attempt(mut self, attempt: u32) -> Self {
+        if let Some(scope) = &mut self.scope {
+            scope.attempt = attempt;
+        }
+        self
     }
 
     fn sink(&self) -> Option<&EventSink> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-use crate::ToolOutput;
+use crate::{Arguments, Outcome, ToolOutput};
 
 /// How far a call is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,10 +35,36 @@ pub struct CallRef {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ToolEvent {
+    /// Somebody asked for the call, with these arguments.
+    Requested(CallRef, Arguments),
+    /// The tool runs.
+    Started(CallRef),
     /// The tool says how far it is.
     Progress(CallRef, Progress),
     /// The tool streams a piece of its result.
     Output(CallRef, ToolOutput),
+    /// The call has its result.
+    Finished(CallRef, Outcome),
+    /// The call has no result, and this is why.
+    Failed(CallRef, Outcome),
+    /// The call waits for a decision.
+    Suspended(CallRef),
+}
+
+impl ToolEvent {
+    /// Returns which call the event is about.
+    #[must_use]
+    pub fn call(&self) -> &CallRef {
+        match self {
+            Self::Requested(call, _)
+            | Self::Started(call)
+            | Self::Progress(call, _)
+            | Self::Output(call, _)
+            | Self::Finished(call, _)
+            | Self::Failed(call, _)
+            | Self::Suspended(call) => call,
+        }
+    }
 }
 
 /// Where a call's streamed pieces go.
@@ -49,9 +75,12 @@ pub(crate) struct EventSink {
 }
 
 impl EventSink {
-    #[expect(dead_code, reason = "used by the executor")]
     pub(crate) fn new(call: CallRef, sender: mpsc::Sender<ToolEvent>) -> Self {
         Self { call, sender }
+    }
+
+    pub(crate) fn started(&self) {
+        let _ = self.sender.try_send(ToolEvent::Started(self.call.clone()));
     }
 
     pub(crate) async fn emit(&self, output: ToolOutput) {

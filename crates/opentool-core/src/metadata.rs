@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 
 use crate::ResultConverter;
 
@@ -15,7 +16,7 @@ pub enum Concurrency {
     /// Any number of calls at once.
     #[default]
     Shared,
-    /// Never two calls of this tool at once.
+    /// Never two calls of this tool at once, in whichever batch they are.
     Serial,
     /// No other call of the batch at the same time.
     Exclusive,
@@ -45,6 +46,8 @@ pub struct ToolMetadata {
     approval: bool,
     checks_own_arguments: bool,
     concurrency: Concurrency,
+    /// The one permit of a serial tool, shared by clones, so that it holds across batches and hosts.
+    serial: Option<Arc<Semaphore>>,
     timeout: Option<Duration>,
     max_result_size: Option<usize>,
     call_limit: Option<u32>,
@@ -63,6 +66,7 @@ impl ToolMetadata {
             approval: false,
             checks_own_arguments: false,
             concurrency: Concurrency::Shared,
+            serial: None,
             timeout: None,
             max_result_size: None,
             call_limit: None,
@@ -109,6 +113,7 @@ impl ToolMetadata {
     #[must_use]
     pub fn with_concurrency(mut self, concurrency: Concurrency) -> Self {
         self.concurrency = concurrency;
+        self.serial = (concurrency == Concurrency::Serial).then(|| Arc::new(Semaphore::new(1)));
         self
     }
 
@@ -207,6 +212,10 @@ impl ToolMetadata {
     #[must_use]
     pub fn converter(&self) -> Option<&dyn ResultConverter> {
         self.converter.as_deref()
+    }
+
+    pub(crate) fn serial(&self) -> Option<&Semaphore> {
+        self.serial.as_deref()
     }
 
     /// Says whether the tool checks its arguments itself.

@@ -1,0 +1,153 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Executor, Policies};
+use crate::blocking::BlockingPool;
+use crate::{
+    ApprovalPolicy, ErrorPolicy, LimitPolicy, Limits, Middleware, Resolver, ResultConverter, Strictness, UnknownTool,
+    UnknownToolPolicy,
+};
+
+/// Builds an [`Executor`] with other policies than the default.
+///
+/// ```
+/// use std::time::Duration;
+/// use opentool_core::{Executor, Limits, Strictness, UnknownTool};
+///
+/// let executor = Executor::builder()
+///     .timeout(Duration::from_secs(5))
+///     .strictness(Strictness::Strict)
+///     .unknown_tool(UnknownTool::Fail)
+///     .limits(Limits::default().with_per_tool(10))
+///     .throw_on_error(true)
+///     .build();
+/// # let _ = executor;
+/// ```
+#[must_use = "an executor is made by `build`"]
+pub struct ExecutorBuilder(Policies);
+
+impl ExecutorBuilder {
+    pub(super) fn new() -> Self {
+        Self(Policies {
+            unknown_tool: Arc::new(UnknownTool::TellModel),
+            errors: None,
+            throw_on_error: false,
+            limits: Arc::new(Limits::default()),
+            timeout: Some(Duration::from_secs(30)),
+            concurrency: 8,
+            approval: None,
+            strictness: Strictness::Lenient,
+            max_result_size: 1024 * 1024,
+            converter: None,
+            middleware: Vec::new(),
+            resolver: None,
+            record_content: false,
+            pool: BlockingPool::new(BlockingPool::DEFAULT_THREADS),
+        })
+    }
+
+    /// Sets what answers a call of a tool that is not there, instead of telling the model.
+    pub fn unknown_tool(mut self, policy: impl UnknownToolPolicy) -> Self {
+        self.0.unknown_tool = Arc::new(policy);
+        self
+    }
+
+    /// Sets who has the last word about errors.
+    pub fn errors(mut self, policy: impl ErrorPolicy) -> Self {
+        self.0.errors = Some(Arc::new(policy));
+        self
+    }
+
+    /// Sets whether every error reaches the caller instead of the model: false.
+    ///
+    /// The [error policy](Self::errors) is asked after this.
+    pub fn throw_on_error(mut self, throw: bool) -> Self {
+        self.0.throw_on_error = throw;
+        self
+    }
+
+    /// Sets the limits of a turn, instead of the default [`Limits`].
+    pub fn limits(mut self, policy: impl LimitPolicy) -> Self {
+        self.0.limits = Arc::new(policy);
+        self
+    }
+
+    /// Sets how long a call may run where its tool does not say: 30 seconds.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.0.timeout = Some(timeout);
+        self
+    }
+
+    /// Lets calls run for ever where their tool does not say otherwise.
+    pub fn no_timeout(mut self) -> Self {
+        self.0.timeout = None;
+        self
+    }
+
+    /// Sets how many calls of one batch run at once, at least one: 8.
+    pub fn concurrency(mut self, calls: usize) -> Self {
+        self.0.concurrency = calls.clamp(1, u32::MAX as usize);
+        self
+    }
+
+    /// Sets who approves calls; without, a tool that needs approval is denied.
+    pub fn approval(mut self, policy: impl ApprovalPolicy) -> Self {
+        self.0.approval = Some(Arc::new(policy));
+        self
+    }
+
+    /// Sets what happens to arguments that the schema does not name: they are dropped.
+    pub fn strictness(mut self, strictness: Strictness) -> Self {
+        self.0.strictness = strictness;
+        self
+    }
+
+    /// Sets how many bytes a result may have where its tool does not say: 1 MiB.
+    pub fn max_result_size(mut self, bytes: usize) -> Self {
+        self.0.max_result_size = bytes;
+        self
+    }
+
+    /// Sets what converts the results of tools that have no converter of their own.
+    pub fn converter(mut self, converter: impl ResultConverter) -> Self {
+        self.0.converter = Some(Arc::new(converter));
+        self
+    }
+
+    /// Adds middleware; the first one added is the outermost.
+    pub fn middleware(mut self, middleware: impl Middleware) -> Self {
+        self.0.middleware.push(Arc::new(middleware));
+        self
+    }
+
+    /// Lets tools run that are not attached to the request, where this resolver finds them.
+    pub fn resolver(mut self, resolver: impl Resolver) -> Self {
+        self.0.resolver = Some(Arc::new(resolver));
+        self
+    }
+
+    /// Sets whether spans record arguments and results, which may hold personal data: false.
+    pub fn record_content(mut self, record: bool) -> Self {
+        self.0.record_content = record;
+        self
+    }
+
+    /// Sets how many threads may run blocking tools at once: 64.
+    pub fn blocking_threads(mut self, threads: usize) -> Self {
+        self.0.pool = BlockingPool::new(threads);
+        self
+    }
+
+    /// Makes the executor.
+    #[must_use]
+    pub fn build(self) -> Executor {
+        Executor(Arc::new(self.0))
+    }
+}
+
+impl fmt::Debug for ExecutorBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExecutorBuilder").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,60 @@
+use crate::{Severity, ToolError, ToolOutput, Toolbox};
+
+/// Answers a call of a tool that is not there.
+///
+/// A closure `Fn(&str, &Toolbox) -> Result<ToolOutput, ToolError>` is such a policy.
+pub trait UnknownToolPolicy: Send + Sync + 'static {
+    /// Answers in the tool's place.
+    ///
+    /// # Errors
+    ///
+    /// The usual answer: an error that says so.
+    fn answer(&self, name: &str, tools: &Toolbox) -> Result<ToolOutput, ToolError>;
+}
+
+impl<F> UnknownToolPolicy for F
+where
+    F: Fn(&str, &Toolbox) -> Result<ToolOutput, ToolError> + Send + Sync + 'static,
+{
+    fn answer(&self, name: &str, tools: &Toolbox) -> Result<ToolOutput, ToolError> {
+        self(name, tools)
+    }
+}
+
+/// The ready-made answers to a call of a tool that is not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnknownTool {
+    /// The model is told, with the names it may have meant.
+    #[default]
+    TellModel,
+    /// The caller gets an error.
+    Fail,
+}
+
+impl UnknownToolPolicy for UnknownTool {
+    fn answer(&self, name: &str, tools: &Toolbox) -> Result<ToolOutput, ToolError> {
+        let near = near_names(name, tools);
+        let error = ToolError::unknown_tool(name, &near);
+        Err(match self {
+            Self::TellModel => error,
+            Self::Fail => error.with_severity(Severity::Fatal),
+        })
+    }
+}
+
+/// The names that a wrong one was probably meant to be, best first, at most three.
+fn near_names<'a>(name: &str, tools: &'a Toolbox) -> Vec<&'a str> {
+    /// In a larger toolbox the search would cost more than the hint is worth.
+    const MOST: usize = 10_000;
+    let wanted = name.to_ascii_lowercase();
+    let mut near: Vec<_> = tools
+        .names()
+        .take(MOST)
+        .filter_map(|candidate| {
+            let likeness = strsim::jaro_winkler(&wanted, &candidate.to_ascii_lowercase());
+            (likeness >= 0.8).then_some((likeness, candidate))
+        })
+        .collect();
+    near.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    near.into_iter().take(3).map(|(_, candidate)| candidate).collect()
+}

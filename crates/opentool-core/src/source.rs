@@ -1,0 +1,224 @@
+//! What yields a toolbox, asked per request: [`ToolSource`], and everything that converts: [`IntoToolSource`].
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_core::future::BoxFuture;
+use futures_util::future::try_join_all;
+
+use crate::{Tool, ToolError, ToolHandler, Toolbox, ToolboxError};
+
+/// Yields a toolbox each time a request is made, so that what it offers may change between requests.
+///
+/// For instance a remote server's tools, or those a tenant has paid for.
+pub trait ToolSource: Send + Sync + 'static {
+    /// Returns the tools of this moment.
+    fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>>;
+}
+
+/// A type whose tools were declared with `#[toolbox]`.
+pub trait DeclaredTools: Sized + Send + Sync + 'static {
+    /// Returns the tools, which share the value.
+    ///
+    /// # Errors
+    ///
+    /// Where two tools have the same name or a definition cannot be built.
+    fn into_toolbox(self) -> Result<Toolbox, ToolboxError>;
+}
+
+/// Everything that can be given where tools are wanted.
+///
+/// Tools, toolboxes, vectors and tuples of those, types with `#[toolbox]`, [handlers](ToolHandler) and
+/// [sources](ToolSource) convert. `M` is a marker, inferred, that keeps these conversions apart.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no source of tools",
+    note = "give a tool, a `Toolbox`, a type whose `impl` has `#[toolbox]`, a `ToolHandler`, a `ToolSource`, or a tuple of those"
+)]
+pub trait IntoToolSource<M> {
+    /// Converts.
+    ///
+    /// # Errors
+    ///
+    /// Where the tools cannot stand in one toolbox, for instance because two have the same name.
+    fn into_tool_source(self) -> Result<Source, ToolboxError>;
+}
+
+/// Tools, already at hand or to be asked for: what [`IntoToolSource`] makes.
+#[derive(Clone)]
+pub struct Source(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    Fixed(Toolbox),
+    Asked(Arc<dyn ToolSource>),
+    Several(Arc<[Source]>),
+    Failed(ToolError),
+}
+
+impl Source {
+    /// Converts, and keeps an error until the tools are asked for.
+    pub fn of<M>(source: impl IntoToolSource<M>) -> Self {
+        source.into_tool_source().unwrap_or_else(|error| Self(Kind::Failed(ToolError::fatal(error))))
+    }
+
+    /// Joins sources; where all are at hand, a duplicate name is found now, else when they are asked.
+    ///
+    /// # Errors
+    ///
+    /// Where two tools have the same name.
+    pub fn join(sources: Vec<Self>) -> Result<Self, ToolboxError> {
+        let mut fixed = Toolbox::new();
+        let mut asked = Vec::new();
+        for source in &sources {
+            match &source.0 {
+                Kind::Fixed(toolbox) => fixed = fixed.merge(toolbox.clone())?,
+                _ => asked.push(source.clone()),
+            }
+        }
+        // Order matters to prompt caches, so the sources stay as given even though the fixed ones were joined.
+        Ok(Self(if asked.is_empty() { Kind::Fixed(fixed) } else { Kind::Several(sources.into()) }))
+    }
+
+    /// Returns the toolbox, where it need not be asked for.
+    #[must_use]
+    pub fn fixed(&self) -> Option<&Toolbox> {
+        match &self.0 {
+            Kind::Fixed(toolbox) => Some(toolbox),
+            _ => None,
+        }
+    }
+
+    /// Returns the tools of this moment.
+    ///
+    /// # Errors
+    ///
+    /// Where a source cannot be reached or two tools have the same name.
+    pub fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
+        Box::pin(async move {
+            match &self.0 {
+                Kind::Fixed(toolbox) => Ok(toolbox.clone()),
+                Kind::Asked(source) => source.toolbox().await,
+                Kind::Failed(error) => Err(error.clone()),
+                Kind::Several(sources) => {
+                    let toolboxes = try_join_all(sources.iter().map(Source::toolbox)).await?;
+                    toolboxes.into_iter().try_fold(Toolbox::new(), Toolbox::merge).map_err(ToolError::fatal)
+                }
+            }
+        })
+    }
+}
+
+impl From<Toolbox> for Source {
+    fn from(toolbox: Toolbox) -> Self {
+        Self(Kind::Fixed(toolbox))
+    }
+}
+
+impl Default for Source {
+    fn default() -> Self {
+        Toolbox::new().into()
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Fixed(toolbox) => toolbox.fmt(f),
+            Kind::Asked(_) => f.write_str("Source(asked per request)"),
+            Kind::Failed(error) => error.fmt(f),
+            Kind::Several(sources) => f.debug_list().entries(sources.iter()).finish(),
+        }
+    }
+}
+
+/// The markers of [`IntoToolSource`]: one per kind of source, since blanket implementations would overlap.
+pub mod kind {
+    /// The marker of a [`Toolbox`](crate::Toolbox) and of a [`Source`](crate::Source).
+    #[derive(Debug)]
+    pub struct ByToolbox;
+    /// The marker of a [`Tool`](crate::Tool).
+    #[derive(Debug)]
+    pub struct ByTool;
+    /// The marker of a type with `#[toolbox]`.
+    #[derive(Debug)]
+    pub struct ByDeclaration;
+    /// The marker of a [`ToolHandler`](crate::ToolHandler).
+    #[derive(Debug)]
+    pub struct ByHandler;
+    /// The marker of a [`ToolSource`](crate::ToolSource).
+    #[derive(Debug)]
+    pub struct BySource;
+    /// The marker of several sources of one kind.
+    #[derive(Debug)]
+    pub struct Each<M>(std::marker::PhantomData<M>);
+}
+
+impl IntoToolSource<kind::ByToolbox> for Toolbox {
+    fn into_tool_source(self) -> Result<Source, ToolboxError> {
+        Ok(self.into())
+    }
+}
+
+impl IntoToolSource<kind::ByToolbox> for Source {
+    fn into_tool_source(self) -> Result<Source, ToolboxError> {
+        Ok(self)
+    }
+}
+
+impl<T: Tool> IntoToolSource<kind::ByTool> for T {
+    fn into_tool_source(self) -> Result<Source, ToolboxError> {
+        Ok(Toolbox::new().with(self)?.into())
+    }
+}
+
+impl<T: DeclaredTools> IntoToolSource<kind::ByDeclaration> for T {
+    fn into_tool_source(self) -> Result<Source, ToolboxError> {
+        Ok(self.into_toolbox()?.into())
+    }
+}
+
+impl<T: ToolHandler> IntoToolSource<kind::ByHandler> for T {
+    fn into_tool_source(self) -> Result<Source, ToolboxError> {
+        Ok(Toolbox::from_handler(self)?.into())
+    }
+}
+
+impl<T: ToolSource> IntoToolSource<kind::BySource> for T {
+    fn into_tool_source(self) -> Result<Source, ToolboxError> {
+        Ok(Source(Kind::Asked(Arc::new(self))))
+    }
+}
+
+impl<M, T: IntoToolSource<M>> IntoToolSource<kind::Each<M>> for Vec<T> {
+    fn into_tool_source(self) -> Result<Source, ToolboxError> {
+        Source::join(self.into_iter().map(T::into_tool_source).collect::<Result<_, _>>()?)
+    }
+}
+
+impl<M, T: IntoToolSource<M>, const N: usize> IntoToolSource<kind::Each<M>> for [T; N] {
+    fn into_tool_source(self) -> Result<Source, ToolboxError> {
+        Source::join(self.into_iter().map(T::into_tool_source).collect::<Result<_, _>>()?)
+    }
+}
+
+macro_rules! tuple_of_sources {
+    ($($name:ident: $marker:ident),+) => {
+        impl<$($name, $marker),+> IntoToolSource<($($marker,)+)> for ($($name,)+)
+        where
+            $($name: IntoToolSource<$marker>,)+
+        {
+            fn into_tool_source(self) -> Result<Source, ToolboxError> {
+                #[expect(non_snake_case, reason = "the type's name is the value's")]
+                let ($($name,)+) = self;
+                Source::join(vec![$($name.into_tool_source()?),+])
+            }
+        }
+    };
+}
+
+tuple_of_sources!(A: MA);
+tuple_of_sources!(A: MA, B: MB);
+tuple_of_sources!(A: MA, B: MB, C: MC);
+tuple_of_sources!(A: MA, B: MB, C: MC, D: MD);
+tuple_of_sources!(A: MA, B: MB, C: MC, D: MD, E: ME);
+tuple_of_sources!(A: MA, B: MB, C: MC, D: MD, E: ME, F: MF);

@@ -1,0 +1,178 @@
+//! The counters of one conversation turn, and the calls that wait for a decision: [`Turn`].
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::{Decision, Outcome, ToolCall};
+
+/// What must be remembered between the batches of one conversation turn.
+///
+/// It counts calls for the limits, and holds what a suspended batch left behind: the calls that
+/// wait for a decision and the outcomes of their siblings. It can be written and read with serde, so
+/// a turn may wait for its approval in a database.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Turn {
+    rounds: u32,
+    calls: u32,
+    per_tool: BTreeMap<String, u32>,
+    /// How often a call was made, by the fingerprint of its name and arguments.
+    repeats: BTreeMap<u64, u32>,
+    /// Every call of each round that has a call waiting, in call order.
+    slots: Vec<Slot>,
+}
+
+/// A call of an unfinished round.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Slot {
+    pub(crate) call: ToolCall,
+    pub(crate) state: SlotState,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SlotState {
+    Answered(Outcome),
+    Pending(Option<Decision>),
+}
+
+impl Turn {
+    /// Starts a turn.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns how many rounds of calls there were.
+    #[must_use]
+    pub fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
+    /// Returns how many calls there were in all.
+    #[must_use]
+    pub fn calls(&self) -> u32 {
+        self.calls
+    }
+
+    /// Returns how many calls of a tool there were.
+    #[must_use]
+    pub fn calls_of(&self, tool: &str) -> u32 {
+        self.per_tool.get(tool).copied().unwrap_or_default()
+    }
+
+    /// Returns how often this very call was made: the same tool with equal arguments.
+    #[must_use]
+    pub fn repeats_of(&self, call: &ToolCall) -> u32 {
+        self.repeats.get(&fingerprint(call)).copied().unwrap_or_default()
+    }
+
+    /// Returns the calls that wait for a decision, in call order.
+    pub fn pending(&self) -> impl Iterator<Item = &ToolCall> {
+        self.slots.iter().filter(|slot| matches!(slot.state, SlotState::Pending(_))).map(|slot| &slot.call)
+    }
+
+    /// Decides about a call that waits; [`Executor::resume`](crate::Executor::resume) then acts on it.
+    ///
+    /// Where several waiting calls have the same id, each decision is for the first that has none.
+    ///
+    /// # Errors
+    ///
+    /// Where no call of that id waits for a decision.
+    pub fn decide(&mut self, call_id: &str, decision: Decision) -> Result<(), NotPending> {
+        let undecided = self.slots.iter_mut().find_map(|slot| match &mut slot.state {
+            SlotState::Pending(decision @ None) if *slot.call.id == *call_id => Some(decision),
+            _ => None,
+        });
+        match undecided {
+            // Another suspension is what not deciding means.
+            Some(_) if matches!(decision, Decision::Suspend) => Ok(()),
+            Some(undecided) => {
+                *undecided = Some(decision);
+                Ok(())
+            }
+            None => Err(NotPending { call_id: call_id.to_owned() }),
+        }
+    }
+
+    pub(crate) fn start_round(&mut self) {
+        self.rounds += 1;
+    }
+
+    pub(crate) fn count(&mut self, call: &ToolCall) {
+        self.calls += 1;
+        *self.per_tool.entry(call.name.to_string()).or_default() += 1;
+        *self.repeats.entry(fingerprint(call)).or_default() += 1;
+    }
+
+    pub(crate) fn take_slots(&mut self) -> Vec<Slot> {
+        std::mem::take(&mut self.slots)
+    }
+
+    pub(crate) fn keep_slots(&mut self, slots: impl IntoIterator<Item = Slot>) {
+        self.slots.extend(slots);
+    }
+}
+
+/// No call of that id waits for a decision.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("no call `{call_id}` waits for a decision")]
+pub struct NotPending {
+    call_id: String,
+}
+
+/// A hash of a call that is the same in every process and does not mind spaces or the order of keys.
+fn fingerprint(call: &ToolCall) -> u64 {
+    let mut hash = Fnv::new();
+    hash.write(call.name.as_bytes());
+    match call.arguments.value() {
+        Ok(value) => hash.value(value),
+        Err(_) => hash.write(call.arguments.as_str().as_bytes()),
+    }
+    hash.0
+}
+
+/// FNV-1a: the standard library's hashers may change between releases, and a turn may be read by a later one.
+struct Fnv(u64);
+
+impl Fnv {
+    fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        // The length separates what is written from what follows.
+        for byte in (bytes.len() as u64).to_le_bytes().iter().chain(bytes) {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Array(items) => {
+                self.write(b"[");
+                items.iter().for_each(|item| self.value(item));
+                self.write(b"]");
+            }
+            Value::Object(map) => {
+                self.write(b"{");
+                let mut entries: Vec<_> = map.iter().collect();
+                entries.sort_unstable_by_key(|(key, _)| *key);
+                for (key, value) in entries {
+                    self.write(key.as_bytes());
+                    self.value(value);
+                }
+                self.write(b"}");
+            }
+            Value::String(text) => {
+                self.write(b"\"");
+                self.write(text.as_bytes());
+            }
+            scalar => self.write(scalar.to_string().as_bytes()),
+        }
+    }
+}
