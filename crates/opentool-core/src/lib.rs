@@ -19,6 +19,8 @@ mod output;
 mod policy;
 mod resolver;
 mod source;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod tool;
 mod toolbox;
 mod turn;

@@ -27,6 +27,12 @@ impl Host {
         &self.executor
     }
 
+    /// Returns the source.
+    #[must_use]
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
     /// Returns the tools of this moment.
     ///
     /// # Errors

@@ -1,0 +1,138 @@
+//! Rule 10 and the four decisions.
+
+use std::time::Duration;
+
+use opentool_core::testing::{FakeTool, Probe};
+use opentool_core::{
+    ApprovalPolicy, ApprovalRequest, Arguments, Ask, BoxFuture, Decision, ErrorKind, Executor, ToolMetadata, ToolOutput,
+};
+use serde_json::json;
+
+use super::pair;
+
+fn guarded() -> FakeTool {
+    FakeTool::new("guarded")
+        .with_schema(pair())
+        .with_metadata(ToolMetadata::new().with_approval(true))
+        .acts(|arguments, _| async move { ToolOutput::json(arguments.value()?) })
+}
+
+fn deciding(decision: Decision) -> Executor {
+    Executor::builder()
+        .approval(Ask::with(move |_| {
+            let decision = decision.clone();
+            async move { decision }
+        }))
+        .build()
+}
+
+#[tokio::test]
+async fn a_tool_that_needs_approval_and_has_nobody_to_ask_is_denied() {
+    let tool = guarded();
+    let log = tool.log();
+    let answer = Probe::of(tool).call("guarded", r#"{"a":1}"#).await;
+    answer.assert_error(ErrorKind::Denied).assert_message("the tool needs approval and there is nobody to ask");
+    assert_eq!(log.count(), 0);
+}
+
+#[tokio::test]
+async fn by_default_nothing_needs_approval_not_even_a_destructive_tool() {
+    let tool = FakeTool::new("a").with_metadata(ToolMetadata::new().with_destructive(true)).answers("gone");
+    Probe::of(tool).call("a", "").await.assert_text("gone");
+}
+
+#[tokio::test]
+async fn an_exit_may_ask_for_destructive_tools_too() {
+    let executor = Executor::builder()
+        .approval(Ask::with(|_| async { Decision::Deny("keep it".into()) }).for_destructive(true))
+        .build();
+    let tool = FakeTool::new("a").with_metadata(ToolMetadata::new().with_destructive(true)).answers("gone");
+    let log = tool.log();
+    let probe = Probe::with(&executor, (tool, FakeTool::new("b").answers("fine")));
+    probe.call("a", "").await.assert_message("keep it");
+    probe.call("b", "").await.assert_text("fine");
+    assert_eq!(log.count(), 0);
+}
+
+#[tokio::test]
+async fn an_approved_call_runs() {
+    let probe = Probe::with(&deciding(Decision::Approve), guarded());
+    probe.call("guarded", r#"{"a":1}"#).await.assert_json(json!({ "a": 1 }));
+}
+
+#[tokio::test]
+async fn a_denied_call_never_runs_and_the_model_is_told_why() {
+    let tool = guarded();
+    let log = tool.log();
+    let probe = Probe::with(&deciding(Decision::Deny("too dear".into())), tool);
+    probe.call("guarded", r#"{"a":1}"#).await.assert_error(ErrorKind::Denied).assert_message("too dear");
+    assert_eq!(log.count(), 0);
+}
+
+#[tokio::test]
+async fn a_call_runs_with_the_edited_arguments() {
+    let edited = Decision::Edit(Arguments::from(r#"{"a":2,"b":null}"#));
+    Probe::with(&deciding(edited), guarded()).call("guarded", r#"{"a":1}"#).await.assert_json(json!({ "a": 2 }));
+}
+
+#[tokio::test]
+async fn edited_arguments_are_checked_again() {
+    let tool = guarded();
+    let log = tool.log();
+    let edited = Decision::Edit(Arguments::from(r#"{"a":"two"}"#));
+    let answer = Probe::with(&deciding(edited), tool).call("guarded", r#"{"a":1}"#).await;
+    answer.assert_error(ErrorKind::InvalidArguments);
+    assert_eq!(log.count(), 0);
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_a_call_whose_arguments_are_wrong() {
+    let executor = Executor::builder().approval(Ask::with(|_| async { panic!("asked") })).build();
+    Probe::with(&executor, guarded()).call("guarded", "{}").await.assert_error(ErrorKind::InvalidArguments);
+}
+
+#[tokio::test]
+async fn a_panicking_approver_approves_nothing() {
+    let executor = Executor::builder().approval(Ask::with(|_| async { panic!("approver") })).build();
+    let tool = guarded();
+    let log = tool.log();
+    Probe::with(&executor, tool).call("guarded", r#"{"a":1}"#).await.assert_error(ErrorKind::Panic);
+    assert_eq!(log.count(), 0);
+}
+
+#[tokio::test]
+async fn a_host_cannot_wait_for_a_suspended_call_and_denies_it() {
+    let tool = guarded();
+    let log = tool.log();
+    let probe = Probe::with(&deciding(Decision::Suspend), tool);
+    probe.call("guarded", r#"{"a":1}"#).await.assert_error(ErrorKind::Denied);
+    assert_eq!(log.count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_clock_does_not_run_while_a_call_awaits_approval() {
+    let executor = Executor::builder()
+        .approval(Ask::with(|_| async {
+            tokio::time::sleep(Duration::from_secs(3600)).await;
+            Decision::Approve
+        }))
+        .build();
+    Probe::with(&executor, guarded()).call("guarded", r#"{"a":1}"#).await.assert_json(json!({ "a": 1 }));
+}
+
+#[tokio::test]
+async fn a_policy_of_ones_own_decides_by_the_arguments() {
+    struct OnlyLarge;
+    impl ApprovalPolicy for OnlyLarge {
+        fn needed(&self, _: &dyn opentool_core::Tool, arguments: &Arguments) -> bool {
+            arguments.get::<i64>("a").is_ok_and(|a| a > Some(10))
+        }
+        fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
+            Box::pin(async move { Decision::Deny(format!("{} is too large", request.arguments)) })
+        }
+    }
+    let executor = Executor::builder().approval(OnlyLarge).build();
+    let probe = Probe::with(&executor, FakeTool::new("a").with_schema(pair()).answers("ok"));
+    probe.call("a", r#"{"a":10}"#).await.assert_text("ok");
+    probe.call("a", r#"{"a":11}"#).await.assert_message(r#"{"a":11} is too large"#);
+}

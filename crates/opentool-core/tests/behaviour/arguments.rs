@@ -1,0 +1,147 @@
+//! Rule 2: arguments are checked before the tool runs.
+
+use opentool_core::testing::{FakeTool, Probe};
+use opentool_core::{Arguments, ErrorKind, Executor, Strictness, ToolError, ToolMetadata, ToolOutput};
+use serde_json::json;
+
+use super::pair;
+
+/// A tool that answers the arguments it got.
+fn echo() -> FakeTool {
+    FakeTool::new("echo").with_schema(pair()).acts(|arguments, _| async move { ToolOutput::json(arguments.value()?) })
+}
+
+#[tokio::test]
+async fn empty_null_and_blank_arguments_are_an_empty_object() {
+    let tool = FakeTool::new("any").acts(|arguments, _| async move { Ok(ToolOutput::text(arguments.as_str())) });
+    let probe = Probe::of(tool);
+    for text in ["", "null", " \n\t ", " null ", "{}"] {
+        probe.call("any", text).await.assert_text("{}");
+    }
+}
+
+#[tokio::test]
+async fn malformed_json_is_told_to_the_model_and_the_tool_never_runs() {
+    let tool = echo();
+    let log = tool.log();
+    let probe = Probe::of(tool);
+    for text in ["{", r#"{"a":1"#, "[1]", "7", r#""text""#, "{'a':1}", r#"{"a":1} x"#] {
+        probe.call("echo", text).await.assert_error(ErrorKind::InvalidArguments);
+    }
+    assert_eq!(log.count(), 0);
+}
+
+#[tokio::test]
+async fn a_schema_breach_is_told_with_its_json_pointer_and_the_tool_never_runs() {
+    let tool = echo();
+    let log = tool.log();
+    let answer = Probe::of(tool).call("echo", r#"{"a":"one"}"#).await;
+    let error = answer.outcome().error().unwrap();
+    assert_eq!(error.kind(), ErrorKind::InvalidArguments);
+    assert_eq!(error.data().unwrap()["problems"][0]["pointer"], "/a");
+    assert!(error.message().contains("/a"), "{}", error.message());
+    assert!(!error.is_fatal());
+    assert_eq!(log.count(), 0);
+}
+
+#[tokio::test]
+async fn a_missing_required_argument_is_told_to_the_model_and_the_tool_never_runs() {
+    let tool = echo();
+    let log = tool.log();
+    let answer = Probe::of(tool).call("echo", "{}").await;
+    answer.assert_error(ErrorKind::InvalidArguments);
+    assert!(answer.outcome().error().unwrap().message().contains('a'));
+    assert_eq!(log.count(), 0);
+}
+
+#[tokio::test]
+async fn null_for_an_optional_argument_is_as_if_absent() {
+    Probe::of(echo()).call("echo", r#"{"a":1,"b":null}"#).await.assert_json(json!({ "a": 1 }));
+}
+
+#[tokio::test]
+async fn null_for_a_required_argument_is_refused() {
+    Probe::of(echo()).call("echo", r#"{"a":null}"#).await.assert_error(ErrorKind::InvalidArguments);
+}
+
+#[tokio::test]
+async fn extra_arguments_are_dropped_and_in_strict_mode_refused() {
+    Probe::of(echo()).call("echo", r#"{"a":1,"c":2}"#).await.assert_json(json!({ "a": 1 }));
+    let strict = Executor::builder().strictness(Strictness::Strict).build();
+    let tool = echo();
+    let log = tool.log();
+    Probe::with(&strict, tool).call("echo", r#"{"a":1,"c":2}"#).await.assert_error(ErrorKind::InvalidArguments);
+    assert_eq!(log.count(), 0);
+}
+
+#[tokio::test]
+async fn duplicate_keys_are_refused() {
+    let tool = echo();
+    let log = tool.log();
+    Probe::of(tool).call("echo", r#"{"a":1,"a":2}"#).await.assert_error(ErrorKind::InvalidArguments);
+    assert_eq!(log.count(), 0);
+}
+
+#[tokio::test]
+async fn arguments_stay_text_so_that_large_integers_are_not_rounded() {
+    let tool = FakeTool::new("any").acts(|arguments, _| async move { Ok(ToolOutput::text(arguments.as_str())) });
+    let text = r#"{"n":123456789012345678901234567890}"#;
+    Probe::of(tool).call("any", text).await.assert_text(text);
+}
+
+#[tokio::test]
+async fn a_failure_to_deserialise_afterwards_is_the_same_error_with_its_pointer() {
+    #[derive(serde::Deserialize)]
+    struct Pair {
+        #[serde(rename = "a")]
+        _a: u8,
+    }
+    let tool = FakeTool::new("narrow").with_schema(pair()).acts(|arguments, _| async move {
+        arguments.parse::<Pair>()?;
+        Ok(ToolOutput::Empty)
+    });
+    let answer = Probe::of(tool).call("narrow", r#"{"a":300}"#).await;
+    let error = answer.outcome().error().unwrap();
+    assert_eq!(error.kind(), ErrorKind::InvalidArguments);
+    assert_eq!(error.data().unwrap()["problems"][0]["pointer"], "/a");
+}
+
+#[tokio::test]
+async fn a_tool_that_checks_its_own_arguments_gets_them_as_they_came() {
+    let tool = FakeTool::new("own")
+        .with_schema(pair())
+        .with_metadata(ToolMetadata::new().with_checks_own_arguments(true))
+        .acts(|arguments, _| async move { Ok(ToolOutput::text(arguments.as_str())) });
+    let log = tool.log();
+    let probe = Probe::of(tool);
+    let text = r#"{"a":"one","b":null,"c":2}"#;
+    probe.call("own", text).await.assert_text(text);
+    probe.call("own", r#"{"a":1,"a":2}"#).await.assert_error(ErrorKind::InvalidArguments);
+    probe.call("own", "[]").await.assert_error(ErrorKind::InvalidArguments);
+    assert_eq!(log.count(), 1);
+}
+
+#[test]
+fn parsing_names_the_place_of_the_failure_by_json_pointer() {
+    #[derive(Debug, serde::Deserialize)]
+    struct Deep {
+        #[serde(rename = "a/b")]
+        #[expect(dead_code, reason = "only parsed")]
+        list: Vec<std::collections::HashMap<String, bool>>,
+    }
+    let error = Arguments::from(r#"{"a/b":[{"x":true},{"~":1}]}"#).parse::<Deep>().unwrap_err();
+    assert_eq!(error.data().unwrap()["problems"][0]["pointer"], "/a~1b/1/~0");
+}
+
+#[test]
+fn arguments_share_their_text_and_survive_a_round_trip() -> Result<(), ToolError> {
+    let arguments = Arguments::from(json!({ "b": 1, "a": [2] }));
+    assert_eq!(arguments.as_str(), r#"{"b":1,"a":[2]}"#);
+    assert_eq!(arguments.clone().as_str().as_ptr(), arguments.as_str().as_ptr());
+    let written = serde_json::to_string(&arguments).unwrap();
+    assert_eq!(serde_json::from_str::<Arguments>(&written).unwrap(), arguments);
+    assert_eq!(arguments.get::<Vec<u8>>("a")?, Some(vec![2]));
+    assert_eq!(arguments.get::<u8>("c")?, None);
+    assert_eq!(arguments.get::<u8>("a").unwrap_err().kind(), ErrorKind::InvalidArguments);
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! Who gets an error, and what it says.
+
+use std::error::Error;
+use std::fmt;
+
+use opentool_core::testing::{FakeTool, Probe};
+use opentool_core::{ErrorKind, Executor, Failure, Severity, ToolError};
+
+#[derive(Debug)]
+struct Blank;
+
+impl fmt::Display for Blank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("  ")
+    }
+}
+
+impl Error for Blank {}
+
+#[tokio::test]
+async fn an_unmarked_error_is_recoverable_and_its_text_goes_to_the_model() {
+    let io = || std::io::Error::other("disk full");
+    let error = Executor::new().host(FakeTool::new("a").fails(Failure::from(io()).into())).call("a", "").await;
+    let error = error.unwrap_err();
+    assert_eq!((error.kind(), error.message(), error.is_fatal()), (ErrorKind::Failed, "disk full", false));
+    assert!(error.source().is_some());
+}
+
+#[tokio::test]
+async fn a_fatal_error_reaches_the_caller() {
+    let tool = FakeTool::new("a").fails(ToolError::fatal(std::io::Error::other("disk gone")));
+    assert!(Probe::of(tool).call("a", "").await.outcome().error().unwrap().is_fatal());
+}
+
+#[tokio::test]
+async fn throw_on_error_makes_every_error_reach_the_caller() {
+    let executor = Executor::builder().throw_on_error(true).build();
+    let host = executor.host(FakeTool::new("a").fails(ToolError::failed("no")));
+    assert!(host.call("a", "").await.unwrap_err().is_fatal());
+    assert!(host.call("b", "").await.unwrap_err().is_fatal());
+}
+
+#[tokio::test]
+async fn the_error_policy_may_override_both() {
+    let executor = Executor::builder()
+        .throw_on_error(true)
+        .errors(|tool: &str, error: ToolError| match error.kind() {
+            ErrorKind::UnknownTool => error.with_severity(Severity::Recoverable),
+            _ => error.with_message(format!("{tool} is closed")),
+        })
+        .build();
+    let host = executor.host(FakeTool::new("a").fails(ToolError::failed("no")));
+    let error = host.call("a", "").await.unwrap_err();
+    assert_eq!((error.message(), error.is_fatal()), ("a is closed", true));
+    assert!(!host.call("b", "").await.unwrap_err().is_fatal());
+}
+
+#[tokio::test]
+async fn a_blank_message_gets_a_text_naming_tool_and_type() {
+    let tool = FakeTool::new("a").fails(Failure::from(Blank).into());
+    let error = Executor::new().host(tool).call("a", "").await.unwrap_err();
+    assert_eq!(error.message(), "error in tool `a` (behaviour::errors::Blank)");
+    let tool = FakeTool::new("a").fails(ToolError::failed(""));
+    let error = Executor::new().host(tool).call("a", "").await.unwrap_err();
+    assert_eq!(error.message(), "error in tool `a` (failed)");
+}
+
+#[test]
+fn a_tool_error_passes_through_failure_and_boxes_unchanged() {
+    let error = ToolError::retry("later").with_code(7);
+    let through: ToolError = Failure::from(error.clone()).into();
+    assert_eq!((through.code(), through.is_retryable()), (Some(7), true));
+    let boxed: Box<dyn Error + Send + Sync> = Box::new(error);
+    assert_eq!(ToolError::from_error(boxed).code(), Some(7));
+}
+
+#[test]
+fn an_error_survives_a_round_trip_but_for_its_source() {
+    let error = ToolError::fatal(std::io::Error::other("gone")).with_code(3).with_detail("disk 2");
+    let read: ToolError = serde_json::from_str(&serde_json::to_string(&error).unwrap()).unwrap();
+    assert_eq!((read.kind(), read.message(), read.code()), (ErrorKind::Failed, "gone", Some(3)));
+    assert_eq!((read.detail(), read.is_fatal(), read.source().is_some()), (Some("disk 2"), true, false));
+}

@@ -1,0 +1,46 @@
+//! What the hall promises, one test a promise.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod approval;
+mod arguments;
+mod context;
+mod deadlines;
+mod errors;
+mod events;
+mod limits;
+mod names;
+mod outcomes;
+mod property;
+mod results;
+mod scheduling;
+mod sources;
+mod spans;
+mod turns;
+
+use opentool_core::testing::FakeTool;
+use opentool_core::{Executor, Outcomes, ToolCall, ToolContext, Toolbox, Turn};
+use serde_json::{Value, json};
+
+/// Runs calls as a turn of their own.
+async fn run(executor: &Executor, tools: &Toolbox, calls: Vec<ToolCall>) -> Outcomes {
+    executor.run(tools, calls, &mut Turn::new(), &ToolContext::new()).finish().await
+}
+
+fn toolbox(tools: impl IntoIterator<Item = FakeTool>) -> Toolbox {
+    Toolbox::of(tools).unwrap()
+}
+
+/// Calls of one tool without arguments, with ids from 0 and arguments that tell them apart.
+fn calls(tool: &str, count: usize) -> Vec<ToolCall> {
+    (0..count).map(|n| ToolCall::new(n.to_string(), tool, json!({ "n": n }))).collect()
+}
+
+/// The schema of two integers, of which `b` is optional.
+fn pair() -> Value {
+    json!({
+        "type": "object",
+        "properties": { "a": { "type": "integer" }, "b": { "type": "integer" } },
+        "required": ["a"],
+        "additionalProperties": false,
+    })
+}

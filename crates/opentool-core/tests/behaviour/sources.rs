@@ -1,0 +1,120 @@
+//! Everything that converts to a source of tools.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use opentool_core::testing::{FakeTool, Probe};
+use opentool_core::{
+    BoxFuture, DeclaredTools, ErrorKind, Executor, Tool, ToolError, ToolHandler, ToolSource, Toolbox, ToolboxError,
+};
+use opentool_spec::{Map, OpenTool};
+use serde_json::json;
+
+use super::toolbox;
+
+/// A source that offers one more tool each time it is asked.
+#[derive(Default)]
+struct Growing(AtomicUsize);
+
+impl ToolSource for Growing {
+    fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
+        Box::pin(async move {
+            let count = self.0.fetch_add(1, SeqCst) + 1;
+            Ok(toolbox((0..count).map(|n| FakeTool::new(&format!("tool_{n}")).answers("x"))))
+        })
+    }
+}
+
+struct Echo;
+
+impl ToolHandler for Echo {
+    async fn call(&self, name: &str, arguments: Option<Map>) -> Result<Map, ToolError> {
+        match name {
+            "fail" => Err(ToolError::failed("as asked").with_code(418)),
+            "nothing" => Ok(Map::new()),
+            _ => Ok(Map::from_iter([(name.to_owned(), json!(arguments))])),
+        }
+    }
+
+    fn load(&self) -> Option<OpenTool> {
+        None
+    }
+}
+
+struct Declared;
+
+impl DeclaredTools for Declared {
+    fn into_toolbox(self) -> Result<Toolbox, ToolboxError> {
+        Toolbox::new().with(FakeTool::new("declared").answers("x"))
+    }
+}
+
+#[tokio::test]
+async fn a_source_is_asked_per_request() {
+    let host = Executor::new().host(Growing::default());
+    assert_eq!(host.call("tool_1", "").await.unwrap_err().kind(), ErrorKind::UnknownTool);
+    assert_eq!(host.call("tool_1", "").await.unwrap().to_text(), "x");
+    assert_eq!(host.toolbox().await.unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn a_source_that_cannot_be_reached_is_the_outcome_of_the_call() {
+    struct Gone;
+    impl ToolSource for Gone {
+        fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
+            Box::pin(async { Err(ToolError::unavailable("the server is gone")) })
+        }
+    }
+    let answer = Probe::of(Gone).call("a", "").await;
+    answer.assert_error(ErrorKind::Unavailable).assert_message("the server is gone");
+}
+
+#[tokio::test]
+async fn tools_toolboxes_handlers_sources_and_tuples_of_them_convert() {
+    let shared: Arc<dyn Tool> = Arc::new(FakeTool::new("shared").answers("x"));
+    let all = (
+        FakeTool::new("tool").answers("x"),
+        shared,
+        toolbox([FakeTool::new("boxed").answers("x")]),
+        Declared,
+        vec![FakeTool::new("one").answers("x"), FakeTool::new("two").answers("x")],
+        Growing::default(),
+    );
+    let host = Executor::new().host(all);
+    let names: Vec<_> = host.toolbox().await.unwrap().names().map(str::to_owned).collect();
+    assert_eq!(names, ["tool", "shared", "boxed", "declared", "one", "two", "tool_0"]);
+    for name in names {
+        assert_eq!(host.call(&name, "").await.unwrap().to_text(), "x");
+    }
+}
+
+#[tokio::test]
+async fn duplicate_names_between_sources_that_are_asked_are_found_when_they_are() {
+    let host = Executor::new().host((Growing::default(), FakeTool::new("tool_0")));
+    let error = host.call("tool_0", "").await.unwrap_err();
+    assert_eq!((error.message(), error.is_fatal()), ("two tools are named `tool_0`: `tool_0` and `tool_0`", true));
+}
+
+#[tokio::test]
+async fn a_handler_without_a_document_gets_every_call_unchecked() {
+    let probe = Probe::of(Echo);
+    probe.call("any-name", r#"{"x":[null]}"#).await.assert_json(json!({ "any-name": { "x": [null] } }));
+    probe.call("none", "").await.assert_json(json!({ "none": null }));
+    probe.call("nothing", "").await.assert_empty();
+    let answer = probe.call("fail", "").await;
+    assert_eq!(answer.outcome().error().unwrap().code(), Some(418));
+    probe.call("not a name", "").await.assert_error(ErrorKind::UnknownTool);
+    probe.call("broken", "{").await.assert_error(ErrorKind::InvalidArguments);
+}
+
+#[tokio::test]
+async fn a_handler_without_a_document_can_be_prefixed_and_merged_but_not_with_another() {
+    let open = || Toolbox::from_handler(Echo).unwrap();
+    assert!(open().is_open());
+    let tools = open().prefix("echo_").unwrap().merge(toolbox([FakeTool::new("a").answers("x")])).unwrap();
+    let probe = Probe::of(tools);
+    probe.call("a", "").await.assert_text("x");
+    probe.call("echo_b", "").await.assert_json(json!({ "b": null }));
+    probe.call("b", "").await.assert_error(ErrorKind::UnknownTool);
+    assert!(matches!(open().merge(open()), Err(ToolboxError::Open)));
+}

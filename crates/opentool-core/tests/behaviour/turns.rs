@@ -1,0 +1,146 @@
+//! Suspended calls live in the turn until somebody decides.
+
+use opentool_core::testing::{CallLog, FakeTool};
+use opentool_core::{
+    Arguments, Ask, Decision, ErrorKind, Executor, Outcomes, ToolCall, ToolContext, ToolMetadata, ToolOutput, Toolbox,
+    Turn,
+};
+
+use super::toolbox;
+
+struct Room {
+    executor: Executor,
+    tools: Toolbox,
+    turn: Turn,
+    guarded: CallLog,
+    plain: CallLog,
+}
+
+impl Room {
+    fn new() -> Self {
+        let echo =
+            |name| FakeTool::new(name).acts(|arguments, _| async move { Ok(ToolOutput::text(arguments.as_str())) });
+        let guarded = echo("guarded").with_metadata(ToolMetadata::new().with_approval(true));
+        let plain = echo("plain");
+        let (guarded_log, plain_log) = (guarded.log(), plain.log());
+        Self {
+            executor: Executor::builder().approval(Ask::later()).build(),
+            tools: toolbox([guarded, plain]),
+            turn: Turn::new(),
+            guarded: guarded_log,
+            plain: plain_log,
+        }
+    }
+
+    async fn run(&mut self, calls: &[(&str, &str)]) -> Outcomes {
+        let calls = calls.iter().map(|(id, name)| ToolCall::new(*id, *name, format!(r#"{{"id":"{id}"}}"#))).collect();
+        self.executor.run(&self.tools, calls, &mut self.turn, &ToolContext::new()).finish().await
+    }
+
+    async fn resume(&mut self) -> Outcomes {
+        // A turn may be read back from a database, by another process.
+        self.turn = serde_json::from_str(&serde_json::to_string(&self.turn).unwrap()).unwrap();
+        self.executor.resume(&self.tools, &mut self.turn, &ToolContext::new()).finish().await
+    }
+}
+
+fn ids(outcomes: &Outcomes) -> Vec<&str> {
+    outcomes.iter().map(|outcome| &*outcome.call_id).collect()
+}
+
+fn pending(outcomes: &Outcomes) -> Vec<&str> {
+    outcomes.pending().iter().map(|call| &*call.id).collect()
+}
+
+#[tokio::test]
+async fn a_suspended_call_is_pending_while_its_siblings_have_outcomes() {
+    let mut room = Room::new();
+    let outcomes = room.run(&[("1", "plain"), ("2", "guarded"), ("3", "plain"), ("4", "guarded")]).await;
+    assert_eq!((ids(&outcomes), pending(&outcomes)), (vec!["1", "3"], vec!["2", "4"]));
+    assert_eq!(room.turn.pending().map(|call| &*call.id).collect::<Vec<_>>(), ["2", "4"]);
+    assert!(!outcomes.return_direct());
+    assert_eq!((room.plain.count(), room.guarded.count()), (2, 0));
+}
+
+#[tokio::test]
+async fn after_the_decisions_the_whole_round_is_answered_in_call_order() {
+    let mut room = Room::new();
+    room.run(&[("1", "guarded"), ("2", "plain"), ("3", "guarded"), ("4", "guarded")]).await;
+    room.turn.decide("1", Decision::Approve).unwrap();
+    room.turn.decide("3", Decision::Deny("no".into())).unwrap();
+    room.turn.decide("4", Decision::Edit(Arguments::from(r#"{"id":"edited"}"#))).unwrap();
+    let outcomes = room.resume().await;
+    assert_eq!((ids(&outcomes), pending(&outcomes)), (vec!["1", "2", "3", "4"], vec![]));
+    assert_eq!(outcomes[0].output().unwrap().to_text(), r#"{"id":"1"}"#);
+    assert_eq!(outcomes[2].error().unwrap().kind(), ErrorKind::Denied);
+    assert_eq!(outcomes[3].output().unwrap().to_text(), r#"{"id":"edited"}"#);
+    assert_eq!((room.plain.count(), room.guarded.count()), (1, 2), "the sibling did not run twice");
+    assert_eq!(room.turn.pending().count(), 0);
+    assert_eq!(room.turn.rounds(), 1, "to resume is no new round");
+    assert_eq!(room.turn.calls(), 4, "and counts no call twice");
+}
+
+#[tokio::test]
+async fn approving_one_of_several_calls_does_not_lose_the_others() {
+    let mut room = Room::new();
+    room.run(&[("1", "guarded"), ("2", "guarded")]).await;
+    room.turn.decide("2", Decision::Approve).unwrap();
+    let outcomes = room.resume().await;
+    assert_eq!((ids(&outcomes), pending(&outcomes)), (vec!["2"], vec!["1"]));
+    room.turn.decide("1", Decision::Approve).unwrap();
+    let outcomes = room.resume().await;
+    assert_eq!((ids(&outcomes), pending(&outcomes)), (vec!["1", "2"], vec![]));
+    assert_eq!(room.guarded.count(), 2);
+}
+
+#[tokio::test]
+async fn a_decision_is_only_for_a_call_that_waits() {
+    let mut room = Room::new();
+    assert!(room.turn.decide("1", Decision::Approve).is_err());
+    room.run(&[("1", "plain"), ("2", "guarded")]).await;
+    assert_eq!(room.turn.decide("1", Decision::Approve).unwrap_err().to_string(), "no call `1` waits for a decision");
+    room.turn.decide("2", Decision::Deny("no".into())).unwrap();
+    assert!(room.turn.decide("2", Decision::Approve).is_err(), "a decision is made once");
+    let outcomes = room.resume().await;
+    assert_eq!(outcomes[1].error().unwrap().kind(), ErrorKind::Denied);
+    assert_eq!(room.guarded.count(), 0);
+}
+
+#[tokio::test]
+async fn an_approval_is_for_one_call_even_where_two_share_an_id() {
+    let mut room = Room::new();
+    room.run(&[("x", "guarded"), ("x", "guarded")]).await;
+    room.turn.decide("x", Decision::Approve).unwrap();
+    let outcomes = room.resume().await;
+    assert_eq!((outcomes.len(), outcomes.pending().len(), room.guarded.count()), (1, 1, 1));
+}
+
+#[tokio::test]
+async fn an_approval_of_an_earlier_round_is_not_used_for_a_later_call_of_the_same_id() {
+    let mut room = Room::new();
+    room.run(&[("x", "guarded")]).await;
+    room.turn.decide("x", Decision::Approve).unwrap();
+    room.resume().await;
+    let outcomes = room.run(&[("x", "guarded")]).await;
+    assert_eq!((pending(&outcomes), room.guarded.count()), (vec!["x"], 1));
+}
+
+#[tokio::test]
+async fn a_batch_dropped_while_it_resumes_leaves_its_calls_waiting() {
+    let mut room = Room::new();
+    room.run(&[("1", "guarded")]).await;
+    room.turn.decide("1", Decision::Approve).unwrap();
+    drop(room.executor.resume(&room.tools, &mut room.turn, &ToolContext::new()));
+    assert_eq!(room.turn.pending().count(), 1);
+    assert_eq!(ids(&room.resume().await), ["1"], "and keeps the decision");
+}
+
+#[tokio::test]
+async fn a_new_round_does_not_lose_the_calls_that_wait_from_the_one_before() {
+    let mut room = Room::new();
+    room.run(&[("1", "guarded")]).await;
+    let outcomes = room.run(&[("2", "plain")]).await;
+    assert_eq!((ids(&outcomes), pending(&outcomes)), (vec!["2"], vec![]));
+    room.turn.decide("1", Decision::Approve).unwrap();
+    assert_eq!(ids(&room.resume().await), ["1"]);
+}
