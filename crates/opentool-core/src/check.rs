@@ -40,23 +40,12 @@ pub struct ArgumentError {
 
 /// One thing that is wrong with arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Problem {
-    pointer: String,
-    message: String,
-}
-
-impl Problem {
-    /// Returns where the problem is, as a JSON pointer.
-    #[must_use]
-    pub fn pointer(&self) -> &str {
-        &self.pointer
-    }
-
-    /// Returns what was expected there.
-    #[must_use]
-    pub fn message(&self) -> &str {
-        &self.message
-    }
+    /// Where the problem is, as a JSON pointer.
+    pub pointer: String,
+    /// What was expected there.
+    pub message: String,
 }
 
 impl ArgumentError {

@@ -379,7 +379,7 @@ impl From<ArgumentError> for ToolError {
         let problems: Vec<_> = error
             .problems()
             .iter()
-            .map(|problem| json!({ "pointer": problem.pointer(), "message": problem.message() }))
+            .map(|problem| json!({ "pointer": problem.pointer, "message": problem.message }))
             .collect();
         Self::new(ErrorKind::InvalidArguments, format!("invalid arguments: {error}"))
             .with_data(json!({ "problems": problems }))

@@ -6,7 +6,7 @@ mod arguments;
 mod blocking;
 mod call;
 mod cancellation;
-mod check;
+pub mod check;
 mod context;
 mod definition;
 mod error;
