@@ -1,0 +1,222 @@
+//! What a call through the hall costs, beside the same call written by hand.
+//!
+//! `cargo bench -p opentool-core --bench calls`
+//!
+//! The contenders take turns, round after round, so that a noisy machine is noisy for all of them;
+//! each is judged by its best round.
+#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use opentool_core::{
+    BoxFuture, Executor, Host, Invocation, Tool, ToolDefinition, ToolError, ToolMetadata, ToolOutput, Toolbox,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Semaphore;
+
+const ARGUMENTS: &str = r#"{"a":1,"b":2}"#;
+const ROUNDS: usize = 200;
+const CALLS: u32 = 2_000;
+
+#[derive(Deserialize)]
+struct Pair {
+    a: i64,
+    b: i64,
+}
+
+/// What somebody would write who has two tools and no library.
+fn by_hand(name: &str, arguments: &str) -> Result<String, serde_json::Error> {
+    let Pair { a, b } = serde_json::from_str(arguments)?;
+    match name {
+        "add" => serde_json::to_string(&(a + b)),
+        "subtract" => serde_json::to_string(&(a - b)),
+        _ => Ok(String::new()),
+    }
+}
+
+struct Add {
+    definition: ToolDefinition,
+    metadata: ToolMetadata,
+}
+
+impl Add {
+    fn new(name: &str, schema: Value) -> Self {
+        let definition = ToolDefinition::builder(name).input_schema(schema).build().unwrap();
+        Self { definition, metadata: ToolMetadata::new() }
+    }
+}
+
+impl Tool for Add {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+    fn metadata(&self) -> &ToolMetadata {
+        &self.metadata
+    }
+    fn call<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let Pair { a, b } = invocation.arguments.parse()?;
+            ToolOutput::json(&(a + b))
+        })
+    }
+}
+
+/// A tool that waits until the benchmark has seen all of its calls.
+struct Wait {
+    definition: ToolDefinition,
+    metadata: ToolMetadata,
+    open: Arc<Semaphore>,
+}
+
+impl Tool for Wait {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+    fn metadata(&self) -> &ToolMetadata {
+        &self.metadata
+    }
+    fn call<'a>(&'a self, _: Invocation<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let _seen = self.open.acquire().await;
+            Ok(ToolOutput::Empty)
+        })
+    }
+}
+
+fn flat() -> Value {
+    let integer = json!({ "type": "integer", "minimum": i64::MIN, "maximum": i64::MAX });
+    json!({
+        "type": "object",
+        "properties": { "a": integer, "b": integer },
+        "required": ["a", "b"],
+        "additionalProperties": false,
+    })
+}
+
+/// The same arguments, in a schema that only the validator crate can judge.
+fn nested() -> Value {
+    json!({
+        "type": "object",
+        "properties": { "a": { "$ref": "#/$defs/n" }, "b": { "anyOf": [{ "$ref": "#/$defs/n" }, { "type": "array", "items": { "type": "integer" } }] } },
+        "required": ["a", "b"],
+        "additionalProperties": false,
+        "$defs": { "n": { "type": "integer" } },
+    })
+}
+
+fn host(schema: Value) -> Host {
+    Executor::new().host((Add::new("add", schema.clone()), Add::new("subtract", schema)))
+}
+
+/// Runs contenders in turns and returns the nanoseconds a call of each in its best round.
+fn race(mut contenders: Vec<Box<dyn FnMut() + '_>>) -> Vec<f64> {
+    let mut best = vec![f64::INFINITY; contenders.len()];
+    for _ in 0..ROUNDS {
+        for (contender, best) in contenders.iter_mut().zip(&mut best) {
+            let start = Instant::now();
+            contender();
+            *best = best.min(start.elapsed().as_secs_f64() * 1e9 / f64::from(CALLS));
+        }
+    }
+    best
+}
+
+/// A contender that calls tools of a host, one after another.
+fn calling<'a>(runtime: &'a Runtime, host: &'a Host, names: &'a [String]) -> Box<dyn FnMut() + 'a> {
+    let mut next = 0;
+    Box::new(move || {
+        runtime.block_on(async {
+            for _ in 0..CALLS {
+                // A stride that visits a large toolbox in no order the cache could foresee.
+                next = (next + 7_919) % names.len();
+                let _ = black_box(host.call(black_box(&names[next]), black_box(ARGUMENTS)).await.unwrap());
+            }
+        });
+    })
+}
+
+fn one_call(runtime: &Runtime) {
+    let (flat, nested) = (host(flat()), host(nested()));
+    let names = ["add".to_owned()];
+    let costs = race(vec![
+        Box::new(|| {
+            for _ in 0..CALLS {
+                let _ = black_box(by_hand(black_box("add"), black_box(ARGUMENTS)).unwrap());
+            }
+        }),
+        calling(runtime, &flat, &names),
+        calling(runtime, &nested, &names),
+    ]);
+    println!("one call of add({ARGUMENTS}), with checks, context, deadline and panic guard");
+    println!("  by hand          {:7.1} ns", costs[0]);
+    println!("  flat schema      {:7.1} ns  {:.2} times (at most 3)", costs[1], costs[1] / costs[0]);
+    println!("  any other schema {:7.1} ns  {:.2} times (at most 7)", costs[2], costs[2] / costs[0]);
+}
+
+fn look_up(runtime: &Runtime) {
+    println!("one call, by the number of tools");
+    let sizes = [10, 100, 1_000, 10_000, 100_000];
+    let rooms: Vec<_> = sizes
+        .iter()
+        .map(|size| {
+            let schema = flat();
+            let definition = Add::new("tool", schema).definition;
+            let named = |n| {
+                let definition = definition.to_builder().name(format!("tool_{n}")).build().unwrap();
+                Add { definition, metadata: ToolMetadata::new() }
+            };
+            let host = Executor::new().host(Toolbox::of((0..*size).map(named)).unwrap());
+            // A caller uses some of the tools, not all: what is measured is the look-up, not the memory.
+            let names: Vec<_> = (0..10).map(|n| format!("tool_{}", n * size / 10)).collect();
+            (host, names)
+        })
+        .collect();
+    let costs = race(rooms.iter().map(|(host, names)| calling(runtime, host, names)).collect());
+    for (size, cost) in sizes.iter().zip(&costs) {
+        println!("  {size:7} tools {cost:7.1} ns  {:.2} times", cost / costs[0]);
+    }
+}
+
+fn many_at_once(runtime: &Runtime) {
+    const MANY: usize = 10_000;
+    let open = Arc::new(Semaphore::new(0));
+    let definition = ToolDefinition::builder("wait").build().unwrap();
+    let host = Executor::new().host(Wait { definition, metadata: ToolMetadata::new(), open: open.clone() });
+    let future = std::mem::size_of_val(&host.call("wait", ARGUMENTS));
+    let before = resident();
+    let start = Instant::now();
+    let (answered, peak) = runtime.block_on(async {
+        let calls = join_all((0..MANY).map(|_| host.call("wait", "{}")));
+        let release = async {
+            // By now every call has been polled once and waits, each with its timer.
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            let peak = resident();
+            open.add_permits(MANY);
+            peak
+        };
+        let (results, peak) = futures_util::future::join(calls, release).await;
+        (results.iter().filter(|result| result.is_ok()).count(), peak)
+    });
+    println!("{MANY} concurrent calls of an async tool");
+    println!("  {answered} answered in {:.0} ms, 200 of which they wait", start.elapsed().as_secs_f64() * 1e3);
+    println!("  {} bytes a waiting call (resident), of which its future is {future}", (peak - before) / MANY);
+}
+
+/// How many bytes of the process are in memory.
+fn resident() -> usize {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: usize = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or_default();
+    pages * 4096
+}
+
+fn main() {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    one_call(&runtime);
+    look_up(&runtime);
+    many_at_once(&runtime);
+}
