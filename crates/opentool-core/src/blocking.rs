@@ -26,10 +26,10 @@ impl BlockingPool {
         Self(Arc::new(Pool { permits: Arc::new(Semaphore::new(threads)), threads }))
     }
 
-    /// The pool of contexts that no executor made.
-    pub(crate) fn global() -> &'static Self {
-        static GLOBAL: LazyLock<BlockingPool> = LazyLock::new(|| BlockingPool::new(BlockingPool::DEFAULT_THREADS));
-        &GLOBAL
+    /// The pool of every executor that was not given its own.
+    pub(crate) fn shared() -> &'static Self {
+        static SHARED: LazyLock<BlockingPool> = LazyLock::new(|| BlockingPool::new(BlockingPool::DEFAULT_THREADS));
+        &SHARED
     }
 
     /// How many threads are at work now.

@@ -54,12 +54,38 @@ struct Typed {
 #[derive(Clone)]
 struct Scope {
     call_id: Option<Arc<str>>,
-    definition: ToolDefinition,
+    tool: ToolName,
     attempt: u32,
     timeout: Option<Duration>,
     deadline: OnceLock<Instant>,
-    sink: Option<EventSink>,
-    pool: BlockingPool,
+    /// None where nobody watches.
+    sink: Option<Arc<EventSink>>,
+    /// None for the pool that all executors share.
+    pool: Option<BlockingPool>,
+}
+
+/// The name of a tool, copied: a count of references would be fought over by every thread that calls the tool.
+#[derive(Clone)]
+struct ToolName {
+    length: u8,
+    bytes: [u8; Self::MAX],
+}
+
+impl ToolName {
+    /// No name of a tool is longer.
+    const MAX: usize = 64;
+
+    fn new(name: &str) -> Self {
+        let mut bytes = [0; Self::MAX];
+        let length = name.len().min(Self::MAX);
+        bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
+        Self { length: length as u8, bytes }
+    }
+
+    fn as_str(&self) -> &str {
+        // The names of tools are ASCII, so this cannot fail.
+        std::str::from_utf8(&self.bytes[..usize::from(self.length)]).unwrap_or_default()
+    }
 }
 
 /// What the executor tells a tool about the call.
@@ -67,8 +93,8 @@ pub(crate) struct CallScope<'a> {
     pub(crate) call_id: Option<&'a Arc<str>>,
     pub(crate) definition: &'a ToolDefinition,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) sink: Option<EventSink>,
-    pub(crate) pool: &'a BlockingPool,
+    pub(crate) sink: Option<Arc<EventSink>>,
+    pub(crate) pool: Option<&'a BlockingPool>,
 }
 
 impl ToolContext {
@@ -172,7 +198,7 @@ impl ToolContext {
     /// Returns the name of the tool that runs; empty outside a call.
     #[must_use]
     pub fn tool_name(&self) -> &str {
-        self.scope.as_ref().map(|scope| scope.definition.name()).unwrap_or_default()
+        self.scope.as_ref().map(|scope| scope.tool.as_str()).unwrap_or_default()
     }
 
     /// Returns which attempt of the call this is, from 1.
@@ -251,10 +277,8 @@ impl ToolContext {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        match &self.scope {
-            Some(scope) => scope.pool.run(code).await,
-            None => BlockingPool::global().run(code).await,
-        }
+        let pool = self.scope.as_ref().and_then(|scope| scope.pool.as_ref());
+        pool.unwrap_or_else(|| BlockingPool::shared()).run(code).await
     }
 
     /// Makes the context of one call, with the same values.
@@ -275,12 +299,12 @@ impl ToolContext {
             parent,
             scope: Some(Scope {
                 call_id: call.call_id.cloned(),
-                definition: call.definition.clone(),
+                tool: ToolName::new(call.definition.name()),
                 attempt: 1,
                 timeout,
                 deadline: OnceLock::new(),
                 sink: call.sink,
-                pool: call.pool.clone(),
+                pool: call.pool.cloned(),
             }),
         }
     }
@@ -317,7 +341,7 @@ impl ToolContext {
     }
 
     fn sink(&self) -> Option<&EventSink> {
-        self.scope.as_ref()?.sink.as_ref()
+        self.scope.as_ref()?.sink.as_deref()
     }
 
     fn values_mut(&mut self) -> &mut Values {
@@ -346,7 +370,7 @@ impl fmt::Debug for ToolContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("ToolContext");
         if let Some(scope) = &self.scope {
-            out.field("tool", &scope.definition.name()).field("call_id", &self.call_id());
+            out.field("tool", &scope.tool.as_str()).field("call_id", &self.call_id());
         }
         if let Some(values) = &self.values {
             let named: Vec<_> = values.named.keys().collect();

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::Policies;
 use super::host::nobody_to_resume;
-use super::settle::{Gate, Job, Settled, settle};
+use super::settle::{Gate, Job, Round, Settled, settle};
 use crate::event::{CallRef, EventSink};
 use crate::policy::Decision;
 use crate::turn::{Slot, SlotState};
@@ -187,9 +187,13 @@ impl<'a> Batch<'a> {
                 self.events.push_back(ToolEvent::Requested(call_ref(index, &entry.call), entry.call.arguments.clone()));
             }
             let call = entry.call.clone();
-            let sink = sender.clone().map(|sender| EventSink::new(call_ref(index, &call), sender));
-            let (policies, tools, context, gate) =
-                (self.policies, self.tools.clone(), self.context.clone(), gate.clone());
+            let round = Box::new(Round {
+                refusal,
+                decision,
+                gate: gate.clone(),
+                sink: sender.clone().map(|sender| Arc::new(EventSink::new(call_ref(index, &call), sender))),
+            });
+            let (policies, tools, context) = (self.policies, self.tools.clone(), self.context.clone());
             self.running.push(Box::pin(async move {
                 let settled = settle(Job {
                     policies,
@@ -198,10 +202,7 @@ impl<'a> Batch<'a> {
                     name: &call.name,
                     arguments: call.arguments,
                     context: &context,
-                    refusal,
-                    decision,
-                    gate: gate.as_deref(),
-                    sink,
+                    round: Some(round),
                 })
                 .await;
                 (index, settled)

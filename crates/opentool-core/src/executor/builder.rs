@@ -43,7 +43,7 @@ impl ExecutorBuilder {
             middleware: Vec::new(),
             resolver: None,
             record_content: false,
-            pool: BlockingPool::new(BlockingPool::DEFAULT_THREADS),
+            pool: None,
         })
     }
 
@@ -133,9 +133,11 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Sets how many threads may run blocking tools at once: 64.
+    /// Gives the executor a pool of its own for blocking tools, with so many threads.
+    ///
+    /// Executors without one share a pool of 64.
     pub fn blocking_threads(mut self, threads: usize) -> Self {
-        self.0.pool = BlockingPool::new(threads);
+        self.0.pool = Some(BlockingPool::new(threads));
         self
     }
 

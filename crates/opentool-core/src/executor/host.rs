@@ -89,19 +89,8 @@ impl Host {
                 Err(error) => return (Err(error), false),
             },
         };
-        let settled = settle(Job {
-            policies: &self.executor.0,
-            tools,
-            call_id,
-            name,
-            arguments,
-            context,
-            refusal: None,
-            decision: None,
-            gate: None,
-            sink: None,
-        })
-        .await;
+        let settled =
+            settle(Job { policies: &self.executor.0, tools, call_id, name, arguments, context, round: None }).await;
         match settled {
             Settled::Answered { result, return_direct } => (result, return_direct),
             Settled::Suspended => (Err(nobody_to_resume()), false),

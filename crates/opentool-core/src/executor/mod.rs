@@ -3,9 +3,9 @@
 mod batch;
 mod builder;
 mod host;
+mod interrupt;
 mod settle;
 mod span;
-mod supervise;
 
 use std::fmt;
 use std::sync::Arc;
@@ -75,7 +75,8 @@ pub(crate) struct Policies {
     middleware: Vec<Arc<dyn Middleware>>,
     resolver: Option<Arc<dyn Resolver>>,
     record_content: bool,
-    pool: BlockingPool,
+    /// None for the pool that all executors share.
+    pool: Option<BlockingPool>,
 }
 
 impl Executor {
@@ -120,10 +121,10 @@ impl Executor {
         Host::new(self.clone(), Source::of(source))
     }
 
-    /// Returns how many threads run blocking tools now, those of calls already given up included.
+    /// Returns how many threads of the executor's pool run blocking tools now, those of calls already given up included.
     #[must_use]
     pub fn blocking_threads(&self) -> usize {
-        self.0.pool.busy()
+        self.0.pool.as_ref().unwrap_or_else(|| BlockingPool::shared()).busy()
     }
 }
 

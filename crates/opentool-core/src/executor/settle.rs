@@ -2,25 +2,30 @@
 
 use std::any::Any;
 use std::borrow::Cow;
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
+use std::task::Poll;
 
 use futures_util::FutureExt;
 use serde_json::json;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tracing::{Instrument, debug};
 
-use super::supervise::supervise;
+use super::interrupt::{Abandon, interrupt};
 use super::{Policies, span};
 use crate::context::CallScope;
 use crate::event::EventSink;
 use crate::policy::{ApprovalRequest, Decision};
 use crate::{
     ArgumentChecker, Arguments, Concurrency, Invocation, Next, Resolver, Severity, Strictness, Tool, ToolContext,
-    ToolError, ToolOutput, Toolbox,
+    ToolError, ToolMetadata, ToolOutput, Toolbox,
 };
 
 /// A call that is about to be settled.
+///
+/// Its fields are used in place, never moved: what an async function moves it stores twice.
 pub(super) struct Job<'a> {
     pub(super) policies: &'a Policies,
     pub(super) tools: &'a Toolbox,
@@ -28,12 +33,19 @@ pub(super) struct Job<'a> {
     pub(super) name: &'a str,
     pub(super) arguments: Arguments,
     pub(super) context: &'a ToolContext,
+    /// What a batch adds; a host's call has none of it.
+    pub(super) round: Option<Box<Round>>,
+}
+
+/// What the rest of its batch means for a call.
+#[derive(Default)]
+pub(super) struct Round {
     /// Why the limits of the turn do not admit the call.
     pub(super) refusal: Option<ToolError>,
     /// What somebody decided about the call while it was suspended.
     pub(super) decision: Option<Decision>,
-    pub(super) gate: Option<&'a Gate>,
-    pub(super) sink: Option<EventSink>,
+    pub(super) gate: Option<Arc<Gate>>,
+    pub(super) sink: Option<Arc<EventSink>>,
 }
 
 /// What became of a call.
@@ -56,57 +68,121 @@ impl From<ToolError> for Stop {
 
 /// Lets only so many calls of a batch run at once, in the order in which they ask.
 pub(super) struct Gate {
-    slots: Semaphore,
+    slots: Arc<Semaphore>,
     size: u32,
 }
 
 impl Gate {
     pub(super) fn new(size: u32) -> Self {
-        Self { slots: Semaphore::new(size as usize), size }
+        Self { slots: Arc::new(Semaphore::new(size as usize)), size }
     }
 
-    async fn enter(&self, concurrency: Concurrency) -> Result<SemaphorePermit<'_>, ToolError> {
+    async fn enter(&self, concurrency: Concurrency) -> Result<OwnedSemaphorePermit, ToolError> {
         let slots = if concurrency == Concurrency::Exclusive { self.size } else { 1 };
-        self.slots.acquire_many(slots).await.map_err(|_| ToolError::cancelled())
+        self.slots.clone().acquire_many_owned(slots).await.map_err(|_| ToolError::cancelled())
     }
 }
 
 /// Settles a call, in a span of its own where somebody watches.
 pub(super) async fn settle(job: Job<'_>) -> Settled {
-    if span::wanted() {
-        let span = span::open(&job);
-        // The span outlives the job inside, so that the outcome can be written to it.
-        Box::pin(
-            async {
-                let record_content = job.policies.record_content;
-                let settled = conclude(job).await;
-                span::record(&settled, record_content);
-                settled
-            }
-            .instrument(span),
-        )
-        .await
-    } else {
-        conclude(job).await
+    if span::wanted() { Box::pin(settle_in_span(job)).await } else { conclude(job).await }
+}
+
+async fn settle_in_span(job: Job<'_>) -> Settled {
+    let span = span::open(&job);
+    let record_content = job.policies.record_content;
+    async {
+        let settled = conclude(job).await;
+        span::record(&settled, record_content);
+        settled
     }
+    .instrument(span)
+    .await
 }
 
 /// Turns whatever happens to a call into its one answer.
-async fn conclude(job: Job<'_>) -> Settled {
+///
+/// This is the path that every call takes, so its future is kept small: what only some calls wait
+/// for is boxed when they do.
+async fn conclude(mut job: Job<'_>) -> Settled {
     let (policies, name) = (job.policies, job.name);
-    let mut return_direct = false;
-    let error = match AssertUnwindSafe(attempt(job, &mut return_direct)).catch_unwind().await {
-        Ok(Ok(output)) => {
-            debug!(gen_ai.tool.name = name, "call finished");
-            return Settled::Answered { result: Ok(output), return_direct };
-        }
-        Ok(Err(Stop::Suspended)) => {
-            debug!(gen_ai.tool.name = name, "call suspended");
-            return Settled::Suspended;
-        }
-        Ok(Err(Stop::Error(error))) => error,
-        Err(panic) => ToolError::panicked(panic_text(&*panic)),
+    let found = match guarded(|| admit(&mut job)) {
+        Ok(Admission::Runs(found)) => found,
+        Ok(Admission::Answered(output)) => return succeed(name, output, false),
+        Err(error) => return fail(policies, name, error),
     };
+    let tool = found.tool();
+    let _permit = if must_wait(&job, tool) {
+        match Box::pin(AssertUnwindSafe(wait(&mut job, tool)).catch_unwind()).await {
+            Ok(Ok(permit)) => permit,
+            Ok(Err(Stop::Error(error))) => return fail(policies, name, error),
+            Ok(Err(Stop::Suspended)) => {
+                debug!(gen_ai.tool.name = name, "call suspended");
+                return Settled::Suspended;
+            }
+            Err(panic) => return fail(policies, name, panicked(&*panic)),
+        }
+    } else {
+        None
+    };
+
+    debug!(gen_ai.tool.name = name, "call started");
+    let metadata = tool.metadata();
+    let sink = job.round.as_mut().and_then(|round| round.sink.take());
+    if let Some(sink) = &sink {
+        sink.started();
+    }
+    let context = job.context.for_call(CallScope {
+        call_id: job.call_id,
+        definition: tool.definition(),
+        timeout: metadata.timeout().or(policies.timeout),
+        sink,
+        pool: policies.pool.as_ref(),
+    });
+    let mut abandon = Abandon::unless_over(&context);
+    let invocation = Invocation::new(&job.arguments, &context);
+    let mut future = match guarded(|| Ok(Next::new(tool, &policies.middleware).run(invocation))) {
+        Ok(future) => future,
+        Err(error) => return fail(policies, name, error),
+    };
+    // A call that is ready at once costs neither timer nor token: they are made when it first waits.
+    let mut interruption: Option<Pin<Box<dyn Future<Output = ToolError> + Send + '_>>> = None;
+    let result = poll_fn(|cx| {
+        let polled = guarded(|| match future.as_mut().poll(cx) {
+            Poll::Ready(output) => convert(policies, metadata, output?).map(Poll::Ready),
+            Poll::Pending => Ok(Poll::Pending),
+        });
+        match polled {
+            Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
+            Ok(Poll::Pending) => {
+                let interruption = interruption.get_or_insert_with(|| Box::pin(interrupt(&context)));
+                interruption.as_mut().poll(cx).map(|error| Err((error, true)))
+            }
+            Err(error) => Poll::Ready(Err((error, false))),
+        }
+    })
+    .await;
+    match result {
+        Ok(output) => {
+            abandon.over();
+            succeed(name, output, metadata.is_return_direct())
+        }
+        Err((error, cut_off)) => {
+            if !cut_off {
+                abandon.over();
+            }
+            fail(policies, name, error)
+        }
+    }
+}
+
+fn succeed(name: &str, output: ToolOutput, return_direct: bool) -> Settled {
+    debug!(gen_ai.tool.name = name, "call finished");
+    Settled::Answered { result: Ok(output), return_direct }
+}
+
+#[cold]
+fn fail(policies: &Policies, name: &str, error: ToolError) -> Settled {
     let error = judge(policies, name, error);
     debug!(gen_ai.tool.name = name, error.type = error.kind().as_str(), "call failed");
     Settled::Answered { result: Err(error), return_direct: false }
@@ -124,85 +200,70 @@ fn judge(policies: &Policies, name: &str, mut error: ToolError) -> ToolError {
     }
     match &policies.errors {
         None => error,
-        Some(policy) => catch_unwind(AssertUnwindSafe(|| policy.judge(name, error)))
-            .unwrap_or_else(|panic| ToolError::panicked(panic_text(&*panic)).with_severity(Severity::Fatal)),
+        Some(policy) => {
+            guarded(|| Ok(policy.judge(name, error))).unwrap_or_else(|panic| panic.with_severity(Severity::Fatal))
+        }
     }
 }
 
-async fn attempt(job: Job<'_>, return_direct: &mut bool) -> Result<ToolOutput, Stop> {
-    let Job { policies, tools, call_id, name, arguments, context, refusal, decision, gate, sink } = job;
+/// Runs code, somebody else's included, and makes an error of a panic.
+fn guarded<T>(code: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
+    catch_unwind(AssertUnwindSafe(code)).unwrap_or_else(|panic| Err(panicked(&*panic)))
+}
 
-    let found;
-    let tool: &dyn Tool = match tools.get(name) {
-        Some(tool) => &**tool,
+/// What admitting a call comes to.
+enum Admission<'a> {
+    Runs(Found<'a>),
+    /// The policy for unknown tools answered in the tool's place.
+    Answered(ToolOutput),
+}
+
+/// A tool, listed in the toolbox or found at run time.
+enum Found<'a> {
+    Listed(&'a dyn Tool),
+    Resolved(Arc<dyn Tool>),
+}
+
+impl Found<'_> {
+    fn tool(&self) -> &dyn Tool {
+        match self {
+            Self::Listed(tool) => *tool,
+            Self::Resolved(tool) => &**tool,
+        }
+    }
+}
+
+/// Finds the tool, holds the call to the limits of its turn, and checks the arguments.
+fn admit<'a>(job: &mut Job<'a>) -> Result<Admission<'a>, ToolError> {
+    let (policies, tools, name) = (job.policies, job.tools, job.name);
+    let refusal = job.round.as_mut().and_then(|round| round.refusal.take());
+    let found = match tools.get(name) {
+        Some(tool) => Found::Listed(&**tool),
         None => match tools.resolve(name).or_else(|| policies.resolver.as_ref()?.resolve(name)) {
-            Some(tool) => {
-                found = tool;
-                &*found
-            }
+            Some(tool) => Found::Resolved(tool),
             None => {
                 debug!(gen_ai.tool.name = name, "tool unknown");
                 // The limits apply to wrong names too, or a model could try them for ever.
                 return match refusal {
-                    Some(refusal) => Err(refusal.into()),
-                    None => Ok(policies.unknown_tool.answer(name, tools)?),
+                    Some(refusal) => Err(refusal),
+                    None => policies.unknown_tool.answer(name, tools).map(Admission::Answered),
                 };
             }
         },
     };
     if let Some(refusal) = refusal {
-        return Err(refusal.into());
+        return Err(refusal);
     }
-    if context.is_cancelled() {
-        return Err(ToolError::cancelled().into());
+    if job.context.is_cancelled() {
+        return Err(ToolError::cancelled());
     }
-    let arguments = check(policies, tool, arguments)?;
+    check(policies, found.tool(), &mut job.arguments)?;
     debug!(gen_ai.tool.name = name, "arguments checked");
-
-    let arguments = permit(policies, tool, arguments, call_id, decision, context).await?;
-    let metadata = tool.metadata();
-    let _turn_of_tool = match metadata.serial() {
-        None => None,
-        Some(serial) => Some(unless_cancelled(context, serial.acquire()).await?.map_err(|_| ToolError::cancelled())?),
-    };
-    let _slot = match gate {
-        None => None,
-        Some(gate) => Some(unless_cancelled(context, gate.enter(metadata.concurrency())).await??),
-    };
-
-    debug!(gen_ai.tool.name = name, "call started");
-    if let Some(sink) = &sink {
-        sink.started();
-    }
-    let context = context.for_call(CallScope {
-        call_id,
-        definition: tool.definition(),
-        timeout: metadata.timeout().or(policies.timeout),
-        sink,
-        pool: &policies.pool,
-    });
-    let output = supervise(&context, async {
-        let invocation = Invocation::new(&arguments, &context);
-        let output = Next::new(tool, &policies.middleware).run(invocation).await?;
-        let converter = metadata.converter().or(policies.converter.as_deref());
-        let output = match converter {
-            Some(converter) => converter.convert(output)?,
-            None => output,
-        };
-        let (size, most) = (output.size(), metadata.max_result_size().unwrap_or(policies.max_result_size));
-        if size > most {
-            let message = format!("the result has {size} bytes, more than the {most} allowed");
-            return Err(ToolError::invalid_result(message));
-        }
-        Ok(output)
-    })
-    .await?;
-    *return_direct = metadata.is_return_direct();
-    Ok(output)
+    Ok(Admission::Runs(found))
 }
 
-/// Checks arguments against the published schema.
-fn check(policies: &Policies, tool: &dyn Tool, arguments: Arguments) -> Result<Arguments, ToolError> {
+/// Checks arguments against the published schema, and drops from them what it tells to drop.
+fn check(policies: &Policies, tool: &dyn Tool, arguments: &mut Arguments) -> Result<(), ToolError> {
     /// What even a tool that checks its own arguments may count on: an object without duplicate keys.
     static ANY_OBJECT: LazyLock<Option<ArgumentChecker>> =
         LazyLock::new(|| ArgumentChecker::compile(&json!({ "type": "object", "additionalProperties": true })).ok());
@@ -210,46 +271,87 @@ fn check(policies: &Policies, tool: &dyn Tool, arguments: Arguments) -> Result<A
     let checked = if tool.metadata().checks_own_arguments() {
         match &*ANY_OBJECT {
             Some(checker) => checker.check(arguments.as_str(), Strictness::Lenient),
-            None => return Ok(arguments),
+            None => return Ok(()),
         }
     } else {
         tool.definition().checker().check(arguments.as_str(), policies.strictness)
     };
-    match checked? {
-        Cow::Borrowed(_) => Ok(arguments),
-        Cow::Owned(text) => Ok(Arguments::from(text)),
+    if let Cow::Owned(text) = checked? {
+        *arguments = Arguments::from(text);
     }
+    Ok(())
 }
 
-/// Sees to it that a call which needs approval has it; returns the arguments to run with.
-async fn permit(
-    policies: &Policies,
-    tool: &dyn Tool,
-    arguments: Arguments,
-    call_id: Option<&Arc<str>>,
-    decision: Option<Decision>,
-    context: &ToolContext,
-) -> Result<Arguments, Stop> {
-    let decision = match (decision, &policies.approval) {
+/// Says whether anything stands between a checked call and its run.
+fn must_wait(job: &Job<'_>, tool: &dyn Tool) -> bool {
+    let metadata = tool.metadata();
+    job.policies.approval.is_some()
+        || metadata.needs_approval()
+        || metadata.serial().is_some()
+        || job.round.as_ref().is_some_and(|round| round.gate.is_some() || round.decision.is_some())
+}
+
+/// What a running call holds so that others wait.
+struct Permit<'t> {
+    _turn_of_tool: Option<SemaphorePermit<'t>>,
+    _slot: Option<OwnedSemaphorePermit>,
+}
+
+/// Waits for approval, for the tool's own turn, and for a slot of the batch.
+async fn wait<'t>(job: &mut Job<'_>, tool: &'t dyn Tool) -> Result<Option<Permit<'t>>, Stop> {
+    permit(job, tool).await?;
+    let (context, metadata) = (job.context, tool.metadata());
+    let turn_of_tool = match metadata.serial() {
+        None => None,
+        Some(serial) => Some(unless_cancelled(context, serial.acquire()).await?.map_err(|_| ToolError::cancelled())?),
+    };
+    let slot = match job.round.as_ref().and_then(|round| round.gate.as_ref()) {
+        None => None,
+        Some(gate) => Some(unless_cancelled(context, gate.enter(metadata.concurrency())).await??),
+    };
+    Ok(Some(Permit { _turn_of_tool: turn_of_tool, _slot: slot }))
+}
+
+/// Sees to it that a call which needs approval has it; the arguments may be others afterwards.
+async fn permit(job: &mut Job<'_>, tool: &dyn Tool) -> Result<(), Stop> {
+    let decided = job.round.as_mut().and_then(|round| round.decision.take());
+    let decision = match (decided, &job.policies.approval) {
         (Some(decision), _) => decision,
         (None, None) if tool.metadata().needs_approval() => {
             Decision::Deny("the tool needs approval and there is nobody to ask".to_owned())
         }
-        (None, Some(policy)) if policy.needed(tool, &arguments) => {
-            let call_id = call_id.map(|id| &**id).unwrap_or_default();
-            let request = ApprovalRequest::new(call_id, tool, &arguments, context);
-            unless_cancelled(context, policy.decide(request)).await?
+        (None, Some(policy)) if policy.needed(tool, &job.arguments) => {
+            let call_id = job.call_id.map(|id| &**id).unwrap_or_default();
+            let request = ApprovalRequest::new(call_id, tool, &job.arguments, job.context);
+            unless_cancelled(job.context, policy.decide(request)).await?
         }
-        (None, _) => return Ok(arguments),
+        (None, _) => return Ok(()),
     };
     debug!(gen_ai.tool.name = tool.definition().name(), decision = decision.as_str(), "approval decided");
     match decision {
-        Decision::Approve => Ok(arguments),
-        Decision::Edit(edited) => Ok(check(policies, tool, edited)?),
+        Decision::Approve => Ok(()),
+        Decision::Edit(edited) => {
+            job.arguments = edited;
+            Ok(check(job.policies, tool, &mut job.arguments)?)
+        }
         Decision::Suspend => Err(Stop::Suspended),
         Decision::Deny(reason) if reason.trim().is_empty() => Err(ToolError::denied("the call was denied").into()),
         Decision::Deny(reason) => Err(ToolError::denied(reason).into()),
     }
+}
+
+/// Gives a result its last form, by the tool's wishes and the policies.
+fn convert(policies: &Policies, metadata: &ToolMetadata, output: ToolOutput) -> Result<ToolOutput, ToolError> {
+    let output = match metadata.converter().or(policies.converter.as_deref()) {
+        Some(converter) => converter.convert(output)?,
+        None => output,
+    };
+    let (size, most) = (output.size(), metadata.max_result_size().unwrap_or(policies.max_result_size));
+    if size > most {
+        let message = format!("the result has {size} bytes, more than the {most} allowed");
+        return Err(ToolError::invalid_result(message));
+    }
+    Ok(output)
 }
 
 async fn unless_cancelled<T>(context: &ToolContext, future: impl Future<Output = T>) -> Result<T, ToolError> {
@@ -259,12 +361,14 @@ async fn unless_cancelled<T>(context: &ToolContext, future: impl Future<Output =
     }
 }
 
-fn panic_text(panic: &(dyn Any + Send)) -> String {
-    if let Some(text) = panic.downcast_ref::<&str>() {
-        (*text).to_owned()
+#[cold]
+fn panicked(panic: &(dyn Any + Send)) -> ToolError {
+    let text = if let Some(text) = panic.downcast_ref::<&str>() {
+        text
     } else if let Some(text) = panic.downcast_ref::<String>() {
-        text.clone()
+        text.as_str()
     } else {
-        "a panic without a message".to_owned()
-    }
+        "a panic without a message"
+    };
+    ToolError::panicked(text)
 }
