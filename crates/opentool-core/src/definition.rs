@@ -249,6 +249,14 @@ pub enum DefinitionError {
         /// What is wrong with it.
         source: SchemaError,
     },
+    /// A function of a document has a schema that cannot be written as JSON Schema.
+    #[error("function `{tool}`: {source}")]
+    Function {
+        /// The function.
+        tool: String,
+        /// What is wrong with its schema.
+        source: opentool_spec::schema::SchemaError,
+    },
 }
 
 /// Says whether a name may name a tool: `^[A-Za-z0-9_-]{1,64}$`.

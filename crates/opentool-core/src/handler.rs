@@ -55,7 +55,14 @@ impl Toolbox {
     /// Where the document's functions cannot be tools, for instance because two have the same name.
     pub fn from_handler(handler: impl ToolHandler) -> Result<Self, ToolboxError> {
         let handler = Arc::new(handler);
-        Ok(Self::open(Unlisted { handler }))
+        match handler.load() {
+            None => Ok(Self::open(Unlisted { handler })),
+            Some(document) => Self::from_document(&document, |definition| HandlerTool {
+                definition,
+                metadata: ToolMetadata::new(),
+                handler: handler.clone(),
+            }),
+        }
     }
 }
 

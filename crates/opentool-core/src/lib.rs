@@ -45,5 +45,5 @@ pub use policy::{
 pub use resolver::{Chain, Resolver};
 pub use source::{DeclaredTools, IntoToolSource, Source, ToolSource, kind};
 pub use tool::{Invocation, Tool};
-pub use toolbox::{Toolbox, ToolboxError};
+pub use toolbox::{Toolbox, ToolboxDocument, ToolboxError};
 pub use turn::{NotPending, Turn};

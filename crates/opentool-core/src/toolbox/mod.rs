@@ -1,8 +1,7 @@
 //! An ordered set of tools with unique names: [`Toolbox`].
 
+mod document;
 mod renamed;
-#[cfg(test)]
-mod tests;
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,6 +10,7 @@ use indexmap::IndexMap;
 use indexmap::map::Entry;
 use thiserror::Error;
 
+pub use self::document::ToolboxDocument;
 use self::renamed::Renamed;
 use crate::{DefinitionError, Resolver, Tool};
 

@@ -7,8 +7,8 @@ use opentool_core::testing::{FakeTool, Probe};
 use opentool_core::{
     BoxFuture, DeclaredTools, ErrorKind, Executor, Tool, ToolError, ToolHandler, ToolSource, Toolbox, ToolboxError,
 };
-use opentool_spec::{Map, OpenTool};
-use serde_json::json;
+use opentool_spec::{Function, Info, Map, OpenTool, Parameter, Return, Schema};
+use serde_json::{Value, json};
 
 use super::toolbox;
 
@@ -117,4 +117,82 @@ async fn a_handler_without_a_document_can_be_prefixed_and_merged_but_not_with_an
     probe.call("echo_b", "").await.assert_json(json!({ "b": null }));
     probe.call("b", "").await.assert_error(ErrorKind::UnknownTool);
     assert!(matches!(open().merge(open()), Err(ToolboxError::Open)));
+}
+
+/// A handler with a document of one function.
+struct Calculator;
+
+impl ToolHandler for Calculator {
+    async fn call(&self, name: &str, arguments: Option<Map>) -> Result<Map, ToolError> {
+        let number = |key| arguments.as_ref().and_then(|map| map.get(key)).and_then(Value::as_i64).unwrap_or_default();
+        Ok(Map::from_iter([(name.to_owned(), json!(number("a") + number("b")))]))
+    }
+
+    fn load(&self) -> Option<OpenTool> {
+        let document = OpenTool::new(Info::new("Calculator", "2.1.0"));
+        Some(
+            document
+                .function(
+                    Function::new("add", "Add two integers.")
+                        .parameter(Parameter::new("a", Schema::reference("#/schemas/Number")).described("The first."))
+                        .parameter(Parameter::new("b", Schema::integer()).optional())
+                        .returning(Return::new("sum", Schema::integer())),
+                )
+                .schema("Number", Schema::integer()),
+        )
+    }
+}
+
+#[tokio::test]
+async fn a_handler_with_a_document_is_checked_against_it() {
+    let tools = Toolbox::from_handler(Calculator).unwrap();
+    assert_eq!((tools.title(), tools.version(), tools.is_open()), (Some("Calculator"), Some("2.1.0"), false));
+    let probe = Probe::of(tools);
+    probe.call("add", r#"{"a":1,"b":2}"#).await.assert_json(json!({ "add": 3 }));
+    probe.call("add", r#"{"a":1,"b":null,"c":9}"#).await.assert_json(json!({ "add": 1 }));
+    probe.call("add", r#"{"b":2}"#).await.assert_error(ErrorKind::InvalidArguments);
+    probe.call("subtract", "").await.assert_error(ErrorKind::UnknownTool);
+}
+
+#[test]
+fn a_toolbox_comes_from_a_document_and_goes_back_to_one() {
+    let document = Calculator.load().unwrap();
+    let tools = Toolbox::from_handler(Calculator).unwrap();
+    let definition = tools.get("add").unwrap().definition();
+    assert_eq!((definition.description(), definition.output_name()), ("Add two integers.", Some("sum")));
+    assert_eq!(definition.output_schema(), Some(&json!({ "type": "integer" })));
+    assert_eq!(definition.input_schema()["properties"]["a"]["description"], "The first.");
+
+    let written = tools.to_document().unwrap();
+    assert!(written.dropped.is_empty(), "{:?}", written.dropped);
+    assert_eq!(written.document.info, document.info);
+    let again = Toolbox::from_document(&written.document, |definition| {
+        FakeTool::new(definition.name()).with_definition(definition)
+    });
+    assert_eq!(again.unwrap().get("add").unwrap().definition(), definition, "nothing is lost on the way");
+}
+
+#[test]
+fn what_a_document_cannot_say_is_reported() {
+    let schema = json!({ "type": "object", "properties": { "a": { "type": ["integer", "string"] } } });
+    let written = toolbox([FakeTool::new("a").with_schema(schema)]).to_document().unwrap();
+    assert_eq!(written.document.info, Info::new("Tools", "1.0.0"));
+    assert_eq!(written.dropped.len(), 1);
+}
+
+#[test]
+fn a_document_whose_functions_cannot_be_tools_is_an_error() {
+    let fake = |definition: opentool_core::ToolDefinition| FakeTool::new("a").with_definition(definition);
+    let document = |names: [&str; 2]| {
+        let start = OpenTool::new(Info::new("x", "1"));
+        names.iter().fold(start, |document, name| document.function(Function::new(*name, "Does it.")))
+    };
+    let twice = Toolbox::from_document(&document(["a", "a"]), fake).unwrap_err();
+    assert_eq!(twice.to_string(), "two tools are named `a`: `a` (Does it.) and `a` (Does it.)");
+    let wrong = Toolbox::from_document(&document(["a", "not a name"]), fake).unwrap_err();
+    assert!(matches!(wrong, ToolboxError::Definition(_)));
+    let dangling = OpenTool::new(Info::new("x", "1"))
+        .function(Function::new("a", "Does it.").parameter(Parameter::new("p", Schema::reference("#/schemas/Gone"))));
+    let dangling = Toolbox::from_document(&dangling, fake).unwrap_err();
+    assert!(dangling.to_string().contains("`a`") && dangling.to_string().contains("Gone"), "{dangling}");
 }
