@@ -36,19 +36,44 @@ pub struct Arguments {
     value: OnceLock<Arc<Value>>,
 }
 
+/// A text that is cheap to make and to clone: most arguments are short enough to need no allocation.
 #[derive(Clone)]
 enum Text {
-    Static(&'static str),
+    Inline { length: u8, bytes: [u8; INLINE] },
     Shared(Arc<str>),
 }
 
+/// As many bytes as make the enum four words.
+const INLINE: usize = 30;
+
 const NONE: &str = "{}";
+
+impl Text {
+    fn inline(text: &str) -> Option<Self> {
+        if text.len() > INLINE {
+            return None;
+        }
+        let mut bytes = [0; INLINE];
+        bytes[..text.len()].copy_from_slice(text.as_bytes());
+        Some(Self::Inline { length: text.len() as u8, bytes })
+    }
+
+    fn as_str(&self) -> &str {
+        match self {
+            // The bytes were copied from a text, so they are one.
+            Self::Inline { length, bytes } => std::str::from_utf8(&bytes[..usize::from(*length)]).unwrap_or(NONE),
+            Self::Shared(text) => text,
+        }
+    }
+}
 
 impl Arguments {
     /// Arguments of a call that gives none: `{}`.
     #[must_use]
     pub const fn none() -> Self {
-        Self { text: Text::Static(NONE), value: OnceLock::new() }
+        let mut bytes = [0; INLINE];
+        (bytes[0], bytes[1]) = (b'{', b'}');
+        Self { text: Text::Inline { length: 2, bytes }, value: OnceLock::new() }
     }
 
     /// Serialises a value as arguments.
@@ -63,10 +88,7 @@ impl Arguments {
     /// Returns the JSON text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        match &self.text {
-            Text::Static(text) => text,
-            Text::Shared(text) => text,
-        }
+        self.text.as_str()
     }
 
     /// Returns the arguments as a value, parsed on the first call and kept.
@@ -110,8 +132,12 @@ impl Arguments {
         }
     }
 
-    fn from_text(text: &str, own: impl FnOnce() -> Arc<str>) -> Self {
-        if is_none(text) { Self::none() } else { Self { text: Text::Shared(own()), value: OnceLock::new() } }
+    fn from_text(text: &str, share: impl FnOnce() -> Arc<str>) -> Self {
+        if is_none(text) {
+            return Self::none();
+        }
+        let text = Text::inline(text).unwrap_or_else(|| Text::Shared(share()));
+        Self { text, value: OnceLock::new() }
     }
 }
 
@@ -148,10 +174,11 @@ fn push_token(pointer: &mut String, token: &str) {
 }
 
 fn is_none(text: &str) -> bool {
-    match text.trim_ascii() {
-        "" | "null" | NONE => true,
-        trimmed => trimmed.trim().is_empty(),
+    // Nearly all arguments are an object, and nothing else begins like one.
+    if text.len() > NONE.len() && text.starts_with('{') {
+        return false;
     }
+    matches!(text.trim(), "" | "null" | NONE)
 }
 
 impl Default for Arguments {

@@ -122,6 +122,15 @@ async fn a_tool_that_checks_its_own_arguments_gets_them_as_they_came() {
 }
 
 #[test]
+fn arguments_of_every_length_read_as_they_were_written() {
+    for length in 0..80 {
+        let text = format!(r#"{{"é":"{}"}}"#, "x".repeat(length));
+        assert_eq!(Arguments::from(text.as_str()).as_str(), text);
+        assert_eq!(Arguments::from(text.clone()).clone().to_string(), text);
+    }
+}
+
+#[test]
 fn parsing_names_the_place_of_the_failure_by_json_pointer() {
     #[derive(Debug, serde::Deserialize)]
     struct Deep {
@@ -135,11 +144,14 @@ fn parsing_names_the_place_of_the_failure_by_json_pointer() {
 
 #[test]
 fn arguments_share_their_text_and_survive_a_round_trip() -> Result<(), ToolError> {
+    let long = Arguments::from(format!(r#"{{"text":"{}"}}"#, "ä".repeat(100)));
+    assert_eq!(long.clone().as_str().as_ptr(), long.as_str().as_ptr());
     let arguments = Arguments::from(json!({ "b": 1, "a": [2] }));
     assert_eq!(arguments.as_str(), r#"{"b":1,"a":[2]}"#);
-    assert_eq!(arguments.clone().as_str().as_ptr(), arguments.as_str().as_ptr());
-    let written = serde_json::to_string(&arguments).unwrap();
-    assert_eq!(serde_json::from_str::<Arguments>(&written).unwrap(), arguments);
+    for arguments in [&arguments, &long, &Arguments::none()] {
+        let written = serde_json::to_string(arguments).unwrap();
+        assert_eq!(serde_json::from_str::<Arguments>(&written).unwrap(), *arguments);
+    }
     assert_eq!(arguments.get::<Vec<u8>>("a")?, Some(vec![2]));
     assert_eq!(arguments.get::<u8>("c")?, None);
     assert_eq!(arguments.get::<u8>("a").unwrap_err().kind(), ErrorKind::InvalidArguments);
