@@ -257,6 +257,33 @@ pub enum DefinitionError {
         /// What is wrong with its schema.
         source: opentool_spec::schema::SchemaError,
     },
+    /// The type that a closure takes cannot be a tool's input, most often because it is not an object.
+    #[error(
+        "input of tool `{tool}`: `{input}` is not a set of named arguments ({source}); take a struct, or write \
+         a `#[tool] fn {tool}(…)`, whose parameters have names"
+    )]
+    Input {
+        /// The tool whose input it is.
+        tool: String,
+        /// The Rust type.
+        input: &'static str,
+        /// What is wrong with its schema.
+        source: opentool_spec::schema::SchemaError,
+    },
+    /// The schema of the result cannot be published.
+    #[error("output schema of tool `{tool}`: {source}")]
+    Output {
+        /// The tool whose result it is.
+        tool: String,
+        /// What is wrong with the schema.
+        source: opentool_spec::schema::SchemaError,
+    },
+    /// An async function was declared to hold its thread.
+    #[error("tool `{tool}` is async and cannot be `blocking`: take one of the two away")]
+    AsyncBlocking {
+        /// The tool.
+        tool: String,
+    },
 }
 
 /// Says whether a name may name a tool: `^[A-Za-z0-9_-]{1,64}$`.

@@ -2,6 +2,9 @@
 //!
 //! Everything that can be called becomes a [`Tool`]; every way of calling goes through one executor.
 
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
 mod arguments;
 mod blocking;
 mod call;
@@ -12,12 +15,15 @@ mod definition;
 mod error;
 mod event;
 mod executor;
+mod function;
 mod handler;
 mod metadata;
 mod middleware;
 mod output;
 mod policy;
 mod resolver;
+mod returns;
+mod schema;
 mod source;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -34,6 +40,7 @@ pub use definition::{DefinitionError, ToolDefinition, ToolDefinitionBuilder, is_
 pub use error::{ErrorKind, Failure, Severity, ToolError};
 pub use event::{CallRef, Progress, ToolEvent};
 pub use executor::{Batch, Executor, ExecutorBuilder, Host};
+pub use function::{DeclaredTools, FallibleToolFunction, FnTool, IntoTool, ToolFunction, ToolInput};
 pub use futures_core::future::BoxFuture;
 pub use handler::ToolHandler;
 pub use metadata::{Concurrency, ToolMetadata};
@@ -43,7 +50,18 @@ pub use policy::{
     ApprovalPolicy, ApprovalRequest, Ask, Decision, ErrorPolicy, LimitPolicy, Limits, UnknownTool, UnknownToolPolicy,
 };
 pub use resolver::{Chain, Resolver};
-pub use source::{DeclaredTools, IntoToolSource, Source, ToolSource, kind};
+pub use returns::{IntoToolError, Text};
+pub use schema::{input_schema, output_schema};
+pub use source::{IntoToolSource, Source, ToolSource, kind};
 pub use tool::{Invocation, Tool};
 pub use toolbox::{Toolbox, ToolboxDocument, ToolboxError};
 pub use turn::{NotPending, Turn};
+
+#[cfg(feature = "macros")]
+pub use opentool_macros::{tool, toolbox};
+/// The documents and schemas this crate works on.
+pub use opentool_spec as spec;
+
+// What the attributes emit names this crate, also inside its own tests.
+#[cfg(test)]
+extern crate self as opentool_core;

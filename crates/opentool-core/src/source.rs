@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_core::future::BoxFuture;
 use futures_util::future::try_join_all;
 
-use crate::{Tool, ToolError, ToolHandler, Toolbox, ToolboxError};
+use crate::{DeclaredTools, IntoTool, ToolError, ToolHandler, Toolbox, ToolboxError};
 
 /// Yields a toolbox each time a request is made, so that what it offers may change between requests.
 ///
@@ -14,16 +14,6 @@ use crate::{Tool, ToolError, ToolHandler, Toolbox, ToolboxError};
 pub trait ToolSource: Send + Sync + 'static {
     /// Returns the tools of this moment.
     fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>>;
-}
-
-/// A type whose tools were declared with `#[toolbox]`.
-pub trait DeclaredTools: Sized + Send + Sync + 'static {
-    /// Returns the tools, which share the value.
-    ///
-    /// # Errors
-    ///
-    /// Where two tools have the same name or a definition cannot be built.
-    fn into_toolbox(self) -> Result<Toolbox, ToolboxError>;
 }
 
 /// Everything that can be given where tools are wanted.
@@ -136,7 +126,7 @@ pub mod kind {
     /// The marker of a [`Toolbox`](crate::Toolbox) and of a [`Source`](crate::Source).
     #[derive(Debug)]
     pub struct ByToolbox;
-    /// The marker of a [`Tool`](crate::Tool).
+    /// The marker of a [`Tool`](crate::Tool) and of a [`FnTool`](crate::FnTool).
     #[derive(Debug)]
     pub struct ByTool;
     /// The marker of a type with `#[toolbox]`.
@@ -165,7 +155,7 @@ impl IntoToolSource<kind::ByToolbox> for Source {
     }
 }
 
-impl<T: Tool> IntoToolSource<kind::ByTool> for T {
+impl<T: IntoTool> IntoToolSource<kind::ByTool> for T {
     fn into_tool_source(self) -> Result<Source, ToolboxError> {
         Ok(Toolbox::new().with(self)?.into())
     }

@@ -1,1 +1,51 @@
-//! Under construction.
+//! The attributes `#[tool]` and `#[toolbox]`: sugar over the builder of `opentool-core`.
+//!
+//! Both are re-exported, and documented for their users, by `opentool` and `opentool-core`; nobody
+//! depends on this crate directly. An attribute reads a signature, refuses what no model could call with
+//! a message that says what to write instead, and emits what one could have written by hand: a
+//! struct for the arguments, with serde and schemars derived, and a declaration that names it.
+//!
+//! An attribute cannot find out under which name its crate was imported, so that each re-exporting
+//! crate has its own pair of entry points, and `crate = path` covers the rest.
+
+mod attributes;
+mod declaration;
+mod docs;
+mod free_function;
+mod impl_block;
+mod input;
+mod options;
+mod signature;
+
+use proc_macro::TokenStream;
+use quote::quote;
+
+/// Makes a tool of a function; see the documentation of `opentool`.
+#[proc_macro_attribute]
+pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
+    expand(free_function::expand(options.into(), item.into(), &quote!(::opentool_core)))
+}
+
+/// Makes tools of the methods of an `impl` block; see the documentation of `opentool`.
+#[proc_macro_attribute]
+pub fn toolbox(options: TokenStream, item: TokenStream) -> TokenStream {
+    expand(impl_block::expand(options.into(), item.into(), &quote!(::opentool_core)))
+}
+
+/// `#[tool]` as the facade exports it.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn facade_tool(options: TokenStream, item: TokenStream) -> TokenStream {
+    expand(free_function::expand(options.into(), item.into(), &quote!(::opentool)))
+}
+
+/// `#[toolbox]` as the facade exports it.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn facade_toolbox(options: TokenStream, item: TokenStream) -> TokenStream {
+    expand(impl_block::expand(options.into(), item.into(), &quote!(::opentool)))
+}
+
+fn expand(expanded: proc_macro2::TokenStream) -> TokenStream {
+    expanded.into()
+}

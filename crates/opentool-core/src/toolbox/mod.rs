@@ -12,31 +12,21 @@ use thiserror::Error;
 
 pub use self::document::ToolboxDocument;
 use self::renamed::Renamed;
-use crate::{DefinitionError, Resolver, Tool};
+use crate::{DefinitionError, IntoTool, Resolver, Tool};
 
 /// An ordered set of tools with unique names and, where they are known, a title and a version.
 ///
 /// A clone shares the tools. A look-up takes the same time in a box of ten and of a hundred thousand.
 ///
 /// ```
-/// # use opentool_core::{BoxFuture, Invocation, Tool, ToolDefinition, ToolError, ToolMetadata, ToolOutput, Toolbox};
-/// # struct Named(ToolDefinition, ToolMetadata);
-/// # impl Tool for Named {
-/// #     fn definition(&self) -> &ToolDefinition { &self.0 }
-/// #     fn metadata(&self) -> &ToolMetadata { &self.1 }
-/// #     fn call<'a>(&'a self, _: Invocation<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-/// #         Box::pin(async { Ok(ToolOutput::Empty) })
-/// #     }
-/// # }
-/// # fn tool(name: &str) -> Named {
-/// #     Named(ToolDefinition::builder(name).build().unwrap(), ToolMetadata::new())
-/// # }
-/// let clock = Toolbox::new().with(tool("now"))?.with(tool("set_alarm"))?;
-/// let mail = Toolbox::new().with(tool("send"))?;
+/// use opentool_core::{FnTool, Toolbox};
+///
+/// let clock = Toolbox::new().with(FnTool::new("now", || "12:00"))?.with(FnTool::new("set_alarm", || ()))?;
+/// let mail = Toolbox::new().with(FnTool::new("send", || ()))?;
 /// let all = clock.prefix("clock_")?.merge(mail)?;
 /// assert_eq!(all.names().collect::<Vec<_>>(), ["clock_now", "clock_set_alarm", "send"]);
 ///
-/// let twice = all.with(tool("send")).unwrap_err();
+/// let twice = all.with(FnTool::new("send", || ())).unwrap_err();
 /// assert_eq!(twice.to_string(), "two tools are named `send`: `send` and `send`");
 /// # Ok::<(), opentool_core::ToolboxError>(())
 /// ```
@@ -64,8 +54,8 @@ impl Toolbox {
     ///
     /// # Errors
     ///
-    /// Where two of them have the same name.
-    pub fn of<T: Tool>(tools: impl IntoIterator<Item = T>) -> Result<Self, ToolboxError> {
+    /// Where two of them have the same name, or one cannot be built.
+    pub fn of<T: IntoTool>(tools: impl IntoIterator<Item = T>) -> Result<Self, ToolboxError> {
         let mut toolbox = Self::new();
         for tool in tools {
             toolbox.add(tool)?;
@@ -82,8 +72,8 @@ impl Toolbox {
     ///
     /// # Errors
     ///
-    /// Where a tool of that name is there.
-    pub fn with(mut self, tool: impl Tool) -> Result<Self, ToolboxError> {
+    /// Where a tool of that name is there, or this one cannot be built.
+    pub fn with(mut self, tool: impl IntoTool) -> Result<Self, ToolboxError> {
         self.add(tool)?;
         Ok(self)
     }
@@ -106,9 +96,9 @@ impl Toolbox {
     ///
     /// # Errors
     ///
-    /// Where a tool of that name is there; the toolbox is then unchanged.
-    pub fn add(&mut self, tool: impl Tool) -> Result<(), ToolboxError> {
-        self.insert(Arc::new(tool))
+    /// Where a tool of that name is there, or this one cannot be built; the toolbox is then unchanged.
+    pub fn add(&mut self, tool: impl IntoTool) -> Result<(), ToolboxError> {
+        self.insert(tool.into_tool()?)
     }
 
     fn insert(&mut self, tool: Arc<dyn Tool>) -> Result<(), ToolboxError> {

@@ -1,0 +1,102 @@
+//! What the attributes emit: a function that is a tool once it has its state.
+
+use std::any::type_name;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use super::FnTool;
+use super::body::{AsyncBody, Body};
+use super::recipe::{InputType, Recipe};
+use crate::{
+    BoxFuture, DefinitionError, Invocation, ToolDefinition, ToolError, ToolMetadata, ToolOutput, input_schema,
+};
+
+type Called<'a> = BoxFuture<'a, Result<ToolOutput, ToolError>>;
+
+/// A function or method that `#[tool]` stands on, apart from the `S` it is called on.
+#[derive(Debug)]
+#[must_use]
+pub struct Declaration<S> {
+    recipe: Recipe,
+    function: Function<S>,
+}
+
+#[derive(Debug)]
+enum Function<S> {
+    Sync(fn(&S, Invocation<'_>) -> Result<ToolOutput, ToolError>),
+    Async(for<'a> fn(&'a S, Invocation<'a>) -> Called<'a>),
+}
+
+impl<S: Send + Sync + 'static> Declaration<S> {
+    /// Declares a function that runs to its end.
+    pub fn sync(name: &str, function: fn(&S, Invocation<'_>) -> Result<ToolOutput, ToolError>) -> Self {
+        Self { recipe: Recipe::new(name.to_owned(), None), function: Function::Sync(function) }
+    }
+
+    /// Declares a function that waits.
+    pub fn waiting(name: &str, function: for<'a> fn(&'a S, Invocation<'a>) -> Called<'a>) -> Self {
+        Self { recipe: Recipe::new(name.to_owned(), None), function: Function::Async(function) }
+    }
+
+    /// Says what the function does.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.recipe.description = Some(description.into());
+        self
+    }
+
+    /// Sets the type that the arguments are read into.
+    pub fn input<T: JsonSchema>(mut self) -> Self {
+        self.recipe.set_input_type(InputType { name: type_name::<T>(), schema: input_schema::<T> });
+        self
+    }
+
+    /// Sets the schema of the result, where its type has one.
+    pub fn output(mut self, schema: Option<Result<Value, opentool_spec::schema::SchemaError>>) -> Self {
+        self.recipe.output = schema;
+        self
+    }
+
+    /// Sets the metadata.
+    pub fn metadata(mut self, metadata: ToolMetadata) -> Self {
+        self.recipe.metadata = metadata;
+        self
+    }
+
+    /// Moves the function to the blocking pool.
+    pub fn blocking(mut self) -> Self {
+        self.recipe.blocking = true;
+        self
+    }
+
+    /// Returns what a model is told about the function.
+    ///
+    /// # Errors
+    ///
+    /// Where a parameter's own schema does not compile.
+    pub fn definition(self) -> Result<ToolDefinition, DefinitionError> {
+        self.recipe.finish().map(|(definition, ..)| definition)
+    }
+
+    /// Joins the function with what it is called on.
+    pub fn bind(self, state: &Arc<S>) -> FnTool {
+        let state = Arc::clone(state);
+        let body = match self.function {
+            Function::Sync(function) => Body::inline(move |invocation| function(&state, invocation)),
+            Function::Async(function) => Body::Async(Box::new(Bound { state, function })),
+        };
+        FnTool { recipe: self.recipe, body }
+    }
+}
+
+struct Bound<S> {
+    state: Arc<S>,
+    function: for<'a> fn(&'a S, Invocation<'a>) -> Called<'a>,
+}
+
+impl<S: Send + Sync + 'static> AsyncBody for Bound<S> {
+    fn call<'a>(&'a self, invocation: Invocation<'a>) -> Called<'a> {
+        (self.function)(&self.state, invocation)
+    }
+}

@@ -1,0 +1,141 @@
+//! What the code that the attributes emit needs; no part of the public interface.
+
+use std::marker::PhantomData;
+
+use opentool_spec::schema::SchemaError;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::returns::{IntoToolError, into_output};
+use crate::{ToolError, ToolOutput, output_schema};
+
+pub use crate::function::{Declaration, Declarations};
+pub use crate::{Concurrency, Invocation, ToolMetadata};
+pub use schemars;
+pub use serde;
+
+/// Chosen for a returned `Result`: `(&returned).kind()` finds this impl before the one for every type.
+pub trait ResultReturn {
+    /// Names the conversion.
+    fn kind(&self) -> ResultKind {
+        ResultKind
+    }
+}
+
+impl<T, E> ResultReturn for Result<T, E> {}
+
+/// Chosen for everything else, one reference further away.
+pub trait ValueReturn {
+    /// Names the conversion.
+    fn kind(&self) -> ValueKind {
+        ValueKind
+    }
+}
+
+impl<T> ValueReturn for &T {}
+
+/// Converts a `Result`. The bounds stand here and not on the choice, so that a type that breaks them is told so.
+#[derive(Debug)]
+pub struct ResultKind;
+
+impl ResultKind {
+    /// Converts what was returned.
+    pub fn convert<T: Serialize + 'static, E: IntoToolError>(
+        self,
+        returned: Result<T, E>,
+    ) -> Result<ToolOutput, ToolError> {
+        into_output(returned.map_err(E::into_tool_error)?)
+    }
+}
+
+/// Converts a value.
+#[derive(Debug)]
+pub struct ValueKind;
+
+impl ValueKind {
+    /// Converts what was returned.
+    pub fn convert<T: Serialize + 'static>(self, returned: T) -> Result<ToolOutput, ToolError> {
+        into_output(returned)
+    }
+}
+
+type Schema = Option<Result<Value, SchemaError>>;
+
+/// Asks a type for its schema, where it has one: `(&&&Probe::<T>::new()).schema()`.
+#[derive(Debug)]
+pub struct Probe<T: ?Sized>(PhantomData<T>);
+
+impl<T: ?Sized> Probe<T> {
+    /// Makes the probe.
+    #[expect(clippy::new_without_default, reason = "only emitted code makes one")]
+    pub fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+/// Chosen first: of a `Result` the schema of its value.
+pub trait ResultSchema {
+    /// Returns the schema.
+    fn schema(&self) -> Schema;
+}
+
+impl<T: JsonSchema, E> ResultSchema for &&Probe<Result<T, E>> {
+    fn schema(&self) -> Schema {
+        schema_of::<T>()
+    }
+}
+
+/// Chosen next: the schema of a value.
+pub trait ValueSchema {
+    /// Returns the schema.
+    fn schema(&self) -> Schema;
+}
+
+impl<T: JsonSchema> ValueSchema for &Probe<T> {
+    fn schema(&self) -> Schema {
+        schema_of::<T>()
+    }
+}
+
+/// Chosen last: a type without a schema.
+pub trait NoSchema {
+    /// Returns none.
+    fn schema(&self) -> Schema {
+        None
+    }
+}
+
+impl<T: ?Sized> NoSchema for Probe<T> {}
+
+/// `()` and free JSON say nothing about a result.
+fn schema_of<T: JsonSchema>() -> Schema {
+    let schema = output_schema::<T>();
+    match &schema {
+        Ok(Value::Object(known)) if known.is_empty() || known.get("type").is_some_and(|kind| kind == "null") => None,
+        _ => Some(schema),
+    }
+}
+
+/// What `#[param(required = false)]` puts in the place of an argument that is not there.
+pub fn default_parameter<T: ParameterDefault>() -> T {
+    T::default_parameter()
+}
+
+/// A type that has a value for an argument that is left out.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no value for an argument that is left out",
+    label = "`required = false` needs a default",
+    note = "take an `Option<{Self}>`, give `#[param(default = …)]`, or implement `Default` for the type"
+)]
+pub trait ParameterDefault {
+    /// Makes the value.
+    fn default_parameter() -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Default> ParameterDefault for T {
+    fn default_parameter() -> Self {
+        T::default()
+    }
+}

@@ -1,0 +1,143 @@
+//! A serialiser that looks only at the outermost value: `None` and `()` are no value, [`Text`](super::Text) is text.
+
+use std::cell::Cell;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::{ToolError, ToolOutput};
+
+/// The name by which a [`Text`](super::Text) is known in passing.
+pub(crate) const TEXT: &str = "$opentool::Text";
+
+/// Serialises a result straight to its JSON text.
+pub(super) fn serialize<T: Serialize>(value: &T) -> Result<ToolOutput, ToolError> {
+    let root = Root { value, found: Cell::new(Found::Json) };
+    let output = ToolOutput::json(&root)?;
+    match (root.found.get(), output) {
+        (Found::Nothing, _) => Ok(ToolOutput::Empty),
+        (Found::Text, ToolOutput::Json(quoted)) => {
+            serde_json::from_str(quoted.get()).map(ToolOutput::Text).map_err(|error| {
+                ToolError::invalid_result(format!("the text cannot be read back: {error}")).with_source(error)
+            })
+        }
+        (_, output) => Ok(output),
+    }
+}
+
+/// What the outermost value turned out to be.
+#[derive(Clone, Copy)]
+enum Found {
+    Json,
+    Nothing,
+    Text,
+}
+
+struct Root<'a, T> {
+    value: &'a T,
+    found: Cell<Found>,
+}
+
+impl<T: Serialize> Serialize for Root<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value.serialize(Outermost { serializer, found: &self.found })
+    }
+}
+
+struct Outermost<'a, S> {
+    serializer: S,
+    found: &'a Cell<Found>,
+}
+
+/// Passes a method on as it is.
+macro_rules! forward {
+    ($($method:ident($($argument:ident: $type:ty),*) -> $result:ident;)+) => {$(
+        #[inline]
+        fn $method(self, $($argument: $type),*) -> Result<S::$result, S::Error> {
+            self.serializer.$method($($argument),*)
+        }
+    )+};
+}
+
+impl<S: Serializer> Serializer for Outermost<'_, S> {
+    type Ok = S::Ok;
+    type Error = S::Error;
+    type SerializeSeq = S::SerializeSeq;
+    type SerializeTuple = S::SerializeTuple;
+    type SerializeTupleStruct = S::SerializeTupleStruct;
+    type SerializeTupleVariant = S::SerializeTupleVariant;
+    type SerializeMap = S::SerializeMap;
+    type SerializeStruct = S::SerializeStruct;
+    type SerializeStructVariant = S::SerializeStructVariant;
+
+    forward! {
+        serialize_bool(value: bool) -> Ok;
+        serialize_i8(value: i8) -> Ok;
+        serialize_i16(value: i16) -> Ok;
+        serialize_i32(value: i32) -> Ok;
+        serialize_i64(value: i64) -> Ok;
+        serialize_i128(value: i128) -> Ok;
+        serialize_u8(value: u8) -> Ok;
+        serialize_u16(value: u16) -> Ok;
+        serialize_u32(value: u32) -> Ok;
+        serialize_u64(value: u64) -> Ok;
+        serialize_u128(value: u128) -> Ok;
+        serialize_f32(value: f32) -> Ok;
+        serialize_f64(value: f64) -> Ok;
+        serialize_char(value: char) -> Ok;
+        serialize_str(value: &str) -> Ok;
+        serialize_bytes(value: &[u8]) -> Ok;
+        serialize_unit_variant(name: &'static str, index: u32, variant: &'static str) -> Ok;
+        serialize_seq(len: Option<usize>) -> SerializeSeq;
+        serialize_tuple(len: usize) -> SerializeTuple;
+        serialize_tuple_struct(name: &'static str, len: usize) -> SerializeTupleStruct;
+        serialize_tuple_variant(name: &'static str, index: u32, variant: &'static str, len: usize) -> SerializeTupleVariant;
+        serialize_map(len: Option<usize>) -> SerializeMap;
+        serialize_struct(name: &'static str, len: usize) -> SerializeStruct;
+        serialize_struct_variant(name: &'static str, index: u32, variant: &'static str, len: usize) -> SerializeStructVariant;
+    }
+
+    fn serialize_none(self) -> Result<S::Ok, S::Error> {
+        self.found.set(Found::Nothing);
+        self.serializer.serialize_none()
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<S::Ok, S::Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<S::Ok, S::Error> {
+        self.found.set(Found::Nothing);
+        self.serializer.serialize_unit()
+    }
+
+    fn serialize_unit_struct(self, name: &'static str) -> Result<S::Ok, S::Error> {
+        self.found.set(Found::Nothing);
+        self.serializer.serialize_unit_struct(name)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Result<S::Ok, S::Error> {
+        if name == TEXT {
+            self.found.set(Found::Text);
+        }
+        self.serializer.serialize_newtype_struct(name, value)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        index: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<S::Ok, S::Error> {
+        self.serializer.serialize_newtype_variant(name, index, variant, value)
+    }
+
+    fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Result<S::Ok, S::Error> {
+        self.serializer.collect_str(value)
+    }
+
+    fn is_human_readable(&self) -> bool {
+        self.serializer.is_human_readable()
+    }
+}

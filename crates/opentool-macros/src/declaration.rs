@@ -1,0 +1,131 @@
+//! What is emitted for one tool: a declaration that `opentool-core` binds to its state.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::{Attribute, Ident, LitStr};
+
+use crate::attributes::Faults;
+use crate::docs;
+use crate::input::{Input, Surroundings};
+use crate::options::{ToolOptions, tool_name};
+use crate::signature::{Argument, Returns, ToolSignature};
+
+/// One tool, understood.
+pub(crate) struct Declaration {
+    pub(crate) name: LitStr,
+    description: Option<TokenStream>,
+    options: ToolOptions,
+    signature: ToolSignature,
+}
+
+impl Declaration {
+    /// Puts together what attribute, doc comment and signature say.
+    pub(crate) fn new(
+        options: ToolOptions,
+        attributes: &[Attribute],
+        signature: ToolSignature,
+        faults: &mut Faults,
+    ) -> Self {
+        let name = match &options.name {
+            Some(name) => name.clone(),
+            None => {
+                let own = LitStr::new(&signature.tool_name(), signature.ident.span());
+                tool_name(own.clone()).unwrap_or_else(|_| {
+                    faults.at(
+                        &signature.ident,
+                        format!(
+                            "a tool's name matches ^[A-Za-z0-9_-]{{1,64}}$, which `{}` does not: \
+                             add `name = \"…\"`",
+                            own.value()
+                        ),
+                    );
+                    own
+                })
+            }
+        };
+        if let (Some(span), true) = (options.blocking, signature.is_async) {
+            faults.push(syn::Error::new(
+                span,
+                "`blocking` is for functions that hold their thread: take `async` or `blocking` away",
+            ));
+        }
+        let description = match &options.description {
+            Some(description) => Some(quote!(#description)),
+            None => docs::description(attributes),
+        };
+        Self { name, description, options, signature }
+    }
+
+    /// An expression of type `Declaration<Self>` (or of the state's type), in a block of its own.
+    pub(crate) fn emit(
+        &self,
+        state: &TokenStream,
+        function: &TokenStream,
+        surroundings: Option<Surroundings<'_>>,
+        krate: &TokenStream,
+    ) -> TokenStream {
+        let name = &self.name;
+        let input = Input::of(self.signature.parameters(), surroundings, krate);
+        let items = input.as_ref().map(|input| &input.items);
+        let handler = self.handler(state, function, input.as_ref());
+        let form = if self.signature.is_async { quote!(waiting) } else { quote!(sync) };
+        let blocking = self.options.blocking.map(|_| quote!(.blocking()));
+        let describe = self.description.as_ref().map(|text| quote!(.description(#text)));
+        let take = input.as_ref().map(|Input { ty, .. }| quote!(.input::<#ty>()));
+        let result = self.signature.result.schema_type();
+        let give = quote! {
+            .output({
+                #[allow(unused_imports)]
+                use __private::{NoSchema as _, ResultSchema as _, ValueSchema as _};
+                (&&&__private::Probe::<#result>::new()).schema()
+            })
+        };
+        let metadata =
+            self.options.metadata().map(|setters| quote!(.metadata(__private::ToolMetadata::new() #setters)));
+        quote! {
+            {
+                use #krate::__private;
+                #items
+                __private::Declaration::<#state>::#form(#name, #handler)
+                    #describe #take #give #metadata #blocking
+            }
+        }
+    }
+
+    /// The function that reads the arguments, calls the user's, and turns what it returns into an output.
+    fn handler(&self, state: &TokenStream, function: &TokenStream, input: Option<&Input>) -> TokenStream {
+        let this = Ident::new("this", Span::mixed_site());
+        let invocation = Ident::new("invocation", Span::mixed_site());
+        let returned = Ident::new("returned", Span::mixed_site());
+        let read = input.map(|Input { ty, pattern, .. }| quote!(let #pattern = #invocation.arguments.parse::<#ty>()?;));
+        let receiver = self.signature.has_receiver.then(|| quote!(#this,));
+        let arguments = self.signature.arguments.iter().map(|argument| match argument {
+            Argument::Context => quote!(#invocation.context),
+            Argument::Parameter(parameter) => parameter.pass(),
+        });
+        let own = match self.signature.result {
+            Returns::BorrowedText => Some(quote!(.to_owned())),
+            Returns::Owned(_) => None,
+        };
+        let wait = self.signature.is_async.then(|| quote!(.await));
+        // The user's types are judged here, so that errors about them should point at the signature.
+        let convert = quote_spanned!(self.signature.result_span()=> (&#returned).kind().convert(#returned));
+        let body = quote! {
+            #[allow(unused_imports)]
+            use __private::{ResultReturn as _, ValueReturn as _};
+            let _ = (&#this, &#invocation);
+            #read
+            let #returned = #function(#receiver #(#arguments),*) #wait #own;
+            #convert
+        };
+        if self.signature.is_async {
+            quote! {
+                |#this: &#state, #invocation: __private::Invocation<'_>| {
+                    ::std::boxed::Box::pin(async move { #body })
+                }
+            }
+        } else {
+            quote!(|#this: &#state, #invocation: __private::Invocation<'_>| { #body })
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! `#[tool]` on a function.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::{FnArg, ItemFn};
+
+use crate::attributes::{self, Faults};
+use crate::declaration::Declaration;
+use crate::options::ToolOptions;
+use crate::signature::ToolSignature;
+
+/// Keeps the function and adds a type of the same name, which knows the function as a tool.
+pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStream) -> TokenStream {
+    let mut function: ItemFn = match syn::parse2(item.clone()) {
+        Ok(function) => function,
+        Err(_) => {
+            let span = item.into_iter().next().map_or_else(proc_macro2::Span::call_site, |t| t.span());
+            return syn::Error::new(
+                span,
+                "`#[tool]` stands on a function with a body; for the methods of a type write \
+                 `#[toolbox]` on its `impl` and `#[tool]` on the methods",
+            )
+            .to_compile_error();
+        }
+    };
+    let mut faults = Faults::default();
+    if let Some(FnArg::Receiver(receiver)) = function.sig.inputs.first() {
+        faults.at(receiver, "a method becomes a tool together with its `impl`: write `#[toolbox]` on the `impl` block");
+    }
+    let options = faults.take(ToolOptions::parse(options));
+    let krate = match &options.krate {
+        Some(path) => quote!(#path),
+        None => krate.clone(),
+    };
+    let signature = ToolSignature::read(&mut function.sig, &mut faults);
+    let declaration = Declaration::new(options, &function.attrs, signature, &mut faults);
+    if let Err(error) = faults.into_result() {
+        let error = error.to_compile_error();
+        return quote!(#function #error);
+    }
+    let ident = &function.sig.ident;
+    let declared = declaration.emit(&quote!(()), &quote!(#ident), None, &krate);
+    let conditions = attributes::conditions(&function.attrs);
+    let visibility = &function.vis;
+    let documentation = format!("The function [`{0}`](fn@{0}) as a tool.", declaration.name.value());
+    let documentation = if ident == &declaration.name.value() {
+        documentation
+    } else {
+        format!("The function [`{ident}`](fn@{ident}) as a tool.")
+    };
+    // An empty enum lives among the types only, so that the function keeps its name among the values.
+    quote_spanned! {ident.span()=>
+        #function
+
+        #(#conditions)*
+        #[doc = #documentation]
+        #[allow(non_camel_case_types)]
+        #[derive(Debug)]
+        #visibility enum #ident {}
+
+        #(#conditions)*
+        impl #ident {
+            /// Makes the tool, to be put into a toolbox or handed to whatever takes tools.
+            #visibility fn tool() -> #krate::FnTool {
+                Self::__declare().bind(&::std::sync::Arc::new(()))
+            }
+
+            /// Makes the definition alone, as a model is told it.
+            #[allow(dead_code)]
+            #visibility fn definition() -> ::core::result::Result<#krate::ToolDefinition, #krate::DefinitionError> {
+                Self::__declare().definition()
+            }
+
+            fn __declare() -> #krate::__private::Declaration<()> #declared
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! `#[toolbox]` on an `impl` block.
+
+use std::collections::HashMap;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Attribute, Expr, ImplItem, ImplItemFn, ItemImpl};
+
+use crate::attributes::{self, Faults};
+use crate::declaration::Declaration;
+use crate::input::Surroundings;
+use crate::options::{ToolOptions, ToolboxOptions};
+use crate::signature::ToolSignature;
+
+/// Keeps the block and adds an implementation of the trait that knows its methods as tools.
+pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStream) -> TokenStream {
+    let mut block: ItemImpl = match syn::parse2(item.clone()) {
+        Ok(block) => block,
+        Err(_) => {
+            let span = item.into_iter().next().map_or_else(proc_macro2::Span::call_site, |t| t.span());
+            return syn::Error::new(span, "`#[toolbox]` stands on an `impl` block of a type").to_compile_error();
+        }
+    };
+    let mut faults = Faults::default();
+    let options = faults.take(ToolboxOptions::parse(options));
+    let krate = match &options.krate {
+        Some(path) => quote!(#path),
+        None => krate.clone(),
+    };
+    if let Some((path, _)) = &block.trait_ {
+        faults.at(path, "`#[toolbox]` stands on a type's own `impl` block; call the trait's methods from tools there");
+    }
+    let methods = read_methods(&mut block, &mut faults);
+    if methods.is_empty() {
+        faults.at(&block.self_ty, "a toolbox needs tools: write `#[tool]` on at least one method");
+    }
+    refuse_equal_names(&methods, &mut faults);
+    if let Err(error) = faults.into_result() {
+        let error = error.to_compile_error();
+        return quote!(#block #error);
+    }
+
+    let self_ty = &*block.self_ty;
+    let surroundings = Surroundings { self_ty, generics: &block.generics };
+    let declarations = methods.iter().map(|Method { conditions, declaration, function }| {
+        let declared = declaration.emit(&quote!(Self), &quote!(Self::#function), Some(surroundings), &krate);
+        quote!(#(#conditions)* tools.push(#declared);)
+    });
+    let (impl_generics, _, where_clause) = block.generics.split_for_impl();
+    let bounds = where_clause.map(|clause| &clause.predicates).into_iter().flatten();
+    let title = optional(options.title);
+    let version = optional(options.version);
+    let count = methods.len();
+    quote! {
+        #block
+
+        #[automatically_derived]
+        impl #impl_generics #krate::DeclaredTools for #self_ty
+        where
+            #(#bounds,)*
+            Self: ::core::marker::Send + ::core::marker::Sync + 'static,
+        {
+            fn declare() -> #krate::__private::Declarations<Self> {
+                let mut tools = ::std::vec::Vec::with_capacity(#count);
+                #(#declarations)*
+                #krate::__private::Declarations { title: #title, version: #version, tools }
+            }
+        }
+    }
+}
+
+fn optional(value: Option<Expr>) -> TokenStream {
+    match value {
+        Some(value) => quote!(::core::option::Option::Some(::core::convert::Into::into(#value))),
+        None => quote!(::core::option::Option::None),
+    }
+}
+
+struct Method {
+    conditions: Vec<Attribute>,
+    declaration: Declaration,
+    function: syn::Ident,
+}
+
+fn read_methods(block: &mut ItemImpl, faults: &mut Faults) -> Vec<Method> {
+    let mut methods = Vec::new();
+    for item in &mut block.items {
+        let ImplItem::Fn(method) = item else { continue };
+        let marks = attributes::take(&mut method.attrs, "tool");
+        match marks.as_slice() {
+            [] => refuse_stray_params(method, faults),
+            [mark, more @ ..] => {
+                for second in more {
+                    faults.at(second, "a method is marked with one `#[tool(…)]`");
+                }
+                methods.push(read_method(mark, method, faults));
+            }
+        }
+    }
+    methods
+}
+
+fn read_method(mark: &Attribute, method: &mut ImplItemFn, faults: &mut Faults) -> Method {
+    let options = faults.take(ToolOptions::of(mark));
+    if let Some(path) = &options.krate {
+        faults.at(path, "the crate's path stands once, in `#[toolbox(crate = …)]`");
+    }
+    let signature = ToolSignature::read(&mut method.sig, faults);
+    Method {
+        conditions: attributes::conditions(&method.attrs),
+        declaration: Declaration::new(options, &method.attrs, signature, faults),
+        function: method.sig.ident.clone(),
+    }
+}
+
+/// A `#[param]` on a method without `#[tool]` would otherwise be reported as an unknown attribute.
+fn refuse_stray_params(method: &mut ImplItemFn, faults: &mut Faults) {
+    for input in &mut method.sig.inputs {
+        if let syn::FnArg::Typed(typed) = input
+            && let Some(param) = attributes::take(&mut typed.attrs, "param").first()
+        {
+            faults.at(param, "`#[param]` has no meaning here: write `#[tool]` on the method");
+        }
+    }
+}
+
+fn refuse_equal_names(methods: &[Method], faults: &mut Faults) {
+    let mut seen = HashMap::new();
+    for Method { declaration, function, .. } in methods {
+        if let Some(first) = seen.insert(declaration.name.value(), function) {
+            faults.at(
+                &declaration.name,
+                format!(
+                    "`{first}` and `{function}` are both named `{}`: tools of one toolbox need \
+                     different names",
+                    declaration.name.value()
+                ),
+            );
+        }
+    }
+}

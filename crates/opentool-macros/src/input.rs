@@ -1,0 +1,291 @@
+//! The struct that a tool's arguments are read into, written as its author would have written it.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::visit_mut::{self, VisitMut};
+use syn::{Attribute, Expr, ExprLit, GenericParam, Generics, Ident, Lifetime, Lit, PatType, Type, TypePath};
+
+use crate::attributes::{self, Faults};
+use crate::options::ParamOptions;
+use crate::signature::{Place, Unsuitable, is_optional_text, is_path, is_text, parameter_name};
+
+/// Something that the model fills in.
+pub(crate) struct Parameter {
+    ident: Ident,
+    ty: Type,
+    kind: Kind,
+    options: ParamOptions,
+    /// Doc comments, and what the author says to serde and schemars.
+    carried: Vec<Attribute>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Owned,
+    /// `&str`, borrowed from the call's own text where that has no escapes.
+    Text,
+    /// `Option<&str>`.
+    OptionalText,
+}
+
+impl Parameter {
+    /// Reads a parameter and takes off the attributes that the compiler would refuse there.
+    pub(crate) fn read(typed: &mut PatType, faults: &mut Faults) -> Option<Self> {
+        let options = faults.take(ParamOptions::of(&attributes::take(&mut typed.attrs, "param")));
+        let carried: Vec<_> =
+            ["doc", "serde", "schemars"].iter().flat_map(|name| attributes::take(&mut typed.attrs, name)).collect();
+        if let Some(condition) = attributes::take(&mut typed.attrs, "cfg").first() {
+            faults.at(condition, "a tool's schema cannot depend on `cfg`; write two functions");
+        }
+        let ident = parameter_name(&typed.pat, faults);
+        let kind = if is_text(&typed.ty) {
+            Kind::Text
+        } else if is_optional_text(&typed.ty) {
+            Kind::OptionalText
+        } else {
+            Kind::Owned
+        };
+        if kind == Kind::Owned {
+            refuse_context(&typed.ty, faults);
+            let mut unsuitable = Unsuitable { faults, place: Place::Argument };
+            unsuitable.visit_type_mut(&mut typed.ty.clone());
+        }
+        Some(Self { ident: ident?, ty: (*typed.ty).clone(), kind, options, carried })
+    }
+
+    /// The argument as the function wants it, from the field of the same name.
+    pub(crate) fn pass(&self) -> TokenStream {
+        let ident = &self.ident;
+        match self.kind {
+            Kind::Owned => quote!(#ident),
+            Kind::Text => quote!(&*#ident),
+            Kind::OptionalText => quote!(#ident.as_deref()),
+        }
+    }
+
+    fn borrows(&self) -> bool {
+        self.kind != Kind::Owned
+    }
+
+    fn field_type(&self, lifetime: &TokenStream) -> TokenStream {
+        let text = quote!(::std::borrow::Cow<#lifetime, ::core::primitive::str>);
+        match self.kind {
+            Kind::Owned => {
+                let ty = &self.ty;
+                quote!(#ty)
+            }
+            Kind::Text => text,
+            Kind::OptionalText => quote!(::core::option::Option<#text>),
+        }
+    }
+
+    /// What stands for the argument where the model leaves it out.
+    fn default_value(&self) -> Option<TokenStream> {
+        let ParamOptions { default, required, .. } = &self.options;
+        match (default, required) {
+            (Some(text @ Expr::Lit(ExprLit { lit: Lit::Str(_), .. })), _) => {
+                Some(quote!(::core::convert::Into::into(#text)))
+            }
+            (Some(value), _) => Some(quote!(#value)),
+            (None, Some(required)) if !required.value => {
+                let ty = self.field_type(&quote!('static));
+                Some(quote_spanned!(self.ty.span()=> __private::default_parameter::<#ty>()))
+            }
+            (None, _) => None,
+        }
+    }
+
+    /// The field, and the function that makes its default.
+    fn field(&self) -> (TokenStream, Option<TokenStream>) {
+        let Self { ident, options, carried, .. } = self;
+        let ty = self.field_type(&quote!('__arguments));
+        let span = self.ty.span();
+        let mut attributes = TokenStream::new();
+        if self.kind == Kind::Text {
+            attributes.extend(quote!(#[serde(borrow)]));
+        }
+        if let Some(name) = &options.name {
+            attributes.extend(quote!(#[serde(rename = #name)]));
+        }
+        if let Some(description) = &options.description {
+            attributes.extend(quote!(#[schemars(description = #description)]));
+        }
+        if options.required.as_ref().is_some_and(|required| required.value) {
+            attributes.extend(quote!(#[schemars(required)]));
+        }
+        let default_function = self.default_value().map(|value| {
+            let function = format_ident!("__default_{}", ident);
+            let path = function.to_string();
+            attributes.extend(quote!(#[serde(default = #path)]));
+            let returned = self.field_type(&quote!('static));
+            quote_spanned!(span=> fn #function() -> #returned { #value })
+        });
+        (quote_spanned!(span=> #(#carried)* #attributes #ident: #ty,), default_function)
+    }
+}
+
+fn refuse_context(ty: &Type, faults: &mut Faults) {
+    if is_path(ty, "ToolContext") {
+        faults.at(ty, "take the context by reference: `&ToolContext`");
+    } else if let Type::Reference(reference) = ty
+        && is_path(&reference.elem, "ToolContext")
+    {
+        faults.at(ty, "the context is shared by the calls of a batch: take `&ToolContext`");
+    }
+}
+
+/// The argument struct of one tool.
+pub(crate) struct Input {
+    /// The items: the struct, and the functions that make its defaults.
+    pub(crate) items: TokenStream,
+    /// The type, with inferred lifetime and the generics of the `impl`.
+    pub(crate) ty: TokenStream,
+    /// The pattern that takes the struct apart into variables named like the parameters.
+    pub(crate) pattern: TokenStream,
+}
+
+/// The `impl` around a method: what `Self` and its type parameters mean in a parameter's type.
+#[derive(Clone, Copy)]
+pub(crate) struct Surroundings<'a> {
+    pub(crate) self_ty: &'a Type,
+    pub(crate) generics: &'a Generics,
+}
+
+impl Input {
+    /// Writes the struct; `None` where the model fills in nothing.
+    pub(crate) fn of<'p>(
+        parameters: impl Iterator<Item = &'p Parameter>,
+        surroundings: Option<Surroundings<'_>>,
+        krate: &TokenStream,
+    ) -> Option<Self> {
+        let mut parameters: Vec<Parameter> = parameters.map(Parameter::copy).collect();
+        if parameters.is_empty() {
+            return None;
+        }
+        if let Some(surroundings) = surroundings {
+            for parameter in &mut parameters {
+                SelfType(surroundings.self_ty).visit_type_mut(&mut parameter.ty);
+            }
+        }
+        let borrow = parameters.iter().any(Parameter::borrows);
+        let used = used_generics(&parameters, surroundings.map(|around| around.generics));
+        let mut generics = used.clone().unwrap_or_default();
+        if borrow {
+            let lifetime = Lifetime::new("'__arguments", Span::call_site());
+            generics.params.insert(0, GenericParam::Lifetime(syn::parse_quote!(#lifetime)));
+        }
+        let arguments: Vec<TokenStream> = generics
+            .params
+            .iter()
+            .map(|parameter| match parameter {
+                GenericParam::Lifetime(_) => quote!('_),
+                GenericParam::Type(parameter) => {
+                    let ident = &parameter.ident;
+                    quote!(#ident)
+                }
+                GenericParam::Const(parameter) => {
+                    let ident = &parameter.ident;
+                    quote!(#ident)
+                }
+            })
+            .collect();
+        // Bounds of the `impl` stand on the struct; derived ones besides them would be ambiguous.
+        let bound = used.is_some().then(|| quote!(#[serde(bound = "")] #[schemars(bound = "")]));
+        let (fields, defaults): (Vec<_>, Vec<_>) = parameters.iter().map(Parameter::field).unzip();
+        let serde = attributes::path_text(&quote!(#krate::__private::serde));
+        let schemars = attributes::path_text(&quote!(#krate::__private::schemars));
+        let where_clause = &generics.where_clause;
+        let names = parameters.iter().map(|parameter| &parameter.ident);
+        Some(Self {
+            items: quote! {
+                #[derive(__private::serde::Deserialize, __private::schemars::JsonSchema)]
+                #[serde(crate = #serde)]
+                #[schemars(crate = #schemars)]
+                #bound
+                struct __Input #generics #where_clause { #(#fields)* }
+                #(#defaults)*
+            },
+            ty: quote!(__Input<#(#arguments),*>),
+            pattern: quote!(__Input { #(#names),* }),
+        })
+    }
+}
+
+impl Parameter {
+    fn copy(&self) -> Self {
+        Self {
+            ident: self.ident.clone(),
+            ty: self.ty.clone(),
+            kind: self.kind,
+            options: self.options.clone(),
+            carried: self.carried.clone(),
+        }
+    }
+}
+
+/// The generics of the `impl` that the parameters' types mention, with their bounds.
+fn used_generics(parameters: &[Parameter], all: Option<&Generics>) -> Option<Generics> {
+    let all = all?;
+    let mut mentioned = Mentioned::default();
+    for parameter in parameters {
+        mentioned.visit_type_mut(&mut parameter.ty.clone());
+    }
+    let mut used = Generics::default();
+    for parameter in &all.params {
+        let ident = match parameter {
+            GenericParam::Lifetime(_) => continue,
+            GenericParam::Type(parameter) => &parameter.ident,
+            GenericParam::Const(parameter) => &parameter.ident,
+        };
+        if mentioned.0.contains(ident) {
+            used.params.push(parameter.clone());
+        }
+    }
+    if used.params.is_empty() {
+        return None;
+    }
+    if let Some(clause) = &all.where_clause {
+        for predicate in &clause.predicates {
+            let mut in_predicate = Mentioned::default();
+            in_predicate.visit_where_predicate_mut(&mut predicate.clone());
+            let concerns_others = all
+                .type_params()
+                .any(|other| in_predicate.0.contains(&other.ident) && !mentioned.0.contains(&other.ident));
+            if !concerns_others && all.type_params().any(|own| in_predicate.0.contains(&own.ident)) {
+                used.make_where_clause().predicates.push(predicate.clone());
+            }
+        }
+    }
+    Some(used)
+}
+
+#[derive(Default)]
+struct Mentioned(Vec<Ident>);
+
+impl VisitMut for Mentioned {
+    fn visit_ident_mut(&mut self, ident: &mut Ident) {
+        self.0.push(ident.clone());
+    }
+}
+
+/// Puts the type of the `impl` in the place of `Self`, which a nested struct cannot say.
+struct SelfType<'a>(&'a Type);
+
+impl VisitMut for SelfType<'_> {
+    fn visit_type_mut(&mut self, ty: &mut Type) {
+        if let Type::Path(TypePath { qself: None, path, .. }) = ty
+            && path.segments.first().is_some_and(|segment| segment.ident == "Self")
+        {
+            let own = self.0.clone();
+            if path.segments.len() == 1 {
+                *ty = own;
+            } else {
+                let rest: Vec<_> = path.segments.iter().skip(1).cloned().collect();
+                *ty = syn::parse_quote!(<#own>::#(#rest)::*);
+            }
+            return;
+        }
+        visit_mut::visit_type_mut(self, ty);
+    }
+}
