@@ -61,7 +61,3 @@ pub use turn::{NotPending, Turn};
 pub use opentool_macros::{tool, toolbox};
 /// The documents and schemas this crate works on.
 pub use opentool_spec as spec;
-
-// What the attributes emit names this crate, also inside its own tests.
-#[cfg(test)]
-extern crate self as opentool_core;

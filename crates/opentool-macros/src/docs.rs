@@ -28,17 +28,23 @@ fn line(attribute: &Attribute) -> Option<TokenStream> {
     })
 }
 
-/// Takes away what the comment's own form puts before the text: one space, or the stars of a block.
+/// Takes away what the comment's own form puts before the text: one space, the stars or the indentation of a block.
 fn unindent(comment: &str) -> String {
-    comment
-        .lines()
-        .map(|line| {
-            let line = line.trim_end();
-            match line.trim_start().strip_prefix('*') {
-                Some(rest) if comment.contains('\n') => rest.strip_prefix(' ').unwrap_or(rest),
-                _ => line.strip_prefix(' ').unwrap_or(line),
+    let mut lines: Vec<&str> = comment.lines().map(str::trim_end).collect();
+    if let [first, rest @ ..] = lines.as_mut_slice() {
+        *first = first.strip_prefix(' ').unwrap_or(first);
+        if !rest.is_empty()
+            && rest.iter().filter(|line| !line.is_empty()).all(|line| line.trim_start().starts_with('*'))
+        {
+            for line in rest.iter_mut() {
+                *line = line.trim_start().trim_start_matches('*');
             }
-        })
-        .collect::<Vec<_>>()
-        .join("\n")
+        }
+        let indent = |line: &str| line.len() - line.trim_start().len();
+        let common = rest.iter().filter(|line| !line.is_empty()).map(|line| indent(line)).min().unwrap_or(0);
+        for line in rest {
+            *line = line.get(common..).unwrap_or_default();
+        }
+    }
+    lines.join("\n")
 }

@@ -11,6 +11,9 @@ use crate::signature::ToolSignature;
 
 /// Keeps the function and adds a type of the same name, which knows the function as a tool.
 pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStream) -> TokenStream {
+    if options.to_string() == "__declared" {
+        return item;
+    }
     let mut function: ItemFn = match syn::parse2(item.clone()) {
         Ok(function) => function,
         Err(_) => {
@@ -42,12 +45,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
     let declared = declaration.emit(&quote!(()), &quote!(#ident), None, &krate);
     let conditions = attributes::conditions(&function.attrs);
     let visibility = &function.vis;
-    let documentation = format!("The function [`{0}`](fn@{0}) as a tool.", declaration.name.value());
-    let documentation = if ident == &declaration.name.value() {
-        documentation
-    } else {
-        format!("The function [`{ident}`](fn@{ident}) as a tool.")
-    };
+    let documentation = format!("The function [`{ident}`](fn@{ident}) as a tool.");
     // An empty enum lives among the types only, so that the function keeps its name among the values.
     quote_spanned! {ident.span()=>
         #function

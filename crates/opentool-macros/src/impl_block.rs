@@ -87,6 +87,11 @@ fn read_methods(block: &mut ItemImpl, faults: &mut Faults) -> Vec<Method> {
     for item in &mut block.items {
         let ImplItem::Fn(method) = item else { continue };
         let marks = attributes::take(&mut method.attrs, "tool");
+        // Its author imported the attribute, so it stays in use; what it says has been read.
+        method.attrs.extend(marks.first().map(|mark| {
+            let path = mark.path();
+            syn::parse_quote!(#[#path(__declared)])
+        }));
         match marks.as_slice() {
             [] => refuse_stray_params(method, faults),
             [mark, more @ ..] => {

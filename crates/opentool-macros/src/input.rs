@@ -69,7 +69,8 @@ impl Parameter {
     }
 
     fn field_type(&self, lifetime: &TokenStream) -> TokenStream {
-        let text = quote!(::std::borrow::Cow<#lifetime, ::core::primitive::str>);
+        // Written just so, since serde borrows what is spelt `Cow<'_, str>`.
+        let text = quote!(::std::borrow::Cow<#lifetime, str>);
         match self.kind {
             Kind::Owned => {
                 let ty = &self.ty;

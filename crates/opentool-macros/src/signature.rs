@@ -26,7 +26,7 @@ pub(crate) enum Argument {
     /// `&ToolContext`.
     Context,
     /// Something that the model fills in.
-    Parameter(Parameter),
+    Parameter(Box<Parameter>),
 }
 
 /// What comes back.
@@ -69,7 +69,7 @@ impl ToolSignature {
                 }
                 FnArg::Typed(typed) => {
                     if let Some(parameter) = Parameter::read(typed, faults) {
-                        arguments.push(Argument::Parameter(parameter));
+                        arguments.push(Argument::Parameter(Box::new(parameter)));
                     }
                 }
             }
@@ -95,7 +95,7 @@ impl ToolSignature {
     pub(crate) fn parameters(&self) -> impl Iterator<Item = &Parameter> {
         self.arguments.iter().filter_map(|argument| match argument {
             Argument::Context => None,
-            Argument::Parameter(parameter) => Some(parameter),
+            Argument::Parameter(parameter) => Some(&**parameter),
         })
     }
 
