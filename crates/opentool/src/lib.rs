@@ -1,1 +1,210 @@
-//! Under construction.
+//! The Rust home of tool calling: describe a function, run it safely, bring the answer back.
+//!
+//! A language model can ask for a tool to be called; somebody has to describe the tools, check what the model asks for,
+//! run it, and bring the answer back. That somebody is this crate. Everything that can be called becomes a [`Tool`], and
+//! every way of calling goes through one [`Executor`].
+//!
+//! # Hello, tool
+//!
+//! A tool is a plain function with types and docs:
+//!
+//! ```
+//! use opentool::prelude::*;
+//!
+//! /// Add two numbers.
+//! #[tool]
+//! fn add(a: i64, b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let host = Executor::new().host(add::tool());
+//! let answer = host.call("add", r#"{"a": 1, "b": 2}"#).await?;
+//! assert_eq!(answer.to_text(), "3");
+//! assert_eq!(add(1, 2), 3);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Tools with state
+//!
+//! The methods of a type become tools together. Doc comments are what the model reads:
+//!
+//! ```
+//! # use jiff::Timestamp;
+//! # #[derive(serde::Serialize, schemars::JsonSchema)]
+//! # struct Alarm { time: Timestamp, label: Option<String>, tenant: Option<String> }
+//! # #[derive(Debug, thiserror::Error)]
+//! # #[error("an alarm cannot ring in the past")]
+//! # struct AlarmError;
+//! # struct Clock { now: Timestamp }
+//! # impl Clock { fn new() -> Self { Self { now: Timestamp::UNIX_EPOCH } } }
+//! use opentool::prelude::*;
+//!
+//! #[toolbox]
+//! impl Clock {
+//!     /// Get the current date and time in the user's time zone.
+//!     #[tool]
+//!     fn current_date_time(&self) -> String {
+//!         self.now.to_string()
+//!     }
+//!
+//!     /// Set a user alarm.
+//!     #[tool(return_direct)]
+//!     async fn set_alarm(
+//!         &self,
+//!         /// Time in ISO-8601 format.
+//!         time: Timestamp,
+//!         /// What to say when it rings.
+//!         label: Option<String>, // Option = not required, never a null union
+//!         ctx: &ToolContext,     // never in the schema, never sent to a model
+//!     ) -> Result<Alarm, AlarmError> {
+//!         // An error's text goes to the model; ToolError::fatal(e) goes to the caller.
+//!         if time < self.now {
+//!             return Err(AlarmError);
+//!         }
+//!         let tenant = ctx.get("tenant").and_then(|tenant| tenant.as_str()).map(str::to_owned);
+//!         Ok(Alarm { time, label, tenant })
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let executor = Executor::new();
+//! let host = executor.host(Clock::new());
+//! assert_eq!(host.call("current_date_time", "{}").await?.to_text(), "1970-01-01T00:00:00Z");
+//! # let toolbox = host.toolbox().await?;
+//! # let schema = toolbox.get("set_alarm").unwrap().definition().input_schema().to_string();
+//! # assert_eq!(schema, r#"{"type":"object","properties":{"time":{"type":"string","description":"Time in ISO-8601 format.","format":"date-time"},"label":{"type":"string","description":"What to say when it rings."}},"required":["time"],"additionalProperties":false}"#);
+//! # let error = host.call("set_alarm", r#"{"time": "1969-12-31T00:00:00Z"}"#).await.unwrap_err();
+//! # assert_eq!(error.message(), "an alarm cannot ring in the past");
+//! # let context = ToolContext::new().with("tenant", "acme");
+//! # let call = ToolCall::new("1", "set_alarm", r#"{"time": "2030-01-01T00:00:00Z"}"#);
+//! # let outcome = host.run(call, &context).await;
+//! # assert!(outcome.return_direct);
+//! # assert!(outcome.result?.to_text().contains("acme"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! See [`#[tool]`](macro@tool) and [`#[toolbox]`](macro@toolbox) for everything they understand.
+//!
+//! # Closures, and tools made at run time
+//!
+//! A closure takes a struct, since its parameters have no names; a value or a future, with or without context. With a
+//! schema of your own it is a tool made at run time. See [`FnTool`].
+//!
+//! ```
+//! # use std::fs;
+//! # use opentool::prelude::*;
+//! # #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! # struct Add { a: i64, b: i64 }
+//! # #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! # struct File { path: String }
+//! # let tools = [
+//! FnTool::new("add", |i: Add| i.a + i.b)
+//! # ,
+//! # FnTool::fallible("x", || Ok(())),
+//! # ];
+//! # let tool =
+//! FnTool::fallible("size", |i: File, cx: ToolContext| async move { Ok(fs::metadata(i.path)?.len()) })
+//! # ;
+//! # let toolbox = Toolbox::of(tools)?.with(tool)?;
+//! # assert_eq!(toolbox.names().collect::<Vec<_>>(), ["add", "x", "size"]);
+//! # Ok::<(), opentool::ToolboxError>(())
+//! ```
+//!
+//! # Sets of tools
+//!
+//! A [`Toolbox`] is an ordered set of tools with unique names, which can be filtered, renamed, prefixed and merged. Whatever
+//! wants tools takes anything that converts: tools, toolboxes, `#[toolbox]` types, [handlers](ToolHandler) and
+//! [sources](ToolSource) that are asked per request, and tuples of all these ([`IntoToolSource`]).
+//!
+//! ```
+//! use opentool::prelude::*;
+//!
+//! let files = Toolbox::of([FnTool::new("read", || "text"), FnTool::new("delete", || ()).destructive()])?;
+//! let safe = files.filter(|tool| !tool.metadata().is_destructive()).prefix("file_")?;
+//! let host = Executor::new().host((safe, FnTool::new("ping", || "pong")));
+//! # let names = ["file_read", "ping"];
+//! # let rt = tokio::runtime::Builder::new_current_thread().build()?;
+//! # assert_eq!(rt.block_on(host.toolbox())?.names().collect::<Vec<_>>(), names);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Running calls
+//!
+//! With your own model client, hand the calls of a model's answer to the executor. They are checked against the schemas, run
+//! concurrently under limits and deadlines, and each has exactly one outcome, in the order of the calls:
+//!
+//! ```
+//! use opentool::prelude::*;
+//! # #[tool]
+//! # fn add(a: i64, b: i64) -> i64 { a + b }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let tools = Toolbox::of([add::tool()])?;
+//! # let executor = Executor::new();
+//! let mut turn = Turn::new();
+//! let context = ToolContext::new().with("tenant", "acme");
+//! let calls = vec![
+//!     ToolCall::new("call_1", "add", r#"{"a": 1, "b": 2}"#),
+//!     ToolCall::new("call_2", "add", r#"{"a": 1, "b": "two"}"#),
+//!     ToolCall::new("call_3", "ad", "{}"),
+//! ];
+//! let outcomes = executor.run(&tools, calls, &mut turn, &context).finish().await;
+//! assert_eq!(outcomes[0].output().unwrap().to_text(), "3");
+//! assert_eq!(outcomes[1].error().unwrap().kind(), ErrorKind::InvalidArguments);
+//! assert_eq!(outcomes[2].error().unwrap().message(), "there is no tool named `ad`; did you mean `add`?");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Errors
+//!
+//! Whatever goes wrong with a call is one [`ToolError`], which keeps what the model is told apart from what only the
+//! operator reads. In a fallible tool `?` works on every error; a [`ToolError`] passes through as it is:
+//!
+//! ```
+//! use opentool::prelude::*;
+//!
+//! #[tool]
+//! fn withdraw(amount: u32) -> Result<(), Failure> {
+//!     if amount > 100 {
+//!         return Err(Failure::new("at most 100 a day")); // told to the model, which may try again
+//!     }
+//!     std::fs::metadata("/nowhere").map_err(ToolError::fatal)?; // ends the turn and reaches the caller
+//!     Ok(())
+//! }
+//! # let rt = tokio::runtime::Builder::new_current_thread().build().unwrap();
+//! # let host = Executor::new().host(withdraw::tool());
+//! # assert_eq!(rt.block_on(host.call("withdraw", r#"{"amount":101}"#)).unwrap_err().message(), "at most 100 a day");
+//! # assert!(rt.block_on(host.call("withdraw", r#"{"amount":1}"#)).unwrap_err().is_fatal());
+//! ```
+//!
+//! # Features
+//!
+//! - `macros` (default): [`#[tool]`](macro@tool) and [`#[toolbox]`](macro@toolbox).
+//! - `testing`: what tests of tools need.
+
+#[doc(inline)]
+pub use opentool_core::*;
+
+#[cfg(feature = "macros")]
+#[doc = include_str!("../docs/tool.md")]
+pub use opentool_macros::facade_tool as tool;
+#[cfg(feature = "macros")]
+#[doc = include_str!("../docs/toolbox.md")]
+pub use opentool_macros::facade_toolbox as toolbox;
+
+/// What most programs that have tools need: `use opentool::prelude::*`.
+pub mod prelude {
+    pub use opentool_core::{
+        DeclaredTools, ErrorKind, Executor, Failure, FnTool, Host, Text, Tool, ToolCall, ToolContext, ToolDefinition,
+        ToolError, ToolOutput, ToolSource, Toolbox, Turn,
+    };
+
+    #[cfg(feature = "macros")]
+    pub use crate::{tool, toolbox};
+}

@@ -76,6 +76,7 @@ async fn an_option_is_not_required_and_null_is_as_if_absent() {
 #[tokio::test]
 async fn required_is_said_by_the_attribute_then_a_default_then_schemars_then_option() {
     #[tool]
+    #[expect(clippy::too_many_arguments, reason = "one of each")]
     fn many(
         plain: u8,
         option: Option<u8>,
