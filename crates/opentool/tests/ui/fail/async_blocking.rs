@@ -1,0 +1,6 @@
+use opentool::prelude::*;
+
+#[tool(blocking)]
+async fn wait() {}
+
+fn main() {}

@@ -1,0 +1,15 @@
+use opentool::prelude::*;
+
+struct Place;
+
+fn main() {
+    FnTool::new("by_reference", |context: &ToolContext| context.call_id().is_some());
+    FnTool::new("no_schema", |place: Place| drop(place));
+    FnTool::new("three", |a: u8, b: u8, c: u8| a + b + c);
+    FnTool::fallible("plain", || 1);
+    FnTool::new("not_send", || async {
+        let held = std::rc::Rc::new(1);
+        std::future::ready(()).await;
+        *held
+    });
+}
