@@ -152,6 +152,13 @@ fn explain<'a, T: Deserialize<'a>>(text: &'a str, first: &serde_json::Error) -> 
     ToolError::invalid_arguments(pointer, first)
 }
 
+/// The JSON pointer of a place that serde found.
+pub(crate) fn pointer_of(path: &serde_path_to_error::Path) -> String {
+    let mut pointer = String::new();
+    push_path(&mut pointer, path);
+    pointer
+}
+
 fn push_path(pointer: &mut String, path: &serde_path_to_error::Path) {
     for segment in path {
         match segment {

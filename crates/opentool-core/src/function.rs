@@ -5,6 +5,7 @@ mod closure;
 mod declaration;
 mod input;
 mod methods;
+mod read;
 mod recipe;
 
 use std::fmt;
@@ -24,6 +25,7 @@ pub use closure::{FallibleToolFunction, ToolFunction};
 pub use declaration::Declaration;
 pub use input::ToolInput;
 pub use methods::{Declarations, DeclaredTools};
+pub use read::read;
 
 pub(crate) use body::Body;
 use recipe::Recipe;

@@ -5,12 +5,13 @@ use std::marker::PhantomData;
 use opentool_spec::schema::SchemaError;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::returns::{IntoToolError, into_output};
 use crate::{ToolError, ToolOutput, output_schema};
 
-pub use crate::function::{Declaration, Declarations};
+pub use crate::function::{Declaration, Declarations, read};
 pub use crate::{Concurrency, Invocation, ToolMetadata};
 pub use schemars;
 pub use serde;
@@ -116,6 +117,21 @@ fn schema_of<T: JsonSchema>() -> Schema {
         _ => Some(schema),
     }
 }
+
+/// Compiles where a type can be a tool's parameter.
+#[inline]
+pub fn check_parameter<T: ToolParameter>() {}
+
+/// A type that can be read from a model's arguments and described to it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of a tool",
+    label = "this type cannot be read from a model's arguments",
+    note = "derive `serde::Deserialize` and `schemars::JsonSchema` for it; of a type of another crate see whether schemars or that crate has a feature for it"
+)]
+pub trait ToolParameter {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema> ToolParameter for T {}
 
 /// What `#[param(required = false)]` puts in the place of an argument that is not there.
 pub fn default_parameter<T: ParameterDefault>() -> T {

@@ -61,10 +61,30 @@ pub fn input_schema<T: JsonSchema + ?Sized>() -> Result<Value, SchemaError> {
 /// Where the type nests deeper than any provider accepts.
 pub fn output_schema<T: JsonSchema + ?Sized>() -> Result<Value, SchemaError> {
     let mut schema = generate::<T>(SchemaSettings::draft2020_12().for_serialize());
+    keep_durations(&mut schema);
     normalise_output(&mut schema)?;
     Ok(schema)
 }
 
 fn generate<T: JsonSchema + ?Sized>(settings: SchemaSettings) -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+/// Arguments that are durations are read from strings, but results that are durations are written as serde does it,
+/// so that the normaliser must not take them for strings.
+fn keep_durations(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(keep_durations),
+        Value::Object(object) => {
+            let is_duration = object
+                .get("properties")
+                .and_then(Value::as_object)
+                .is_some_and(|parts| parts.len() == 2 && parts.contains_key("secs") && parts.contains_key("nanos"));
+            if is_duration && let Some(Value::Array(required)) = object.get_mut("required") {
+                required.retain(|name| name != "nanos");
+            }
+            object.values_mut().for_each(keep_durations);
+        }
+        _ => {}
+    }
 }

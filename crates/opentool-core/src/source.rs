@@ -22,7 +22,7 @@ pub trait ToolSource: Send + Sync + 'static {
 /// [sources](ToolSource) convert. `M` is a marker, inferred, that keeps these conversions apart.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no source of tools",
-    note = "give a tool, a `Toolbox`, a type whose `impl` has `#[toolbox]`, a `ToolHandler`, a `ToolSource`, or a tuple of those"
+    note = "give a tool (of a function with `#[tool]` that is `name::tool()`), a `Toolbox`, a type whose `impl` has `#[toolbox]`, a `ToolHandler`, a `ToolSource`, or a tuple of those"
 )]
 pub trait IntoToolSource<M> {
     /// Converts.

@@ -1,7 +1,7 @@
 //! Which attributes of the user's code are ours, and which must be carried along.
 
 use proc_macro2::Span;
-use syn::spanned::Spanned;
+use quote::ToTokens;
 use syn::{Attribute, Error, Path, Result};
 
 /// Says whether a path names one of our attributes, however it was imported.
@@ -24,8 +24,8 @@ pub(crate) fn conditions(attributes: &[Attribute]) -> Vec<Attribute> {
 pub(crate) struct Faults(Option<Error>);
 
 impl Faults {
-    pub(crate) fn at(&mut self, place: &impl Spanned, message: impl std::fmt::Display) {
-        self.push(Error::new(place.span(), message));
+    pub(crate) fn at(&mut self, place: &impl ToTokens, message: impl std::fmt::Display) {
+        self.push(Error::new_spanned(place, message));
     }
 
     pub(crate) fn push(&mut self, error: Error) {
@@ -48,7 +48,7 @@ impl Faults {
 }
 
 /// A path as the string that serde's and schemars' `crate` options want.
-pub(crate) fn path_text(path: &impl quote::ToTokens) -> String {
+pub(crate) fn path_text(path: &impl ToTokens) -> String {
     path.to_token_stream().to_string().replace(' ', "")
 }
 

@@ -67,6 +67,7 @@ impl Declaration {
         let name = &self.name;
         let input = Input::of(self.signature.parameters(), surroundings, krate);
         let items = input.as_ref().map(|input| &input.items);
+        let checks = input.as_ref().map(|input| &input.checks);
         let handler = self.handler(state, function, input.as_ref());
         let form = if self.signature.is_async { quote!(waiting) } else { quote!(sync) };
         let blocking = self.options.blocking.map(|_| quote!(.blocking()));
@@ -86,6 +87,7 @@ impl Declaration {
             {
                 use #krate::__private;
                 #items
+                #checks
                 __private::Declaration::<#state>::#form(#name, #handler)
                     #describe #take #give #metadata #blocking
             }
@@ -96,8 +98,10 @@ impl Declaration {
     fn handler(&self, state: &TokenStream, function: &TokenStream, input: Option<&Input>) -> TokenStream {
         let this = Ident::new("this", Span::mixed_site());
         let invocation = Ident::new("invocation", Span::mixed_site());
-        let returned = Ident::new("returned", Span::mixed_site());
-        let read = input.map(|Input { ty, pattern, .. }| quote!(let #pattern = #invocation.arguments.parse::<#ty>()?;));
+        // Where the type of the result is at fault, the compiler blames this variable, which should stand for it.
+        let returned = Ident::new("__returned", self.signature.result_span());
+        let read = input
+            .map(|Input { ty, pattern, .. }| quote!(let #pattern = __private::read::<#ty>(#invocation.arguments)?;));
         let receiver = self.signature.has_receiver.then(|| quote!(#this,));
         let arguments = self.signature.arguments.iter().map(|argument| match argument {
             Argument::Context => quote!(#invocation.context),
@@ -108,7 +112,6 @@ impl Declaration {
             Returns::Owned(_) => None,
         };
         let wait = self.signature.is_async.then(|| quote!(.await));
-        // The user's types are judged here, so that errors about them should point at the signature.
         let convert = quote_spanned!(self.signature.result_span()=> (&#returned).kind().convert(#returned));
         let body = quote! {
             #[allow(unused_imports)]

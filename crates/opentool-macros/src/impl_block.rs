@@ -47,7 +47,10 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
         quote!(#(#conditions)* tools.push(#declared);)
     });
     let (impl_generics, _, where_clause) = block.generics.split_for_impl();
-    let bounds = where_clause.map(|clause| &clause.predicates).into_iter().flatten();
+    let given = where_clause.map(|clause| &clause.predicates).into_iter().flatten();
+    // A type without parameters is what it is; the trait's own bounds say so better than a condition would.
+    let bounds = (!block.generics.params.is_empty())
+        .then(|| quote!(where #(#given,)* Self: ::core::marker::Send + ::core::marker::Sync + 'static,));
     let title = optional(options.title);
     let version = optional(options.version);
     let count = methods.len();
@@ -56,9 +59,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
 
         #[automatically_derived]
         impl #impl_generics #krate::DeclaredTools for #self_ty
-        where
-            #(#bounds,)*
-            Self: ::core::marker::Send + ::core::marker::Sync + 'static,
+        #bounds
         {
             fn declare() -> #krate::__private::Declarations<Self> {
                 let mut tools = ::std::vec::Vec::with_capacity(#count);

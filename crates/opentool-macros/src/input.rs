@@ -46,8 +46,7 @@ impl Parameter {
         } else {
             Kind::Owned
         };
-        if kind == Kind::Owned {
-            refuse_context(&typed.ty, faults);
+        if kind == Kind::Owned && !refuse_context(&typed.ty, faults) {
             let mut unsuitable = Unsuitable { faults, place: Place::Argument };
             unsuitable.visit_type_mut(&mut typed.ty.clone());
         }
@@ -79,6 +78,13 @@ impl Parameter {
             Kind::Text => text,
             Kind::OptionalText => quote!(::core::option::Option<#text>),
         }
+    }
+
+    /// Asks for the traits that the type needs, unless its author says how else it is read.
+    fn check(&self) -> Option<TokenStream> {
+        let told = self.carried.iter().any(|attribute| !attribute.path().is_ident("doc"));
+        let ty = &self.ty;
+        (self.kind == Kind::Owned && !told).then(|| quote_spanned!(ty.span()=> __private::check_parameter::<#ty>();))
     }
 
     /// What stands for the argument where the model leaves it out.
@@ -126,20 +132,25 @@ impl Parameter {
     }
 }
 
-fn refuse_context(ty: &Type, faults: &mut Faults) {
-    if is_path(ty, "ToolContext") {
-        faults.at(ty, "take the context by reference: `&ToolContext`");
-    } else if let Type::Reference(reference) = ty
-        && is_path(&reference.elem, "ToolContext")
-    {
-        faults.at(ty, "the context is shared by the calls of a batch: take `&ToolContext`");
-    }
+/// Says so where a context is taken in a way that does not work.
+fn refuse_context(ty: &Type, faults: &mut Faults) -> bool {
+    let message = match ty {
+        Type::Reference(reference) if is_path(&reference.elem, "ToolContext") => {
+            "the context is shared by the calls of a batch: take `&ToolContext`"
+        }
+        owned if is_path(owned, "ToolContext") => "take the context by reference: `&ToolContext`",
+        _ => return false,
+    };
+    faults.at(ty, message);
+    true
 }
 
 /// The argument struct of one tool.
 pub(crate) struct Input {
     /// The items: the struct, and the functions that make its defaults.
     pub(crate) items: TokenStream,
+    /// Statements that explain, better than the derives do, which types can be parameters.
+    pub(crate) checks: TokenStream,
     /// The type, with inferred lifetime and the generics of the `impl`.
     pub(crate) ty: TokenStream,
     /// The pattern that takes the struct apart into variables named like the parameters.
@@ -207,6 +218,7 @@ impl Input {
                 struct __Input #generics #where_clause { #(#fields)* }
                 #(#defaults)*
             },
+            checks: parameters.iter().filter_map(Parameter::check).collect(),
             ty: quote!(__Input<#(#arguments),*>),
             pattern: quote!(__Input { #(#names),* }),
         })

@@ -29,7 +29,7 @@ enum Function<S> {
     Async(for<'a> fn(&'a S, Invocation<'a>) -> Called<'a>),
 }
 
-impl<S: Send + Sync + 'static> Declaration<S> {
+impl<S> Declaration<S> {
     /// Declares a function that runs to its end.
     pub fn sync(name: &str, function: fn(&S, Invocation<'_>) -> Result<ToolOutput, ToolError>) -> Self {
         Self { recipe: Recipe::new(name.to_owned(), None), function: Function::Sync(function) }
@@ -80,7 +80,10 @@ impl<S: Send + Sync + 'static> Declaration<S> {
     }
 
     /// Joins the function with what it is called on.
-    pub fn bind(self, state: &Arc<S>) -> FnTool {
+    pub fn bind(self, state: &Arc<S>) -> FnTool
+    where
+        S: Send + Sync + 'static,
+    {
         let state = Arc::clone(state);
         let body = match self.function {
             Function::Sync(function) => Body::inline(move |invocation| function(&state, invocation)),

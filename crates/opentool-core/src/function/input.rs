@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::read::read;
 use crate::{Arguments, ToolError, input_schema};
 
 /// What a closure may take as its input: a type with serde's `Deserialize` and schemars' `JsonSchema`, or
@@ -34,7 +35,7 @@ pub trait ToolInput: Sized + Send {
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema + Send> ToolInput for T {
     fn read(arguments: &Arguments) -> Result<Self, ToolError> {
-        arguments.parse()
+        read(arguments)
     }
 
     fn schema() -> Result<Value, SchemaError> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use opentool_core::testing::{FakeTool, Probe};
 use opentool_core::{
-    BoxFuture, DeclaredTools, ErrorKind, Executor, Tool, ToolError, ToolHandler, ToolSource, Toolbox, ToolboxError,
+    BoxFuture, ErrorKind, Executor, Tool, ToolError, ToolHandler, ToolSource, Toolbox, ToolboxError, tool,
 };
 use opentool_spec::{Function, Info, Map, OpenTool, Parameter, Return, Schema};
 use serde_json::{Value, json};
@@ -43,9 +43,11 @@ impl ToolHandler for Echo {
 
 struct Declared;
 
-impl DeclaredTools for Declared {
-    fn into_toolbox(self) -> Result<Toolbox, ToolboxError> {
-        Toolbox::new().with(FakeTool::new("declared").answers("x"))
+#[opentool_core::toolbox]
+impl Declared {
+    #[tool]
+    fn declared(&self) -> &str {
+        "x"
     }
 }
 

@@ -8,6 +8,7 @@ mod functions;
 mod methods;
 mod parameters;
 mod results;
+mod schemas;
 
 use opentool_core::{
     Executor, IntoToolSource, Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolOutput, Toolbox,

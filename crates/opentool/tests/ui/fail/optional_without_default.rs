@@ -6,7 +6,7 @@ struct Place {
 }
 
 #[tool]
-fn visit(#[param(required = false)] place: Place, #[param(required, default = 1)] days: u8) -> String {
+fn visit(#[param(required = false)] place: Place) -> String {
     place.name
 }
 

@@ -1,3 +1,5 @@
+#![allow(unused_variables)]
+
 use opentool::prelude::*;
 
 #[tool]

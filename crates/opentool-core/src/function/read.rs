@@ -1,0 +1,164 @@
+//! From the text of a call to the user's types.
+//!
+//! serde does it in one pass. One type needs more: the published schema of [`std::time::Duration`] is a string, which is
+//! what models write, while serde reads seconds and nanoseconds.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::arguments::pointer_of;
+use crate::{Arguments, ToolError};
+
+/// How serde's error begins to say that it wanted a duration.
+const WANTED: &str = "expected struct Duration";
+
+/// Reads the arguments of a call.
+///
+/// # Errors
+///
+/// Where the text does not fit the type: the same error as for a breach of the schema, with the JSON pointer.
+pub fn read<'a, T: Deserialize<'a>>(arguments: &'a Arguments) -> Result<T, ToolError> {
+    arguments
+        .parse()
+        .or_else(|error| if error.message().contains(WANTED) { read_durations(arguments, error) } else { Err(error) })
+}
+
+/// Reads again, with each duration that was refused written as serde wants it.
+#[cold]
+fn read_durations<'a, T: Deserialize<'a>>(arguments: &Arguments, mut refused: ToolError) -> Result<T, ToolError> {
+    let mut value = arguments.value()?.clone();
+    loop {
+        let pointer = refused.data().and_then(|data| data["problems"][0]["pointer"].as_str()).unwrap_or_default();
+        let Some(slot) = value.pointer_mut(pointer) else { return Err(refused) };
+        let Some(duration) = slot.as_str().and_then(parse_duration) else {
+            let expected = match slot {
+                Value::String(text) => format!("{text:?} is no duration; write it like \"PT1H30M\" or \"PT2.5S\""),
+                _ => return Err(refused),
+            };
+            return Err(ToolError::invalid_arguments(pointer, expected));
+        };
+        *slot = json!({ "secs": duration.as_secs(), "nanos": duration.subsec_nanos() });
+        match serde_path_to_error::deserialize(value.clone()) {
+            Ok(read) => return Ok(read),
+            Err(error) => {
+                refused = ToolError::invalid_arguments(pointer_of(error.path()), error.inner());
+                if !refused.message().contains(WANTED) {
+                    return Err(refused);
+                }
+            }
+        }
+    }
+}
+
+/// Reads an ISO-8601 duration without years and months, whose length is not fixed.
+fn parse_duration(text: &str) -> Option<Duration> {
+    let rest = text.trim().strip_prefix(['P', 'p'])?;
+    let (date, time) = match rest.split_once(['T', 't']) {
+        Some((date, time)) if !time.is_empty() => (date, time),
+        Some(_) => return None,
+        None => (rest, ""),
+    };
+    if date.is_empty() && time.is_empty() {
+        return None;
+    }
+    let days = components(date, &[('W', 604_800), ('D', 86_400)])?;
+    days.checked_add(components(time, &[('H', 3_600), ('M', 60), ('S', 1)])?)
+}
+
+/// Adds up numbers with units, each unit at most once and in order.
+fn components(mut text: &str, units: &[(char, u32)]) -> Option<Duration> {
+    let mut total = Duration::ZERO;
+    for &(unit, seconds) in units {
+        let Some(end) = text.find([unit, unit.to_ascii_lowercase()]) else { continue };
+        let (number, rest) = text.split_at(end);
+        total = total.checked_add(scaled(number, seconds)?)?;
+        text = &rest[1..];
+    }
+    text.is_empty().then_some(total)
+}
+
+/// A decimal number of so many seconds, exact to the nanosecond.
+fn scaled(number: &str, seconds: u32) -> Option<Duration> {
+    let (whole, fraction) = number.split_once(['.', ',']).unwrap_or((number, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(fraction) || (number.len() != whole.len() && fraction.is_empty()) {
+        return None;
+    }
+    let nanos: u64 = format!("{fraction:0<9.9}").parse().ok()?;
+    let whole = Duration::from_secs(whole.parse::<u64>().ok()?.checked_mul(seconds.into())?);
+    whole.checked_add(Duration::from_nanos(nanos).checked_mul(seconds)?)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::ErrorKind;
+
+    #[test]
+    fn durations_are_read_as_iso_8601() {
+        for (text, expected) in [
+            ("PT5S", Duration::from_secs(5)),
+            ("PT1H30M", Duration::from_secs(5400)),
+            ("PT2.5S", Duration::from_millis(2500)),
+            ("PT0,000000001S", Duration::from_nanos(1)),
+            ("P1DT1S", Duration::from_secs(86_401)),
+            ("P2W", Duration::from_secs(1_209_600)),
+            ("PT0.5H", Duration::from_secs(1800)),
+            ("pt1m", Duration::from_secs(60)),
+        ] {
+            assert_eq!(parse_duration(text), Some(expected), "{text}");
+        }
+        for wrong in ["", "P", "PT", "P1DT", "5s", "PT5", "PTS", "PT-5S", "P1Y", "PT5S5S", "PT1M1H", "PT.5S", "PT5.S"] {
+            assert_eq!(parse_duration(wrong), None, "{wrong}");
+        }
+        assert_eq!(parse_duration(&format!("PT{}H", u64::MAX)), None, "too long");
+    }
+
+    #[derive(Deserialize, Debug, PartialEq)]
+    struct Plan<'a> {
+        name: std::borrow::Cow<'a, str>,
+        first: Duration,
+        more: Vec<Option<Duration>>,
+        by_name: BTreeMap<String, Duration>,
+    }
+
+    #[test]
+    fn durations_are_read_wherever_they_stand() {
+        let text = r#"{"name":"x","first":"PT1S","more":["PT2S",null],"by_name":{"a/b":"PT3S"}}"#;
+        let seconds = Duration::from_secs;
+        let expected = Plan {
+            name: "x".into(),
+            first: seconds(1),
+            more: vec![Some(seconds(2)), None],
+            by_name: BTreeMap::from([("a/b".to_owned(), seconds(3))]),
+        };
+        assert_eq!(read::<Plan<'_>>(&Arguments::from(text)).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_wrong_duration_is_an_argument_error_with_its_pointer() {
+        for (text, pointer, word) in [
+            (r#"{"first":"soon"}"#, "/first", "\"soon\" is no duration"),
+            (r#"{"first":5}"#, "/first", "invalid type: integer"),
+            (r#"{"first":"PT1S","second":"later"}"#, "/second", "\"later\" is no duration"),
+            (r#"{"first":"PT1S"}"#, "", "missing field `second`"),
+        ] {
+            #[derive(Deserialize, Debug)]
+            #[expect(dead_code, reason = "only its refusal matters")]
+            struct Two {
+                first: Duration,
+                second: Duration,
+            }
+            let error = read::<Two>(&Arguments::from(text)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArguments);
+            assert_eq!(error.data().unwrap()["problems"][0]["pointer"], pointer, "{error}");
+            assert!(error.message().contains(word), "{error}");
+        }
+    }
+}
