@@ -52,11 +52,12 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
 
         #(#conditions)*
         #[doc = #documentation]
-        #[allow(non_camel_case_types)]
+        #[allow(non_camel_case_types, unreachable_pub)]
         #[derive(Debug)]
         #visibility enum #ident {}
 
         #(#conditions)*
+        #[allow(unreachable_pub)]
         impl #ident {
             /// Makes the tool, to be put into a toolbox or handed to whatever takes tools.
             #visibility fn tool() -> #krate::FnTool {
