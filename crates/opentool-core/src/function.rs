@@ -112,6 +112,12 @@ impl FnTool {
         Self { recipe: Recipe::new(name.into(), input), body }
     }
 
+    /// Replaces everything that a model is told about the tool, the name included.
+    pub fn definition(mut self, definition: ToolDefinition) -> Self {
+        self.recipe.set_definition(definition);
+        self
+    }
+
     /// Replaces the name.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.recipe.name = name.into();

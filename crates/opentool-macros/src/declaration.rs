@@ -81,6 +81,7 @@ impl Declaration {
                 (&&&__private::Probe::<#result>::new()).schema()
             })
         };
+        let name_result = self.options.output_name.as_ref().map(|name| quote!(.output_name(#name)));
         let metadata =
             self.options.metadata().map(|setters| quote!(.metadata(__private::ToolMetadata::new() #setters)));
         quote! {
@@ -89,7 +90,7 @@ impl Declaration {
                 #items
                 #checks
                 __private::Declaration::<#state>::#form(#name, #handler)
-                    #describe #take #give #metadata #blocking
+                    #describe #take #give #name_result #metadata #blocking
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::attributes::crate_path;
 /// The flags of `#[tool]` that are a setter of `ToolMetadata` of the same name.
 const FLAGS: [&str; 5] = ["return_direct", "read_only", "destructive", "idempotent", "approval"];
 
-const TOOL_OPTIONS: &str = "`name`, `description`, `return_direct`, `converter`, `timeout`, `read_only`, \
+const TOOL_OPTIONS: &str = "`name`, `description`, `output_name`, `return_direct`, `converter`, `timeout`, `read_only`, \
      `destructive`, `idempotent`, `approval`, `serial`, `exclusive`, `blocking`, `crate`";
 
 /// The options of `#[tool(…)]`.
@@ -21,6 +21,7 @@ pub(crate) struct ToolOptions {
     pub(crate) krate: Option<Path>,
     pub(crate) name: Option<LitStr>,
     pub(crate) description: Option<Expr>,
+    pub(crate) output_name: Option<Expr>,
     pub(crate) blocking: Option<Span>,
     metadata: Vec<TokenStream>,
 }
@@ -48,6 +49,7 @@ impl ToolOptions {
             "crate" => self.krate = Some(crate_path(meta)?),
             "name" => self.name = Some(tool_name(meta.value()?.parse()?)?),
             "description" => self.description = Some(meta.value()?.parse()?),
+            "output_name" => self.output_name = Some(meta.value()?.parse()?),
             "converter" => {
                 let converter: Expr = meta.value()?.parse()?;
                 self.metadata.push(quote!(.with_converter(#converter)));

@@ -58,6 +58,12 @@ impl<S> Declaration<S> {
         self
     }
 
+    /// Names the result.
+    pub fn output_name(mut self, name: impl Into<String>) -> Self {
+        self.recipe.output_name = Some(name.into());
+        self
+    }
+
     /// Sets the metadata.
     pub fn metadata(mut self, metadata: ToolMetadata) -> Self {
         self.recipe.metadata = metadata;

@@ -23,6 +23,8 @@ enum Input {
 /// A definition in the making, with the metadata.
 #[derive(Debug)]
 pub(crate) struct Recipe {
+    /// A finished definition, which what is set afterwards changes.
+    base: Option<ToolDefinition>,
     pub(crate) name: String,
     pub(crate) description: Option<String>,
     input: Input,
@@ -35,6 +37,7 @@ pub(crate) struct Recipe {
 impl Recipe {
     pub(crate) fn new(name: String, input: Option<InputType>) -> Self {
         Self {
+            base: None,
             name,
             description: None,
             input: input.map_or(Input::None, Input::Type),
@@ -43,6 +46,15 @@ impl Recipe {
             metadata: ToolMetadata::new(),
             blocking: false,
         }
+    }
+
+    pub(crate) fn set_definition(&mut self, definition: ToolDefinition) {
+        self.name = definition.name().to_owned();
+        self.description = None;
+        self.input = Input::None;
+        self.output_name = None;
+        self.output = None;
+        self.base = Some(definition);
     }
 
     pub(crate) fn set_input_type(&mut self, input: InputType) {
@@ -55,8 +67,11 @@ impl Recipe {
 
     /// Makes the definition, and hands back the metadata and whether the code holds its thread.
     pub(crate) fn finish(self) -> Result<(ToolDefinition, ToolMetadata, bool), DefinitionError> {
-        let Self { name, description, input, output_name, output, metadata, blocking } = self;
-        let mut definition = ToolDefinition::builder(name.clone());
+        let Self { base, name, description, input, output_name, output, metadata, blocking } = self;
+        let mut definition = match base {
+            Some(base) => base.to_builder().name(name.clone()),
+            None => ToolDefinition::builder(name.clone()),
+        };
         match input {
             Input::None => {}
             Input::Schema(schema) => definition = definition.input_schema(schema),

@@ -4,7 +4,7 @@ use opentool_spec::schema::{Dropped, SchemaError, SchemaTool, functions_from_sch
 use opentool_spec::{Function, Info, OpenTool};
 
 use super::{Toolbox, ToolboxError};
-use crate::{DefinitionError, Tool, ToolDefinition};
+use crate::{DefinitionError, IntoTool, ToolDefinition};
 
 /// What a result is called where nothing names it.
 const RESULT: &str = "result";
@@ -34,7 +34,7 @@ impl Toolbox {
     /// Makes a toolbox of a document; `tool` says what runs when a function is called.
     ///
     /// ```
-    /// # use opentool_core::{testing::FakeTool, Toolbox};
+    /// use opentool_core::{Arguments, FnTool, Toolbox};
     /// use opentool_spec::{Function, Info, OpenTool, Parameter, Schema};
     ///
     /// let document = OpenTool::new(Info::new("Calculator", "2.1.0")).function(
@@ -43,7 +43,7 @@ impl Toolbox {
     ///         .parameter(Parameter::new("b", Schema::integer())),
     /// );
     /// let tools = Toolbox::from_document(&document, |definition| {
-    ///     FakeTool::new(definition.name()).with_definition(definition)
+    ///     FnTool::new("", |arguments: Arguments| arguments.to_string()).definition(definition)
     /// })?;
     /// assert_eq!((tools.title(), tools.version()), (Some("Calculator"), Some("2.1.0")));
     /// assert_eq!(tools.to_document()?.document.functions, document.functions);
@@ -53,7 +53,7 @@ impl Toolbox {
     /// # Errors
     ///
     /// Where a function cannot be a tool, or two have the same name.
-    pub fn from_document<T: Tool>(
+    pub fn from_document<T: IntoTool>(
         document: &OpenTool,
         mut tool: impl FnMut(ToolDefinition) -> T,
     ) -> Result<Self, ToolboxError> {

@@ -8,6 +8,7 @@ mod functions;
 mod methods;
 mod parameters;
 mod results;
+mod roads;
 mod schemas;
 
 use opentool_core::{

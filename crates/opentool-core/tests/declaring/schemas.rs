@@ -11,7 +11,7 @@ use std::time::Duration;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use opentool_core::spec::schema::{Adapted, Dialect};
-use opentool_core::{Text, ToolContext, ToolDefinition, tool};
+use opentool_core::{Arguments, FnTool, Text, ToolContext, ToolDefinition, Toolbox, ToolboxDocument, tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -39,7 +39,24 @@ fn golden(definition: &ToolDefinition) -> String {
             text.push_str(&format!("{schema:#}\n"));
         }
     }
+    text.push_str(&through_a_document(definition));
     text
+}
+
+/// What becomes of the tool in an OpenTool document: it comes back as it was, unless the document cannot say something.
+fn through_a_document(definition: &ToolDefinition) -> String {
+    let blank = || FnTool::new("blank", |_: Arguments| ());
+    let toolbox = Toolbox::of([blank().definition(definition.clone())]).unwrap();
+    let ToolboxDocument { document, dropped, .. } = toolbox.to_document().unwrap();
+    if dropped.is_empty() {
+        let back = Toolbox::from_document(&document, |definition| blank().definition(definition)).unwrap();
+        let back = back.iter().next().unwrap().definition().clone();
+        assert_eq!(back.input_schema(), definition.input_schema());
+        assert_eq!(back.output_schema(), definition.output_schema());
+    }
+    let dropped = dropped.iter().map(|dropped| format!("dropped: {dropped}\n"));
+    let body = if dropped.len() == 0 { "as published\n".to_owned() } else { dropped.collect() };
+    format!("\n# OpenTool document\n{body}")
 }
 
 /// A test and a golden file for each signature.
