@@ -232,6 +232,14 @@ impl ToolError {
         Self::new(ErrorKind::Unavailable, message).with_retryable(true)
     }
 
+    /// Notes the Rust type of the source, where there is one whose type is not known.
+    pub(crate) fn or_source_type(mut self, source_type: &'static str) -> Self {
+        if self.0.source.is_some() {
+            self.0.source_type.get_or_insert(source_type);
+        }
+        self
+    }
+
     fn wrap(source: Arc<dyn Error + Send + Sync>, source_type: Option<&'static str>) -> Self {
         let mut error = Self::failed(source.to_string());
         error.0.source = Some(source);

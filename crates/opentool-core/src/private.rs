@@ -42,10 +42,7 @@ pub struct ResultKind;
 
 impl ResultKind {
     /// Converts what was returned.
-    pub fn convert<T: Serialize + 'static, E: IntoToolError>(
-        self,
-        returned: Result<T, E>,
-    ) -> Result<ToolOutput, ToolError> {
+    pub fn convert<T: ToolResult, E: IntoToolError>(self, returned: Result<T, E>) -> Result<ToolOutput, ToolError> {
         into_output(returned.map_err(E::into_tool_error)?)
     }
 }
@@ -56,10 +53,21 @@ pub struct ValueKind;
 
 impl ValueKind {
     /// Converts what was returned.
-    pub fn convert<T: Serialize + 'static>(self, returned: T) -> Result<ToolOutput, ToolError> {
+    pub fn convert<T: ToolResult>(self, returned: T) -> Result<ToolOutput, ToolError> {
         into_output(returned)
     }
 }
+
+/// A type that can be told to a model.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the result of a tool",
+    label = "this type cannot be written for a model",
+    note = "derive `serde::Serialize` for it; of something that prints return a `Text`"
+)]
+pub trait ToolResult: Serialize + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + 'static> ToolResult for T {}
 
 type Schema = Option<Result<Value, SchemaError>>;
 

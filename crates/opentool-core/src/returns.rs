@@ -2,7 +2,7 @@
 
 mod intercept;
 
-use std::any::Any;
+use std::any::{Any, type_name};
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
@@ -120,7 +120,11 @@ pub trait IntoToolError {
 #[diagnostic::do_not_recommend]
 impl<E: Into<Box<dyn Error + Send + Sync>>> IntoToolError for E {
     fn into_tool_error(self) -> ToolError {
-        ToolError::from_error(self)
+        let error: Box<dyn Error + Send + Sync> = self.into();
+        if error.is::<ToolError>() {
+            return ToolError::from_error(error);
+        }
+        ToolError::from_error(error).or_source_type(type_name::<E>())
     }
 }
 

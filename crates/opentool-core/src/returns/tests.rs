@@ -109,4 +109,6 @@ fn a_tool_error_survives_every_wrapping() {
     let io = std::io::Error::other("cannot read");
     let told = io.into_tool_error();
     assert_eq!((told.message(), told.is_fatal()), ("cannot read", false));
+    assert_eq!(told.source_type(), Some("std::io::error::Error"));
+    assert_eq!(error().into_tool_error().source_type(), None, "it is its own error");
 }

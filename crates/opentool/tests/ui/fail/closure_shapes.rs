@@ -9,9 +9,4 @@ fn main() {
     FnTool::new("no_schema", |place: Place| drop(place));
     FnTool::new("three", |a: u8, b: u8, c: u8| a + b + c);
     FnTool::fallible("plain", || 1);
-    FnTool::new("not_send", || async {
-        let held = std::rc::Rc::new(1);
-        std::future::ready(()).await;
-        *held
-    });
 }
