@@ -1,0 +1,250 @@
+//! What the validator finds, in words that a model can act on.
+
+use jsonschema::{
+    ValidationError, Validator,
+    error::{TypeKind, ValidationErrorKind as Kind},
+};
+use serde_json::Value;
+
+use super::{
+    error::{ArgumentError, MAX_PROBLEMS, Problem, abridged},
+    explain::{MAX_QUOTED, got, listed, quoted, suggestion},
+    instance::Text,
+    tree::{self, Item, push_token},
+};
+
+/// How many problems of the alternative that comes closest are told.
+const MAX_CLOSEST: usize = 3;
+
+/// Arguments that do not satisfy their schema.
+pub(super) struct Refused<'r> {
+    pub(super) arguments: &'r str,
+    pub(super) root: &'r Item<'r>,
+    pub(super) schema: &'r Value,
+}
+
+impl Refused<'_> {
+    /// Explains what the validator finds.
+    pub(super) fn explain(&self, validator: &Validator<Text>) -> ArgumentError {
+        let (mut told, mut omitted) = (Vec::new(), 0);
+        for error in validator.iter_errors(self.root) {
+            let (mut more, others) = self.problems(&error, MAX_PROBLEMS - told.len());
+            told.append(&mut more);
+            omitted += others;
+        }
+        if told.is_empty() {
+            // The validator has just refused, so this cannot be; yet no error may be empty.
+            return ArgumentError::new("", "the arguments do not satisfy the input schema");
+        }
+        ArgumentError::from_problems(told).with_omitted(omitted)
+    }
+
+    /// The problems that an error amounts to, as far as there is room, and how many others there
+    /// are. Most errors are one problem; unknown members are one each.
+    fn problems(&self, error: &ValidationError<'_>, room: usize) -> (Vec<Problem>, usize) {
+        let pointer = error.instance_path().as_str();
+        let unknown: Vec<&str> = match error.kind() {
+            Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+                unexpected.iter().map(String::as_str).collect()
+            }
+            Kind::FalseSchema if admits_no_members(error) => self.member_names(error),
+            _ => Vec::new(),
+        };
+        let others = unknown.len().max(1).saturating_sub(room);
+        if room == 0 {
+            return (Vec::new(), others);
+        }
+        if unknown.is_empty() {
+            let message = self.message(error);
+            return (vec![Problem { pointer: pointer.to_owned(), message }], others);
+        }
+        let known: Vec<&str> = self
+            .breached_schema(error)
+            .and_then(|schema| schema.get("properties")?.as_object())
+            .map(|properties| properties.keys().map(String::as_str).collect())
+            .unwrap_or_default();
+        let noun = noun(pointer);
+        let told = unknown.into_iter().take(room).map(|name| {
+            let mut pointer = pointer.to_owned();
+            push_token(&mut pointer, name);
+            let suggestion = suggestion(name, &known);
+            Problem { pointer, message: format!("unknown {noun} {}{suggestion}", quoted(name)) }
+        });
+        (told.collect(), others)
+    }
+
+    fn member_names(&self, error: &ValidationError<'_>) -> Vec<&str> {
+        match self.instance(error).map(|item| &item.kind) {
+            Some(tree::Kind::Object(members)) => members.iter().map(|member| &*member.name).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn message(&self, error: &ValidationError<'_>) -> String {
+        let got = || match self.instance(error) {
+            Some(item) => got(item, self.arguments),
+            None => "something else".to_owned(),
+        };
+        match error.kind() {
+            Kind::Type { kind } => format!("expected {}, got {}", types(kind), got()),
+            Kind::Required { property } => self.missing(error, property),
+            Kind::Enum { options } => {
+                let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
+                format!("expected one of {}, got {}", listed(options.iter()), got())
+            }
+            Kind::Constant { expected_value } => {
+                let expected = expected_value.to_string();
+                format!("expected {}, got {}", abridged(&expected, MAX_QUOTED), got())
+            }
+            Kind::Minimum { limit } => format!("expected at least {limit}, got {}", got()),
+            Kind::Maximum { limit } => format!("expected at most {limit}, got {}", got()),
+            Kind::ExclusiveMinimum { limit } => {
+                format!("expected more than {limit}, got {}", got())
+            }
+            Kind::ExclusiveMaximum { limit } => {
+                format!("expected less than {limit}, got {}", got())
+            }
+            Kind::MultipleOf { multiple_of } => {
+                format!("expected a multiple of {multiple_of}, got {}", got())
+            }
+            Kind::MinLength { limit } => self.length(error, "at least", *limit, "character"),
+            Kind::MaxLength { limit } => self.length(error, "at most", *limit, "character"),
+            Kind::MinItems { limit } => self.length(error, "at least", *limit, "item"),
+            Kind::MaxItems { limit } => self.length(error, "at most", *limit, "item"),
+            Kind::AdditionalItems { limit } => {
+                self.length(error, "at most", u64::try_from(*limit).unwrap_or(u64::MAX), "item")
+            }
+            Kind::MinProperties { limit } => self.length(error, "at least", *limit, "member"),
+            Kind::MaxProperties { limit } => self.length(error, "at most", *limit, "member"),
+            Kind::Pattern { pattern } => {
+                let pattern = abridged(pattern, MAX_QUOTED * 2);
+                format!("expected text that matches the pattern {pattern}, got {}", got())
+            }
+            Kind::UniqueItems => "expected items that all differ".to_owned(),
+            Kind::FalseSchema => format!("expected nothing here, got {}", got()),
+            Kind::PropertyNames { error } => format!("a name is wrong: {}", error.masked()),
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => self.alternatives(error, context),
+            Kind::OneOfMultipleValid { .. } => {
+                "fits more than one of the alternatives, expected exactly one".to_owned()
+            }
+            // The rest is rare; the validator's own words do, without the value, which may be long.
+            _ => abridged(&error.masked().to_string(), MAX_QUOTED * 4).into_owned(),
+        }
+    }
+
+    /// A required member that is missing, and what it should be.
+    fn missing(&self, error: &ValidationError<'_>, property: &Value) -> String {
+        let name = property.as_str().unwrap_or_default();
+        let expected = self
+            .breached_schema(error)
+            .and_then(|schema| schema.get("properties")?.get(name)?.get("type"))
+            .map(|types| match types {
+                Value::String(name) => format!(" ({name})"),
+                Value::Array(names) => {
+                    let names: Vec<_> = names.iter().filter_map(Value::as_str).collect();
+                    format!(" ({})", names.join(" or "))
+                }
+                _ => String::new(),
+            })
+            .unwrap_or_default();
+        let noun = noun(error.instance_path().as_str());
+        format!("missing required {noun} {}{expected}", quoted(name))
+    }
+
+    /// A length or a count out of its limit.
+    fn length(&self, error: &ValidationError<'_>, side: &str, limit: u64, unit: &str) -> String {
+        let plural = |count: u64| if count == 1 { "" } else { "s" };
+        let found = self.instance(error).map(|item| &item.kind);
+        let got = match found {
+            Some(tree::Kind::String(string)) => string.chars().count(),
+            Some(tree::Kind::Array(items)) => items.len(),
+            Some(tree::Kind::Object(members)) => members.len(),
+            _ => 0,
+        };
+        let got = match found {
+            Some(tree::Kind::String(string)) => format!("{got}: {}", quoted(string)),
+            _ => got.to_string(),
+        };
+        format!("expected {side} {limit} {unit}{}, got {got}", plural(limit))
+    }
+
+    /// A value that fits no alternative: what it could have been, or what the closest asks for.
+    fn alternatives(&self, error: &ValidationError<'_>, alternatives: &[Vec<ValidationError<'static>>]) -> String {
+        let here = error.instance_path().as_str();
+        let wrong_type = |errors: &Vec<ValidationError<'static>>| match errors.as_slice() {
+            [only] if only.instance_path().as_str() == here => match only.kind() {
+                Kind::Type { kind } => Some(types(kind)),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(types) = alternatives.iter().map(wrong_type).collect::<Option<Vec<_>>>()
+            && let Some(item) = self.instance(error)
+        {
+            return format!("expected {}, got {}", types.join(" or "), got(item, self.arguments));
+        }
+        let closest = alternatives
+            .iter()
+            .enumerate()
+            .filter(|(_, errors)| !errors.is_empty())
+            .min_by_key(|(_, errors)| distance(errors, here));
+        let count = alternatives.len();
+        let Some((index, errors)) = closest else {
+            return format!("fits none of the {count} alternatives");
+        };
+        let asks: Vec<String> = errors
+            .iter()
+            .flat_map(|error| self.problems(error, MAX_CLOSEST).0)
+            .take(MAX_CLOSEST)
+            .map(|problem| problem.to_string())
+            .collect();
+        let (number, asks) = (index + 1, asks.join("; "));
+        format!("fits none of the {count} alternatives; closest is number {number}: {asks}")
+    }
+
+    fn instance(&self, error: &ValidationError<'_>) -> Option<&Item<'_>> {
+        self.root.find(error.instance_path().as_str())
+    }
+
+    /// The schema that holds the keyword which was breached.
+    fn breached_schema(&self, error: &ValidationError<'_>) -> Option<&Value> {
+        let path = error.schema_path().as_str();
+        let end = path.rfind('/')?;
+        self.schema.pointer(path.get(..end)?)
+    }
+}
+
+/// Whether `additionalProperties` without `properties` was breached, which the validator tells as
+/// if the object itself were not wanted.
+fn admits_no_members(error: &ValidationError<'_>) -> bool {
+    let path = error.schema_path().as_str();
+    path.ends_with("/additionalProperties") && !path.ends_with("/properties/additionalProperties")
+}
+
+/// How far errors are from a fit: an alternative of another type is further than one with another
+/// tag, and that is further than any number of other errors.
+fn distance(errors: &[ValidationError<'static>], here: &str) -> (bool, bool, usize) {
+    let other_type =
+        errors.iter().any(|error| matches!(error.kind(), Kind::Type { .. }) && error.instance_path().as_str() == here);
+    let other_tag = errors.iter().any(|error| match error.kind() {
+        Kind::Constant { .. } => true,
+        Kind::Enum { options } => options.as_array().is_some_and(|options| options.len() == 1),
+        _ => false,
+    });
+    (other_type, other_tag, errors.len())
+}
+
+fn types(kind: &TypeKind) -> String {
+    match kind {
+        TypeKind::Single(name) => name.to_string(),
+        TypeKind::Multiple(names) => {
+            let names: Vec<_> = names.iter().map(|name| name.to_string()).collect();
+            names.join(" or ")
+        }
+    }
+}
+
+/// Members of the root are arguments.
+fn noun(pointer: &str) -> &'static str {
+    if pointer.is_empty() { "argument" } else { "property" }
+}

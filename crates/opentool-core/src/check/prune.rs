@@ -1,0 +1,129 @@
+//! What is dropped from arguments before they are checked: `null` for what is optional, and
+//! arguments nobody asked for.
+//!
+//! Models write `null` where they mean "not given", so a `null` member goes where a schema declares
+//! the property, does not require it and does not admit `null`. Only declared `properties` count:
+//! a `null` in a map or in a list is data. The schemas that apply to a value are followed through
+//! local `$ref`, `allOf`, `anyOf` and `oneOf`; an alternative that a constant member rules out (the
+//! tag of an enum) has no say. Where schemas disagree, the `null` stays and the validator decides.
+
+use std::{borrow::Cow, ops::Range};
+
+use serde_json::Value;
+
+use super::{
+    instance,
+    schema::{self, MAX_INDIRECTION},
+    tree::{Item, Kind, Members},
+};
+
+/// Removes optional `null` members at every depth and adds their places to `cuts`.
+pub(super) fn drop_nulls(root: &mut Item<'_>, document: &Value, cuts: &mut Vec<Range<usize>>) {
+    drop_below(root, &[document], document, cuts);
+}
+
+/// Removes the root members that `is_known` does not know and adds their places to `cuts`.
+pub(super) fn drop_unknown(root: &mut Members<'_>, is_known: impl Fn(&str) -> bool, cuts: &mut Vec<Range<usize>>) {
+    root.retain(cuts, |member, _| is_known(&member.name));
+}
+
+/// The text without the places to cut.
+pub(super) fn cut(text: &str, mut cuts: Vec<Range<usize>>) -> Cow<'_, str> {
+    if cuts.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    cuts.sort_unstable_by_key(|cut| cut.start);
+    let mut kept = String::with_capacity(text.len());
+    let mut from = 0;
+    for cut in cuts {
+        // Cuts may overlap, in which case there is nothing between them.
+        kept.push_str(text.get(from..cut.start).unwrap_or_default());
+        from = from.max(cut.end);
+    }
+    kept.push_str(text.get(from..).unwrap_or_default());
+    Cow::Owned(kept)
+}
+
+fn drop_below<'s>(item: &mut Item<'_>, schemas: &[&'s Value], document: &'s Value, cuts: &mut Vec<Range<usize>>) {
+    if !matches!(item.kind, Kind::Object(_) | Kind::Array(_)) {
+        return;
+    }
+    let mut applicable = Vec::new();
+    for schema in schemas {
+        collect(schema, item, document, &mut applicable, 0);
+    }
+    if applicable.is_empty() {
+        return;
+    }
+    match &mut item.kind {
+        Kind::Object(members) => members.retain(cuts, |member, cuts| {
+            if matches!(member.value.kind, Kind::Null) {
+                return !is_droppable(&member.name, &applicable, document);
+            }
+            let children: Vec<_> =
+                applicable.iter().filter_map(|schema| schema::of_member(schema, &member.name)).collect();
+            drop_below(&mut member.value, &children, document, cuts);
+            true
+        }),
+        Kind::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                let children: Vec<_> = applicable.iter().filter_map(|schema| schema::of_item(schema, index)).collect();
+                drop_below(item, &children, document, cuts);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Collects `schema` and every schema that it applies to the same value.
+fn collect<'s>(
+    schema: &'s Value,
+    item: &Item<'_>,
+    document: &'s Value,
+    applicable: &mut Vec<&'s Value>,
+    indirection: usize,
+) {
+    let known = applicable.iter().any(|known| std::ptr::eq(*known, schema));
+    if known || indirection > MAX_INDIRECTION || (indirection > 0 && is_ruled_out(schema, item)) {
+        return;
+    }
+    applicable.push(schema);
+    for further in schema::in_place(schema, document) {
+        collect(further, item, document, applicable, indirection + 1);
+    }
+}
+
+/// Whether a schema cannot be meant for an object because a constant that it asks for differs.
+fn is_ruled_out(schema: &Value, item: &Item<'_>) -> bool {
+    let (Kind::Object(members), Some(properties)) = (&item.kind, schema.get("properties").and_then(Value::as_object))
+    else {
+        return false;
+    };
+    properties.iter().any(|(name, property)| {
+        let constant =
+            property.get("const").or_else(|| match property.get("enum").and_then(Value::as_array).map(Vec::as_slice) {
+                Some([only]) => Some(only),
+                _ => None,
+            });
+        match (constant, members.get(name)) {
+            (Some(constant), Some(value)) => !matches!(value.kind, Kind::Null) && !instance::equal(value, constant),
+            _ => false,
+        }
+    })
+}
+
+fn is_droppable(name: &str, applicable: &[&Value], document: &Value) -> bool {
+    let mut declared = false;
+    for schema in applicable {
+        if schema::requires(schema, name) {
+            return false;
+        }
+        if let Some(property) = schema::property(schema, name) {
+            if schema::admits_null(property, document) {
+                return false;
+            }
+            declared = true;
+        }
+    }
+    declared
+}

@@ -1,0 +1,95 @@
+//! Questions to a schema document that the validator does not answer.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+/// How many `$ref`, `allOf`, `anyOf` and `oneOf` are followed one into the other.
+pub(super) const MAX_INDIRECTION: usize = 32;
+
+/// The schema that a local reference (`#` or `#/…`) names; none for every other kind.
+pub(super) fn resolve<'s>(reference: &str, document: &'s Value) -> Option<&'s Value> {
+    let pointer = reference.strip_prefix('#')?;
+    document.pointer(&percent_decode(pointer)?)
+}
+
+fn percent_decode(pointer: &str) -> Option<Cow<'_, str>> {
+    if !pointer.contains('%') {
+        return Some(Cow::Borrowed(pointer));
+    }
+    let mut bytes = pointer.bytes();
+    let mut decoded = Vec::with_capacity(pointer.len());
+    while let Some(byte) = bytes.next() {
+        decoded.push(if byte == b'%' {
+            let mut digit = || char::from(bytes.next()?).to_digit(16);
+            u8::try_from(digit()? * 16 + digit()?).ok()?
+        } else {
+            byte
+        });
+    }
+    String::from_utf8(decoded).ok().map(Cow::Owned)
+}
+
+/// The schemas that a schema applies to the same value: its reference, its parts, its alternatives.
+pub(super) fn in_place<'s>(schema: &'s Value, document: &'s Value) -> impl Iterator<Item = &'s Value> {
+    let reference = schema.get("$ref").and_then(Value::as_str);
+    let parts = ["allOf", "anyOf", "oneOf"]
+        .into_iter()
+        .filter_map(|keyword| schema.get(keyword).and_then(Value::as_array))
+        .flatten();
+    reference.and_then(|reference| resolve(reference, document)).into_iter().chain(parts)
+}
+
+/// The schema that declares a property by name.
+pub(super) fn property<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
+    schema.get("properties")?.get(name)
+}
+
+/// The schema of a member: as declared, else that of additional properties.
+pub(super) fn of_member<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
+    property(schema, name).or_else(|| schema.get("additionalProperties"))
+}
+
+/// The schema of a list's item.
+pub(super) fn of_item(schema: &Value, index: usize) -> Option<&Value> {
+    let prefixed = schema.get("prefixItems").and_then(|prefix| prefix.get(index));
+    prefixed.or_else(|| schema.get("items"))
+}
+
+/// Whether an object schema requires a property.
+pub(super) fn requires(schema: &Value, name: &str) -> bool {
+    let required = schema.get("required").and_then(Value::as_array);
+    required.is_some_and(|required| required.iter().any(|required| required == name))
+}
+
+/// Whether `null` satisfies a schema. What cannot be told counts as a yes.
+pub(super) fn admits_null(schema: &Value, document: &Value) -> bool {
+    admits_null_within(schema, document, 0)
+}
+
+fn admits_null_within(schema: &Value, document: &Value, indirection: usize) -> bool {
+    let Some(schema) = schema.as_object() else {
+        return schema != &Value::Bool(false);
+    };
+    if indirection > MAX_INDIRECTION {
+        return true;
+    }
+    let admits = |schema| admits_null_within(schema, document, indirection + 1);
+    let by_type = schema.get("type").is_none_or(|types| match types {
+        Value::Array(types) => types.iter().any(|name| name == "null"),
+        name => name == "null",
+    });
+    let by_value = schema.get("const").is_none_or(Value::is_null)
+        && schema.get("enum").and_then(Value::as_array).is_none_or(|values| values.contains(&Value::Null));
+    let by_reference = schema
+        .get("$ref")
+        .and_then(Value::as_str)
+        .and_then(|reference| resolve(reference, document))
+        .is_none_or(admits);
+    let some = |keyword| {
+        let alternatives = schema.get(keyword).and_then(Value::as_array);
+        alternatives.is_none_or(|alternatives| alternatives.iter().any(admits))
+    };
+    let by_parts = schema.get("allOf").and_then(Value::as_array).is_none_or(|parts| parts.iter().all(admits));
+    by_type && by_value && by_reference && by_parts && some("anyOf") && some("oneOf")
+}
