@@ -160,8 +160,8 @@ impl Judge<'_, '_> {
             match spelling(&spelt) {
                 Spelling::Exact(_) => {}
                 Spelling::Alias(name, pointer) => {
-                    let star = if pointer { " *" } else { "" };
-                    let message = format!("the spec writes {} as `{name}{star}`", quote(&spelt));
+                    let flag = if pointer { " and `isPointer`" } else { "" };
+                    let message = format!("the spec writes {} as `{name}`{flag}", quote(&spelt));
                     let mut edits = vec![tree.replace_value(node, json_string(name.as_str()))];
                     let mut help = format!("write `{name}`");
                     if pointer {

@@ -83,6 +83,9 @@ pub(super) struct Members<const N: usize> {
     misspelt: [Option<NodeId>; N],
 }
 
+/// Keys of a document that are told with the references, and the one by which editors find the format's schema.
+const TOLD_ELSEWHERE: &[&str] = &["components", "definitions", "$defs", "$schema"];
+
 /// Keys of JSON Schema, which are no misspellings of anything.
 const JSON_SCHEMA: &[&str] = &[
     "$schema",
@@ -175,7 +178,7 @@ impl<'t, 'a> Judge<'t, 'a> {
                     may("schemas", Kind::Object),
                     may("server", Kind::Object),
                 ];
-                let members = self.members(root, &fields, &["components", "definitions", "$defs"]);
+                let members = self.members(root, &fields, TOLD_ELSEWHERE);
                 let version = self.version(root, &fields, &members);
                 self.body(root, &fields, &members);
                 if let Some(server) = members.found[4] {
@@ -190,7 +193,7 @@ impl<'t, 'a> Judge<'t, 'a> {
                     may("schemas", Kind::Object),
                     may("code", Kind::Object),
                 ];
-                let members = self.members(root, &fields, &["components", "definitions", "$defs"]);
+                let members = self.members(root, &fields, TOLD_ELSEWHERE);
                 self.version(root, &fields, &members);
                 self.body(root, &fields, &members);
                 if let Some(code) = members.found[4] {

@@ -119,10 +119,11 @@ impl<'a> Tree<'a> {
         Children { tree: self, at: id.0 + 1, end }
     }
 
-    /// The name of a member of an object.
+    /// The name of a member of an object; empty for an element of an array, which has none.
     pub(crate) fn key(&self, id: NodeId) -> Cow<'a, str> {
         let node = self.node(id);
-        let raw = &self.text[node.key_start as usize + 1..node.key_end as usize - 1];
+        let (start, end) = (node.key_start as usize, node.key_end as usize);
+        let raw = if start < end { &self.text[start + 1..end - 1] } else { "" };
         if node.key_escaped { Cow::Owned(scan::unescape(raw)) } else { Cow::Borrowed(raw) }
     }
 
