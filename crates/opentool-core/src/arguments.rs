@@ -36,44 +36,19 @@ pub struct Arguments {
     value: OnceLock<Arc<Value>>,
 }
 
-/// A text that is cheap to make and to clone: most arguments are short enough to need no allocation.
 #[derive(Clone)]
 enum Text {
-    Inline { length: u8, bytes: [u8; INLINE] },
+    Static(&'static str),
     Shared(Arc<str>),
 }
 
-/// As many bytes as make the enum four words.
-const INLINE: usize = 30;
-
 const NONE: &str = "{}";
-
-impl Text {
-    fn inline(text: &str) -> Option<Self> {
-        if text.len() > INLINE {
-            return None;
-        }
-        let mut bytes = [0; INLINE];
-        bytes[..text.len()].copy_from_slice(text.as_bytes());
-        Some(Self::Inline { length: text.len() as u8, bytes })
-    }
-
-    fn as_str(&self) -> &str {
-        match self {
-            // The bytes were copied from a text, so they are one.
-            Self::Inline { length, bytes } => std::str::from_utf8(&bytes[..usize::from(*length)]).unwrap_or(NONE),
-            Self::Shared(text) => text,
-        }
-    }
-}
 
 impl Arguments {
     /// Arguments of a call that gives none: `{}`.
     #[must_use]
     pub const fn none() -> Self {
-        let mut bytes = [0; INLINE];
-        (bytes[0], bytes[1]) = (b'{', b'}');
-        Self { text: Text::Inline { length: 2, bytes }, value: OnceLock::new() }
+        Self { text: Text::Static(NONE), value: OnceLock::new() }
     }
 
     /// Serialises a value as arguments.
@@ -88,7 +63,10 @@ impl Arguments {
     /// Returns the JSON text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        self.text.as_str()
+        match &self.text {
+            Text::Static(text) => text,
+            Text::Shared(text) => text,
+        }
     }
 
     /// Returns the arguments as a value, parsed on the first call and kept.
@@ -133,11 +111,7 @@ impl Arguments {
     }
 
     fn from_text(text: &str, share: impl FnOnce() -> Arc<str>) -> Self {
-        if is_none(text) {
-            return Self::none();
-        }
-        let text = Text::inline(text).unwrap_or_else(|| Text::Shared(share()));
-        Self { text, value: OnceLock::new() }
+        if is_none(text) { Self::none() } else { Self { text: Text::Shared(share()), value: OnceLock::new() } }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a tool answers: [`ToolOutput`], and [`ResultConverter`], which may change it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::ToolError;
 
@@ -70,7 +70,7 @@ impl ToolOutput {
     ///
     /// Where the value cannot be serialised, for instance a map whose keys are no strings.
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, ToolError> {
-        serde_json::value::to_raw_value(value).map(Self::Json).map_err(|error| {
+        write_json(value).map(Self::Json).map_err(|error| {
             ToolError::invalid_result(format!("the result cannot be written as JSON: {error}")).with_source(error)
         })
     }
@@ -118,6 +118,20 @@ impl ToolOutput {
             }
         }
     }
+}
+
+/// Writes a value as JSON, in one allocation of the right size where it is small.
+///
+/// What `to_raw_value` allocates it has to shrink afterwards, which costs more than writing a number.
+fn write_json<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Box<RawValue>> {
+    const SMALL: usize = 64;
+    let mut buffer = [0; SMALL];
+    let mut rest = &mut buffer[..];
+    if serde_json::to_writer(&mut rest, value).is_ok() {
+        let length = SMALL - rest.len();
+        return serde_json::from_slice::<&RawValue>(&buffer[..length]).map(RawValue::to_owned);
+    }
+    to_raw_value(value)
 }
 
 impl Part {

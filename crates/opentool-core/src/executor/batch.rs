@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::Policies;
 use super::host::nobody_to_resume;
-use super::settle::{Gate, Job, Round, Settled, settle};
+use super::settle::{Gate, Job, Round, Settled, Stop, settle};
 use crate::event::{CallRef, EventSink};
 use crate::policy::Decision;
 use crate::turn::{Slot, SlotState};
@@ -37,7 +37,7 @@ pub struct Batch<'a> {
     /// The turn as it will be when every call is settled.
     draft: Turn,
     entries: Vec<Entry>,
-    running: FuturesUnordered<BoxFuture<'a, (usize, Settled)>>,
+    running: FuturesUnordered<BoxFuture<'a, (usize, Settled, bool)>>,
     events: VecDeque<ToolEvent>,
     inbox: Option<mpsc::Receiver<ToolEvent>>,
     phase: Phase,
@@ -195,7 +195,7 @@ impl<'a> Batch<'a> {
             });
             let (policies, tools, context) = (self.policies, self.tools.clone(), self.context.clone());
             self.running.push(Box::pin(async move {
-                let settled = settle(Job {
+                let mut job = Job {
                     policies,
                     tools: &tools,
                     call_id: Some(&call.id),
@@ -203,15 +203,16 @@ impl<'a> Batch<'a> {
                     arguments: call.arguments,
                     context: &context,
                     round: Some(round),
-                })
-                .await;
-                (index, settled)
+                    return_direct: false,
+                };
+                let settled = settle(&mut job).await;
+                (index, settled, job.return_direct)
             }));
         }
     }
 
     /// Notes what became of a call.
-    fn note(&mut self, index: usize, settled: Settled) {
+    fn note(&mut self, index: usize, settled: Settled, return_direct: bool) {
         let watched = self.inbox.is_some();
         if let Some(inbox) = &mut self.inbox {
             // What the call streamed comes before its end.
@@ -220,16 +221,16 @@ impl<'a> Batch<'a> {
             }
         }
         let entry = &mut self.entries[index];
-        let answer = match settled {
-            Settled::Answered { result, return_direct } => Some((result, return_direct)),
-            Settled::Suspended => match self.turn {
-                Owner::Caller(_) => None,
-                Owner::Host => Some((Err(nobody_to_resume()), false)),
-            },
+        let result = match (settled, &self.turn) {
+            (Ok(output), _) => Some(Ok(output)),
+            (Err(Stop::Error(error)), _) => Some(Err(error)),
+            (Err(Stop::Suspended), Owner::Host) => Some(Err(nobody_to_resume())),
+            (Err(Stop::Suspended), Owner::Caller(_)) => None,
         };
-        entry.state = match answer {
-            Some((result, return_direct)) => {
+        entry.state = match result {
+            Some(result) => {
                 let (call_id, tool) = (entry.call.id.clone(), entry.call.name.clone());
+                let return_direct = return_direct && result.is_ok();
                 State::Answered(Outcome { call_id, tool, result, return_direct })
             }
             None => State::Suspended,
@@ -282,7 +283,7 @@ impl Stream for Batch<'_> {
                 return Poll::Ready(None);
             }
             match batch.running.poll_next_unpin(cx) {
-                Poll::Ready(Some((index, settled))) => batch.note(index, settled),
+                Poll::Ready(Some((index, settled, return_direct))) => batch.note(index, settled, return_direct),
                 Poll::Ready(None) => batch.record(),
                 Poll::Pending => {
                     let Some(inbox) = &mut batch.inbox else { return Poll::Pending };

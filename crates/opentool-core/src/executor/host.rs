@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::settle::{Job, Settled, settle};
+use super::settle::{Job, Stop, settle};
 use super::{Batch, Executor};
 use crate::{Arguments, Outcome, Source, ToolCall, ToolContext, ToolError, ToolOutput, Toolbox};
 
@@ -52,13 +52,31 @@ impl Host {
     /// Whatever kept the call from having a result.
     pub async fn call(&self, name: &str, arguments: impl Into<Arguments>) -> Result<ToolOutput, ToolError> {
         static EMPTY: ToolContext = ToolContext::new();
-        self.settle(None, name, arguments.into(), &EMPTY).await.0
+        let asked;
+        let tools = match self.source.fixed() {
+            Some(toolbox) => toolbox,
+            None => {
+                asked = self.source.toolbox().await?;
+                &asked
+            }
+        };
+        let mut job = self.job(tools, None, name, arguments.into(), &EMPTY);
+        settle(&mut job).await.map_err(answer)
     }
 
     /// Calls a tool with an id and a context.
     pub async fn run(&self, call: ToolCall, context: &ToolContext) -> Outcome {
-        let (result, return_direct) = self.settle(Some(&call.id), &call.name, call.arguments, context).await;
-        Outcome { call_id: call.id, tool: call.name, result, return_direct }
+        let ToolCall { id, name, arguments } = call;
+        let (result, return_direct) = match self.toolbox().await {
+            Ok(tools) => {
+                let mut job = self.job(&tools, Some(&id), &name, arguments, context);
+                let result = settle(&mut job).await.map_err(answer);
+                let return_direct = job.return_direct && result.is_ok();
+                (result, return_direct)
+            }
+            Err(error) => (Err(error), false),
+        };
+        Outcome { call_id: id, tool: name, result, return_direct }
     }
 
     /// Calls a tool and watches it: a batch of one call, whose events come as they happen.
@@ -71,30 +89,22 @@ impl Host {
         Ok(Batch::of_host(&self.executor.0, toolbox, call, context))
     }
 
-    async fn settle(
-        &self,
-        call_id: Option<&Arc<str>>,
-        name: &str,
+    fn job<'a>(
+        &'a self,
+        tools: &'a Toolbox,
+        call_id: Option<&'a Arc<str>>,
+        name: &'a str,
         arguments: Arguments,
-        context: &ToolContext,
-    ) -> (Result<ToolOutput, ToolError>, bool) {
-        let asked;
-        let tools = match self.source.fixed() {
-            Some(toolbox) => toolbox,
-            None => match self.source.toolbox().await {
-                Ok(toolbox) => {
-                    asked = toolbox;
-                    &asked
-                }
-                Err(error) => return (Err(error), false),
-            },
-        };
-        let settled =
-            settle(Job { policies: &self.executor.0, tools, call_id, name, arguments, context, round: None }).await;
-        match settled {
-            Settled::Answered { result, return_direct } => (result, return_direct),
-            Settled::Suspended => (Err(nobody_to_resume()), false),
-        }
+        context: &'a ToolContext,
+    ) -> Job<'a> {
+        Job { policies: &self.executor.0, tools, call_id, name, arguments, context, round: None, return_direct: false }
+    }
+}
+
+fn answer(stop: Stop) -> ToolError {
+    match stop {
+        Stop::Error(error) => error,
+        Stop::Suspended => nobody_to_resume(),
     }
 }
 

@@ -25,7 +25,7 @@ use crate::{
 
 /// A call that is about to be settled.
 ///
-/// Its fields are used in place, never moved: what an async function moves it stores twice.
+/// It is lent, never moved: what an async function is given by value it stores twice.
 pub(super) struct Job<'a> {
     pub(super) policies: &'a Policies,
     pub(super) tools: &'a Toolbox,
@@ -35,6 +35,8 @@ pub(super) struct Job<'a> {
     pub(super) context: &'a ToolContext,
     /// What a batch adds; a host's call has none of it.
     pub(super) round: Option<Box<Round>>,
+    /// Set when the call succeeds and its tool wants it.
+    pub(super) return_direct: bool,
 }
 
 /// What the rest of its batch means for a call.
@@ -48,14 +50,13 @@ pub(super) struct Round {
     pub(super) sink: Option<Arc<EventSink>>,
 }
 
-/// What became of a call.
-pub(super) enum Settled {
-    Answered { result: Result<ToolOutput, ToolError>, return_direct: bool },
-    Suspended,
-}
+/// What became of a call: its one answer, or none where the call is suspended.
+///
+/// The layout is that of the tool's own result, so that an answer travels up without being repacked.
+pub(super) type Settled = Result<ToolOutput, Stop>;
 
-/// Why a call stopped before it had a result.
-enum Stop {
+/// Why a call has no result.
+pub(super) enum Stop {
     Error(ToolError),
     Suspended,
 }
@@ -84,16 +85,15 @@ impl Gate {
 }
 
 /// Settles a call, in a span of its own where somebody watches.
-pub(super) async fn settle(job: Job<'_>) -> Settled {
+pub(super) async fn settle(job: &mut Job<'_>) -> Settled {
     if span::wanted() { Box::pin(settle_in_span(job)).await } else { conclude(job).await }
 }
 
-async fn settle_in_span(job: Job<'_>) -> Settled {
-    let span = span::open(&job);
-    let record_content = job.policies.record_content;
+async fn settle_in_span(job: &mut Job<'_>) -> Settled {
+    let span = span::open(job);
     async {
         let settled = conclude(job).await;
-        span::record(&settled, record_content);
+        span::record(&settled, job.policies.record_content);
         settled
     }
     .instrument(span)
@@ -101,37 +101,58 @@ async fn settle_in_span(job: Job<'_>) -> Settled {
 }
 
 /// Turns whatever happens to a call into its one answer.
+async fn conclude(job: &mut Job<'_>) -> Settled {
+    match attempt(job).await {
+        Ok(output) => {
+            debug!(gen_ai.tool.name = job.name, "call finished");
+            Ok(output)
+        }
+        Err(stop) => Err(fail(job, stop)),
+    }
+}
+
+#[cold]
+fn fail(job: &Job<'_>, stop: Stop) -> Stop {
+    match stop {
+        Stop::Suspended => {
+            debug!(gen_ai.tool.name = job.name, "call suspended");
+            Stop::Suspended
+        }
+        Stop::Error(error) => {
+            let error = judge(job.policies, job.name, error);
+            debug!(gen_ai.tool.name = job.name, error.type = error.kind().as_str(), "call failed");
+            Stop::Error(error)
+        }
+    }
+}
+
+/// Admits a call, waits until it may run, and runs it.
 ///
 /// This is the path that every call takes, so its future is kept small: what only some calls wait
 /// for is boxed when they do.
-async fn conclude(mut job: Job<'_>) -> Settled {
-    let (policies, name) = (job.policies, job.name);
-    let found = match guarded(|| admit(&mut job)) {
-        Ok(Admission::Runs(found)) => found,
-        Ok(Admission::Answered(output)) => return succeed(name, output, false),
-        Err(error) => return fail(policies, name, error),
+async fn attempt(job: &mut Job<'_>) -> Settled {
+    let policies = job.policies;
+    let mut found = None;
+    let tool = match admit(job, &mut found)? {
+        Admission::Runs(tool) => tool,
+        Admission::Answered(output) => return Ok(output),
     };
-    let tool = found.tool();
-    let _permit = if must_wait(&job, tool) {
-        match Box::pin(AssertUnwindSafe(wait(&mut job, tool)).catch_unwind()).await {
-            Ok(Ok(permit)) => permit,
-            Ok(Err(Stop::Error(error))) => return fail(policies, name, error),
-            Ok(Err(Stop::Suspended)) => {
-                debug!(gen_ai.tool.name = name, "call suspended");
-                return Settled::Suspended;
-            }
-            Err(panic) => return fail(policies, name, panicked(&*panic)),
+    let _permit = if must_wait(job, tool) {
+        match Box::pin(AssertUnwindSafe(wait(job, tool)).catch_unwind()).await {
+            Ok(permit) => Some(permit?),
+            Err(panic) => return Err(panicked(&*panic).into()),
         }
     } else {
         None
     };
 
-    debug!(gen_ai.tool.name = name, "call started");
+    debug!(gen_ai.tool.name = job.name, "call started");
     let metadata = tool.metadata();
     let sink = job.round.as_mut().and_then(|round| round.sink.take());
     if let Some(sink) = &sink {
         sink.started();
     }
+    job.return_direct = metadata.is_return_direct();
     let context = job.context.for_call(CallScope {
         call_id: job.call_id,
         definition: tool.definition(),
@@ -141,51 +162,27 @@ async fn conclude(mut job: Job<'_>) -> Settled {
     });
     let mut abandon = Abandon::unless_over(&context);
     let invocation = Invocation::new(&job.arguments, &context);
-    let mut future = match guarded(|| Ok(Next::new(tool, &policies.middleware).run(invocation))) {
-        Ok(future) => future,
-        Err(error) => return fail(policies, name, error),
-    };
+    let mut future = guarded(|| Ok(Next::new(tool, &policies.middleware).run(invocation)))?;
     // A call that is ready at once costs neither timer nor token: they are made when it first waits.
     let mut interruption: Option<Pin<Box<dyn Future<Output = ToolError> + Send + '_>>> = None;
-    let result = poll_fn(|cx| {
-        let polled = guarded(|| match future.as_mut().poll(cx) {
-            Poll::Ready(output) => convert(policies, metadata, output?).map(Poll::Ready),
-            Poll::Pending => Ok(Poll::Pending),
+    poll_fn(|cx| {
+        let mut polled = Poll::Pending;
+        let result = guarded(|| {
+            polled = future.as_mut().poll(cx);
+            convert(policies, metadata, &mut polled)
         });
-        match polled {
-            Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
-            Ok(Poll::Pending) => {
-                let interruption = interruption.get_or_insert_with(|| Box::pin(interrupt(&context)));
-                interruption.as_mut().poll(cx).map(|error| Err((error, true)))
-            }
-            Err(error) => Poll::Ready(Err((error, false))),
+        if let Err(error) = result {
+            polled = Poll::Ready(Err(error));
         }
-    })
-    .await;
-    match result {
-        Ok(output) => {
+        if polled.is_ready() {
             abandon.over();
-            succeed(name, output, metadata.is_return_direct())
+        } else {
+            let interruption = interruption.get_or_insert_with(|| Box::pin(interrupt(&context)));
+            polled = interruption.as_mut().poll(cx).map(Err);
         }
-        Err((error, cut_off)) => {
-            if !cut_off {
-                abandon.over();
-            }
-            fail(policies, name, error)
-        }
-    }
-}
-
-fn succeed(name: &str, output: ToolOutput, return_direct: bool) -> Settled {
-    debug!(gen_ai.tool.name = name, "call finished");
-    Settled::Answered { result: Ok(output), return_direct }
-}
-
-#[cold]
-fn fail(policies: &Policies, name: &str, error: ToolError) -> Settled {
-    let error = judge(policies, name, error);
-    debug!(gen_ai.tool.name = name, error.type = error.kind().as_str(), "call failed");
-    Settled::Answered { result: Err(error), return_direct: false }
+        polled.map_err(Stop::Error)
+    })
+    .await
 }
 
 /// Gives an error its last form, by the policies.
@@ -212,54 +209,46 @@ fn guarded<T>(code: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolErro
 }
 
 /// What admitting a call comes to.
-enum Admission<'a> {
-    Runs(Found<'a>),
+enum Admission<'t> {
+    Runs(&'t dyn Tool),
     /// The policy for unknown tools answered in the tool's place.
     Answered(ToolOutput),
 }
 
-/// A tool, listed in the toolbox or found at run time.
-enum Found<'a> {
-    Listed(&'a dyn Tool),
-    Resolved(Arc<dyn Tool>),
-}
-
-impl Found<'_> {
-    fn tool(&self) -> &dyn Tool {
-        match self {
-            Self::Listed(tool) => *tool,
-            Self::Resolved(tool) => &**tool,
-        }
-    }
-}
-
 /// Finds the tool, holds the call to the limits of its turn, and checks the arguments.
-fn admit<'a>(job: &mut Job<'a>) -> Result<Admission<'a>, ToolError> {
+///
+/// A tool that is not listed but found at run time is kept in `found`.
+fn admit<'t, 'a: 't>(job: &mut Job<'a>, found: &'t mut Option<Arc<dyn Tool>>) -> Result<Admission<'t>, ToolError> {
     let (policies, tools, name) = (job.policies, job.tools, job.name);
-    let refusal = job.round.as_mut().and_then(|round| round.refusal.take());
-    let found = match tools.get(name) {
-        Some(tool) => Found::Listed(&**tool),
-        None => match tools.resolve(name).or_else(|| policies.resolver.as_ref()?.resolve(name)) {
-            Some(tool) => Found::Resolved(tool),
+    guarded(move || {
+        let refusal = job.round.as_mut().and_then(|round| round.refusal.take());
+        let tool: &'t dyn Tool = match tools.get(name) {
+            Some(tool) => &**tool,
             None => {
-                debug!(gen_ai.tool.name = name, "tool unknown");
-                // The limits apply to wrong names too, or a model could try them for ever.
-                return match refusal {
-                    Some(refusal) => Err(refusal),
-                    None => policies.unknown_tool.answer(name, tools).map(Admission::Answered),
-                };
+                *found = tools.resolve(name).or_else(|| policies.resolver.as_ref()?.resolve(name));
+                match found {
+                    Some(tool) => &**tool,
+                    None => {
+                        debug!(gen_ai.tool.name = name, "tool unknown");
+                        // The limits apply to wrong names too, or a model could try them for ever.
+                        return match refusal {
+                            Some(refusal) => Err(refusal),
+                            None => policies.unknown_tool.answer(name, tools).map(Admission::Answered),
+                        };
+                    }
+                }
             }
-        },
-    };
-    if let Some(refusal) = refusal {
-        return Err(refusal);
-    }
-    if job.context.is_cancelled() {
-        return Err(ToolError::cancelled());
-    }
-    check(policies, found.tool(), &mut job.arguments)?;
-    debug!(gen_ai.tool.name = name, "arguments checked");
-    Ok(Admission::Runs(found))
+        };
+        if let Some(refusal) = refusal {
+            return Err(refusal);
+        }
+        if job.context.is_cancelled() {
+            return Err(ToolError::cancelled());
+        }
+        check(policies, tool, &mut job.arguments)?;
+        debug!(gen_ai.tool.name = name, "arguments checked");
+        Ok(Admission::Runs(tool))
+    })
 }
 
 /// Checks arguments against the published schema, and drops from them what it tells to drop.
@@ -298,7 +287,7 @@ struct Permit<'t> {
 }
 
 /// Waits for approval, for the tool's own turn, and for a slot of the batch.
-async fn wait<'t>(job: &mut Job<'_>, tool: &'t dyn Tool) -> Result<Option<Permit<'t>>, Stop> {
+async fn wait<'t>(job: &mut Job<'_>, tool: &'t dyn Tool) -> Result<Permit<'t>, Stop> {
     permit(job, tool).await?;
     let (context, metadata) = (job.context, tool.metadata());
     let turn_of_tool = match metadata.serial() {
@@ -309,7 +298,7 @@ async fn wait<'t>(job: &mut Job<'_>, tool: &'t dyn Tool) -> Result<Option<Permit
         None => None,
         Some(gate) => Some(unless_cancelled(context, gate.enter(metadata.concurrency())).await??),
     };
-    Ok(Some(Permit { _turn_of_tool: turn_of_tool, _slot: slot }))
+    Ok(Permit { _turn_of_tool: turn_of_tool, _slot: slot })
 }
 
 /// Sees to it that a call which needs approval has it; the arguments may be others afterwards.
@@ -341,17 +330,21 @@ async fn permit(job: &mut Job<'_>, tool: &dyn Tool) -> Result<(), Stop> {
 }
 
 /// Gives a result its last form, by the tool's wishes and the policies.
-fn convert(policies: &Policies, metadata: &ToolMetadata, output: ToolOutput) -> Result<ToolOutput, ToolError> {
-    let output = match metadata.converter().or(policies.converter.as_deref()) {
-        Some(converter) => converter.convert(output)?,
-        None => output,
-    };
+fn convert(
+    policies: &Policies,
+    metadata: &ToolMetadata,
+    polled: &mut Poll<Result<ToolOutput, ToolError>>,
+) -> Result<(), ToolError> {
+    let Poll::Ready(Ok(output)) = polled else { return Ok(()) };
+    if let Some(converter) = metadata.converter().or(policies.converter.as_deref()) {
+        *output = converter.convert(std::mem::take(output))?;
+    }
     let (size, most) = (output.size(), metadata.max_result_size().unwrap_or(policies.max_result_size));
     if size > most {
         let message = format!("the result has {size} bytes, more than the {most} allowed");
         return Err(ToolError::invalid_result(message));
     }
-    Ok(output)
+    Ok(())
 }
 
 async fn unless_cancelled<T>(context: &ToolContext, future: impl Future<Output = T>) -> Result<T, ToolError> {

@@ -3,7 +3,7 @@
 use tracing::field::Empty;
 use tracing::{Level, Span, span_enabled};
 
-use super::settle::{Job, Settled};
+use super::settle::{Job, Settled, Stop};
 
 const TARGET: &str = "opentool::execute_tool";
 
@@ -45,11 +45,11 @@ pub(super) fn open(job: &Job<'_>) -> Span {
 pub(super) fn record(settled: &Settled, record_content: bool) {
     let span = Span::current();
     match settled {
-        Settled::Answered { result: Ok(output), .. } if record_content => {
+        Ok(output) if record_content => {
             span.record("gen_ai.tool.call.result", output.to_text());
         }
-        Settled::Answered { result: Ok(_), .. } | Settled::Suspended => {}
-        Settled::Answered { result: Err(error), .. } => {
+        Ok(_) | Err(Stop::Suspended) => {}
+        Err(Stop::Error(error)) => {
             span.record("otel.status_code", "ERROR");
             span.record("error.type", error.kind().as_str());
         }
