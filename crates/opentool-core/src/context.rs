@@ -64,27 +64,33 @@ struct Scope {
     pool: Option<BlockingPool>,
 }
 
-/// The name of a tool, copied: a count of references would be fought over by every thread that calls the tool.
+/// The name of a tool. A short one is copied, because a count of references would be fought over by every thread
+/// that calls the tool.
 #[derive(Clone)]
-struct ToolName {
-    length: u8,
-    bytes: [u8; Self::MAX],
+enum ToolName {
+    Short { length: u8, bytes: [u8; Self::SHORT] },
+    Long(ToolDefinition),
 }
 
 impl ToolName {
-    /// No name of a tool is longer.
-    const MAX: usize = 64;
+    const SHORT: usize = 22;
 
-    fn new(name: &str) -> Self {
-        let mut bytes = [0; Self::MAX];
-        let length = name.len().min(Self::MAX);
-        bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
-        Self { length: length as u8, bytes }
+    fn of(definition: &ToolDefinition) -> Self {
+        let name = definition.name().as_bytes();
+        if name.len() > Self::SHORT {
+            return Self::Long(definition.clone());
+        }
+        let mut bytes = [0; Self::SHORT];
+        bytes[..name.len()].copy_from_slice(name);
+        Self::Short { length: name.len() as u8, bytes }
     }
 
     fn as_str(&self) -> &str {
-        // The names of tools are ASCII, so this cannot fail.
-        std::str::from_utf8(&self.bytes[..usize::from(self.length)]).unwrap_or_default()
+        match self {
+            // The names of tools are ASCII, so this cannot fail.
+            Self::Short { length, bytes } => std::str::from_utf8(&bytes[..usize::from(*length)]).unwrap_or_default(),
+            Self::Long(definition) => definition.name(),
+        }
     }
 }
 
@@ -299,7 +305,7 @@ impl ToolContext {
             parent,
             scope: Some(Scope {
                 call_id: call.call_id.cloned(),
-                tool: ToolName::new(call.definition.name()),
+                tool: ToolName::of(call.definition),
                 attempt: 1,
                 timeout,
                 deadline: OnceLock::new(),

@@ -13,11 +13,13 @@ use tokio::sync::mpsc;
 
 use super::Policies;
 use super::host::nobody_to_resume;
-use super::settle::{Gate, Job, Round, Settled, Stop, settle};
+use super::settle::{Gate, Job, Round, settle};
 use crate::event::{CallRef, EventSink};
 use crate::policy::Decision;
 use crate::turn::{Slot, SlotState};
-use crate::{Cancellation, Outcome, Outcomes, Resolver, ToolCall, ToolContext, ToolError, ToolEvent, Toolbox, Turn};
+use crate::{
+    Cancellation, Outcome, Outcomes, Resolver, ToolCall, ToolContext, ToolError, ToolEvent, ToolOutput, Toolbox, Turn,
+};
 
 /// How many events of one batch may wait for somebody to read them before `emit` waits.
 const BACKLOG: usize = 64;
@@ -37,10 +39,17 @@ pub struct Batch<'a> {
     /// The turn as it will be when every call is settled.
     draft: Turn,
     entries: Vec<Entry>,
-    running: FuturesUnordered<BoxFuture<'a, (usize, Settled, bool)>>,
+    running: FuturesUnordered<BoxFuture<'a, Settlement>>,
     events: VecDeque<ToolEvent>,
     inbox: Option<mpsc::Receiver<ToolEvent>>,
     phase: Phase,
+}
+
+/// What became of the call at a place of the batch; a call without an answer is suspended.
+struct Settlement {
+    index: usize,
+    answer: Option<Result<ToolOutput, ToolError>>,
+    return_direct: bool,
 }
 
 /// Whose the turn is: a caller's, or nobody's but this call's.
@@ -203,16 +212,18 @@ impl<'a> Batch<'a> {
                     arguments: call.arguments,
                     context: &context,
                     round: Some(round),
+                    answer: None,
                     return_direct: false,
                 };
-                let settled = settle(&mut job).await;
-                (index, settled, job.return_direct)
+                settle(&mut job).await;
+                Settlement { index, answer: job.answer, return_direct: job.return_direct }
             }));
         }
     }
 
     /// Notes what became of a call.
-    fn note(&mut self, index: usize, settled: Settled, return_direct: bool) {
+    fn note(&mut self, settlement: Settlement) {
+        let Settlement { index, answer, return_direct } = settlement;
         let watched = self.inbox.is_some();
         if let Some(inbox) = &mut self.inbox {
             // What the call streamed comes before its end.
@@ -221,16 +232,13 @@ impl<'a> Batch<'a> {
             }
         }
         let entry = &mut self.entries[index];
-        let result = match (settled, &self.turn) {
-            (Ok(output), _) => Some(Ok(output)),
-            (Err(Stop::Error(error)), _) => Some(Err(error)),
-            (Err(Stop::Suspended), Owner::Host) => Some(Err(nobody_to_resume())),
-            (Err(Stop::Suspended), Owner::Caller(_)) => None,
+        let result = match (answer, &self.turn) {
+            (None, Owner::Host) => Some(Err(nobody_to_resume())),
+            (answer, _) => answer,
         };
         entry.state = match result {
             Some(result) => {
                 let (call_id, tool) = (entry.call.id.clone(), entry.call.name.clone());
-                let return_direct = return_direct && result.is_ok();
                 State::Answered(Outcome { call_id, tool, result, return_direct })
             }
             None => State::Suspended,
@@ -283,7 +291,7 @@ impl Stream for Batch<'_> {
                 return Poll::Ready(None);
             }
             match batch.running.poll_next_unpin(cx) {
-                Poll::Ready(Some((index, settled, return_direct))) => batch.note(index, settled, return_direct),
+                Poll::Ready(Some(settlement)) => batch.note(settlement),
                 Poll::Ready(None) => batch.record(),
                 Poll::Pending => {
                     let Some(inbox) = &mut batch.inbox else { return Poll::Pending };

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::settle::{Job, Stop, settle};
+use super::settle::{Job, settle};
 use super::{Batch, Executor};
 use crate::{Arguments, Outcome, Source, ToolCall, ToolContext, ToolError, ToolOutput, Toolbox};
 
@@ -61,7 +61,8 @@ impl Host {
             }
         };
         let mut job = self.job(tools, None, name, arguments.into(), &EMPTY);
-        settle(&mut job).await.map_err(answer)
+        settle(&mut job).await;
+        job.answer.unwrap_or_else(|| Err(nobody_to_resume()))
     }
 
     /// Calls a tool with an id and a context.
@@ -70,9 +71,8 @@ impl Host {
         let (result, return_direct) = match self.toolbox().await {
             Ok(tools) => {
                 let mut job = self.job(&tools, Some(&id), &name, arguments, context);
-                let result = settle(&mut job).await.map_err(answer);
-                let return_direct = job.return_direct && result.is_ok();
-                (result, return_direct)
+                settle(&mut job).await;
+                (job.answer.unwrap_or_else(|| Err(nobody_to_resume())), job.return_direct)
             }
             Err(error) => (Err(error), false),
         };
@@ -97,14 +97,17 @@ impl Host {
         arguments: Arguments,
         context: &'a ToolContext,
     ) -> Job<'a> {
-        Job { policies: &self.executor.0, tools, call_id, name, arguments, context, round: None, return_direct: false }
-    }
-}
-
-fn answer(stop: Stop) -> ToolError {
-    match stop {
-        Stop::Error(error) => error,
-        Stop::Suspended => nobody_to_resume(),
+        Job {
+            policies: &self.executor.0,
+            tools,
+            call_id,
+            name,
+            arguments,
+            context,
+            round: None,
+            answer: None,
+            return_direct: false,
+        }
     }
 }
 

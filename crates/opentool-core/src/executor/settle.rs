@@ -35,7 +35,9 @@ pub(super) struct Job<'a> {
     pub(super) context: &'a ToolContext,
     /// What a batch adds; a host's call has none of it.
     pub(super) round: Option<Box<Round>>,
-    /// Set when the call succeeds and its tool wants it.
+    /// The one answer; none after the call was settled means that it is suspended. It stays here, because every layer of async
+    /// functions that it passed through would copy it.
+    pub(super) answer: Option<Result<ToolOutput, ToolError>>,
     pub(super) return_direct: bool,
 }
 
@@ -50,14 +52,11 @@ pub(super) struct Round {
     pub(super) sink: Option<Arc<EventSink>>,
 }
 
-/// What became of a call: its one answer, or none where the call is suspended.
-///
-/// The layout is that of the tool's own result, so that an answer travels up without being repacked.
-pub(super) type Settled = Result<ToolOutput, Stop>;
-
-/// Why a call has no result.
-pub(super) enum Stop {
+/// Why a call did not run.
+enum Stop {
     Error(ToolError),
+    /// The policy for unknown tools answered in the tool's place.
+    Answered(ToolOutput),
     Suspended,
 }
 
@@ -85,44 +84,37 @@ impl Gate {
 }
 
 /// Settles a call, in a span of its own where somebody watches.
-pub(super) async fn settle(job: &mut Job<'_>) -> Settled {
+pub(super) async fn settle(job: &mut Job<'_>) {
     if span::wanted() { Box::pin(settle_in_span(job)).await } else { conclude(job).await }
 }
 
-async fn settle_in_span(job: &mut Job<'_>) -> Settled {
+async fn settle_in_span(job: &mut Job<'_>) {
     let span = span::open(job);
     async {
-        let settled = conclude(job).await;
-        span::record(&settled, job.policies.record_content);
-        settled
+        conclude(job).await;
+        span::record(job);
     }
     .instrument(span)
     .await
 }
 
 /// Turns whatever happens to a call into its one answer.
-async fn conclude(job: &mut Job<'_>) -> Settled {
+async fn conclude(job: &mut Job<'_>) {
     match attempt(job).await {
-        Ok(output) => {
-            debug!(gen_ai.tool.name = job.name, "call finished");
-            Ok(output)
-        }
-        Err(stop) => Err(fail(job, stop)),
-    }
-}
-
-#[cold]
-fn fail(job: &Job<'_>, stop: Stop) -> Stop {
-    match stop {
-        Stop::Suspended => {
+        Ok(()) => {}
+        Err(Stop::Error(error)) => job.answer = Some(Err(error)),
+        Err(Stop::Answered(output)) => job.answer = Some(Ok(output)),
+        Err(Stop::Suspended) => {
             debug!(gen_ai.tool.name = job.name, "call suspended");
-            Stop::Suspended
+            return;
         }
-        Stop::Error(error) => {
-            let error = judge(job.policies, job.name, error);
-            debug!(gen_ai.tool.name = job.name, error.type = error.kind().as_str(), "call failed");
-            Stop::Error(error)
+    }
+    match &mut job.answer {
+        Some(Err(error)) => {
+            judge(job.policies, job.name, error);
+            job.return_direct = false;
         }
+        _ => debug!(gen_ai.tool.name = job.name, "call finished"),
     }
 }
 
@@ -130,13 +122,10 @@ fn fail(job: &Job<'_>, stop: Stop) -> Stop {
 ///
 /// This is the path that every call takes, so its future is kept small: what only some calls wait
 /// for is boxed when they do.
-async fn attempt(job: &mut Job<'_>) -> Settled {
+async fn attempt(job: &mut Job<'_>) -> Result<(), Stop> {
     let policies = job.policies;
     let mut found = None;
-    let tool = match admit(job, &mut found)? {
-        Admission::Runs(tool) => tool,
-        Admission::Answered(output) => return Ok(output),
-    };
+    let tool = admit(job, &mut found)?;
     let _permit = if must_wait(job, tool) {
         match Box::pin(AssertUnwindSafe(wait(job, tool)).catch_unwind()).await {
             Ok(permit) => Some(permit?),
@@ -148,11 +137,11 @@ async fn attempt(job: &mut Job<'_>) -> Settled {
 
     debug!(gen_ai.tool.name = job.name, "call started");
     let metadata = tool.metadata();
+    job.return_direct = metadata.is_return_direct();
     let sink = job.round.as_mut().and_then(|round| round.sink.take());
     if let Some(sink) = &sink {
         sink.started();
     }
-    job.return_direct = metadata.is_return_direct();
     let context = job.context.for_call(CallScope {
         call_id: job.call_id,
         definition: tool.definition(),
@@ -165,42 +154,47 @@ async fn attempt(job: &mut Job<'_>) -> Settled {
     let mut future = guarded(|| Ok(Next::new(tool, &policies.middleware).run(invocation)))?;
     // A call that is ready at once costs neither timer nor token: they are made when it first waits.
     let mut interruption: Option<Pin<Box<dyn Future<Output = ToolError> + Send + '_>>> = None;
+    let answer = &mut job.answer;
     poll_fn(|cx| {
-        let mut polled = Poll::Pending;
-        let result = guarded(|| {
-            polled = future.as_mut().poll(cx);
-            convert(policies, metadata, &mut polled)
+        let polled = guarded(|| match future.as_mut().poll(cx) {
+            Poll::Ready(result) => {
+                *answer = Some(result);
+                convert(policies, metadata, answer)
+            }
+            Poll::Pending => Ok(()),
         });
-        if let Err(error) = result {
-            polled = Poll::Ready(Err(error));
+        if let Err(error) = polled {
+            *answer = Some(Err(error));
         }
-        if polled.is_ready() {
+        if answer.is_some() {
             abandon.over();
-        } else {
-            let interruption = interruption.get_or_insert_with(|| Box::pin(interrupt(&context)));
-            polled = interruption.as_mut().poll(cx).map(Err);
+            return Poll::Ready(());
         }
-        polled.map_err(Stop::Error)
+        let interruption = interruption.get_or_insert_with(|| Box::pin(interrupt(&context)));
+        interruption.as_mut().poll(cx).map(|error| *answer = Some(Err(error)))
     })
-    .await
+    .await;
+    Ok(())
 }
 
 /// Gives an error its last form, by the policies.
-fn judge(policies: &Policies, name: &str, mut error: ToolError) -> ToolError {
-    if error.message().trim().is_empty() {
-        let cause = error.source_type().unwrap_or(error.kind().as_str());
+#[cold]
+fn judge(policies: &Policies, name: &str, error: &mut ToolError) {
+    let mut judged = error.clone();
+    if judged.message().trim().is_empty() {
+        let cause = judged.source_type().unwrap_or(judged.kind().as_str());
         let message = format!("error in tool `{name}` ({cause})");
-        error = error.with_message(message);
+        judged = judged.with_message(message);
     }
     if policies.throw_on_error {
-        error = error.with_severity(Severity::Fatal);
+        judged = judged.with_severity(Severity::Fatal);
     }
-    match &policies.errors {
-        None => error,
-        Some(policy) => {
-            guarded(|| Ok(policy.judge(name, error))).unwrap_or_else(|panic| panic.with_severity(Severity::Fatal))
-        }
+    if let Some(policy) = &policies.errors {
+        judged =
+            guarded(|| Ok(policy.judge(name, judged))).unwrap_or_else(|panic| panic.with_severity(Severity::Fatal));
     }
+    debug!(gen_ai.tool.name = name, error.type = judged.kind().as_str(), "call failed");
+    *error = judged;
 }
 
 /// Runs code, somebody else's included, and makes an error of a panic.
@@ -208,47 +202,33 @@ fn guarded<T>(code: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolErro
     catch_unwind(AssertUnwindSafe(code)).unwrap_or_else(|panic| Err(panicked(&*panic)))
 }
 
-/// What admitting a call comes to.
-enum Admission<'t> {
-    Runs(&'t dyn Tool),
-    /// The policy for unknown tools answered in the tool's place.
-    Answered(ToolOutput),
-}
-
 /// Finds the tool, holds the call to the limits of its turn, and checks the arguments.
 ///
 /// A tool that is not listed but found at run time is kept in `found`.
-fn admit<'t, 'a: 't>(job: &mut Job<'a>, found: &'t mut Option<Arc<dyn Tool>>) -> Result<Admission<'t>, ToolError> {
-    let (policies, tools, name) = (job.policies, job.tools, job.name);
-    guarded(move || {
-        let refusal = job.round.as_mut().and_then(|round| round.refusal.take());
-        let tool: &'t dyn Tool = match tools.get(name) {
-            Some(tool) => &**tool,
-            None => {
-                *found = tools.resolve(name).or_else(|| policies.resolver.as_ref()?.resolve(name));
-                match found {
-                    Some(tool) => &**tool,
-                    None => {
-                        debug!(gen_ai.tool.name = name, "tool unknown");
-                        // The limits apply to wrong names too, or a model could try them for ever.
-                        return match refusal {
-                            Some(refusal) => Err(refusal),
-                            None => policies.unknown_tool.answer(name, tools).map(Admission::Answered),
-                        };
-                    }
-                }
-            }
-        };
-        if let Some(refusal) = refusal {
-            return Err(refusal);
+fn admit<'t, 'a: 't>(job: &mut Job<'a>, found: &'t mut Option<Arc<dyn Tool>>) -> Result<&'t dyn Tool, Stop> {
+    let refusal = job.round.as_mut().and_then(|round| round.refusal.take());
+    let tool = match job.tools.get(job.name) {
+        Some(tool) => Some(&**tool),
+        None => {
+            let (tools, resolver) = (job.tools, job.policies.resolver.as_ref());
+            *found = guarded(|| Ok(tools.resolve(job.name).or_else(|| resolver?.resolve(job.name))))?;
+            found.as_deref()
         }
-        if job.context.is_cancelled() {
-            return Err(ToolError::cancelled());
-        }
-        check(policies, tool, &mut job.arguments)?;
-        debug!(gen_ai.tool.name = name, "arguments checked");
-        Ok(Admission::Runs(tool))
-    })
+    };
+    // The limits apply to wrong names too, or a model could try them for ever.
+    if let Some(refusal) = refusal {
+        return Err(refusal.into());
+    }
+    let Some(tool) = tool else {
+        debug!(gen_ai.tool.name = job.name, "tool unknown");
+        return Err(Stop::Answered(guarded(|| job.policies.unknown_tool.answer(job.name, job.tools))?));
+    };
+    if job.context.is_cancelled() {
+        return Err(ToolError::cancelled().into());
+    }
+    guarded(|| check(job.policies, tool, &mut job.arguments))?;
+    debug!(gen_ai.tool.name = job.name, "arguments checked");
+    Ok(tool)
 }
 
 /// Checks arguments against the published schema, and drops from them what it tells to drop.
@@ -333,9 +313,9 @@ async fn permit(job: &mut Job<'_>, tool: &dyn Tool) -> Result<(), Stop> {
 fn convert(
     policies: &Policies,
     metadata: &ToolMetadata,
-    polled: &mut Poll<Result<ToolOutput, ToolError>>,
+    answer: &mut Option<Result<ToolOutput, ToolError>>,
 ) -> Result<(), ToolError> {
-    let Poll::Ready(Ok(output)) = polled else { return Ok(()) };
+    let Some(Ok(output)) = answer else { return Ok(()) };
     if let Some(converter) = metadata.converter().or(policies.converter.as_deref()) {
         *output = converter.convert(std::mem::take(output))?;
     }

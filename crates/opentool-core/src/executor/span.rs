@@ -3,7 +3,7 @@
 use tracing::field::Empty;
 use tracing::{Level, Span, span_enabled};
 
-use super::settle::{Job, Settled, Stop};
+use super::settle::Job;
 
 const TARGET: &str = "opentool::execute_tool";
 
@@ -41,17 +41,17 @@ pub(super) fn open(job: &Job<'_>) -> Span {
     span
 }
 
-/// Writes the outcome to the span of the call, which is the current one.
-pub(super) fn record(settled: &Settled, record_content: bool) {
+/// Writes the outcome of a call to its span, which is the current one.
+pub(super) fn record(job: &Job<'_>) {
     let span = Span::current();
-    match settled {
-        Ok(output) if record_content => {
+    match &job.answer {
+        Some(Ok(output)) if job.policies.record_content => {
             span.record("gen_ai.tool.call.result", output.to_text());
         }
-        Ok(_) | Err(Stop::Suspended) => {}
-        Err(Stop::Error(error)) => {
+        Some(Err(error)) => {
             span.record("otel.status_code", "ERROR");
             span.record("error.type", error.kind().as_str());
         }
+        Some(Ok(_)) | None => {}
     }
 }
