@@ -99,6 +99,7 @@ impl Declaration {
     fn handler(&self, state: &TokenStream, function: &TokenStream, input: Option<&Input>) -> TokenStream {
         let this = Ident::new("this", Span::mixed_site());
         let invocation = Ident::new("invocation", Span::mixed_site());
+        let called = Ident::new("called", Span::mixed_site());
         // Where the type of the result is at fault, the compiler blames this variable, which should stand for it.
         let returned = Ident::new("__returned", self.signature.result_span());
         let read = input
@@ -118,8 +119,10 @@ impl Declaration {
             #[allow(unused_imports)]
             use __private::{ResultReturn as _, ValueReturn as _};
             let _ = (&#this, &#invocation);
+            // Named before the parameters, one of which may have the function's name.
+            let #called = #function;
             #read
-            let #returned = #function(#receiver #(#arguments),*) #wait #own;
+            let #returned = #called(#receiver #(#arguments),*) #wait #own;
             #convert
         };
         if self.signature.is_async {

@@ -1,7 +1,7 @@
 //! `#[tool]` on a function.
 
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use quote::quote;
 use syn::{FnArg, ItemFn};
 
 use crate::attributes::{self, Faults};
@@ -45,13 +45,12 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
     let declared = declaration.emit(&quote!(()), &quote!(#ident), None, &krate);
     let conditions = attributes::conditions(&function.attrs);
     let visibility = &function.vis;
-    let documentation = format!("The function [`{ident}`](fn@{ident}) as a tool.");
     // An empty enum lives among the types only, so that the function keeps its name among the values.
-    quote_spanned! {ident.span()=>
+    quote! {
         #function
 
         #(#conditions)*
-        #[doc = #documentation]
+        /// The function of this name as a tool.
         #[allow(non_camel_case_types, unreachable_pub)]
         #[derive(Debug)]
         #visibility enum #ident {}

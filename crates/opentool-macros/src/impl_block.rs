@@ -30,6 +30,12 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
     if let Some((path, _)) = &block.trait_ {
         faults.at(path, "`#[toolbox]` stands on a type's own `impl` block; call the trait's methods from tools there");
     }
+    for lifetime in block.generics.lifetimes() {
+        faults.at(
+            lifetime,
+            "tools live as long as whoever holds them: the type must own what it uses, or share it by `Arc`",
+        );
+    }
     let methods = read_methods(&mut block, &mut faults);
     if methods.is_empty() {
         faults.at(&block.self_ty, "a toolbox needs tools: write `#[tool]` on at least one method");

@@ -11,6 +11,7 @@ use crate::options::ParamOptions;
 use crate::signature::{Place, Unsuitable, is_optional_text, is_path, is_text, parameter_name};
 
 /// Something that the model fills in.
+#[derive(Clone)]
 pub(crate) struct Parameter {
     ident: Ident,
     ty: Type,
@@ -171,7 +172,7 @@ impl Input {
         surroundings: Option<Surroundings<'_>>,
         krate: &TokenStream,
     ) -> Option<Self> {
-        let mut parameters: Vec<Parameter> = parameters.map(Parameter::copy).collect();
+        let mut parameters: Vec<Parameter> = parameters.cloned().collect();
         if parameters.is_empty() {
             return None;
         }
@@ -222,18 +223,6 @@ impl Input {
             ty: quote!(__Input<#(#arguments),*>),
             pattern: quote!(__Input { #(#names),* }),
         })
-    }
-}
-
-impl Parameter {
-    fn copy(&self) -> Self {
-        Self {
-            ident: self.ident.clone(),
-            ty: self.ty.clone(),
-            kind: self.kind,
-            options: self.options.clone(),
-            carried: self.carried.clone(),
-        }
     }
 }
 

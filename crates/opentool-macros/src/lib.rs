@@ -23,29 +23,25 @@ use quote::quote;
 /// Makes a tool of a function; see the documentation of `opentool`.
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
-    expand(free_function::expand(options.into(), item.into(), &quote!(::opentool_core)))
+    free_function::expand(options.into(), item.into(), &quote!(::opentool_core)).into()
 }
 
 /// Makes tools of the methods of an `impl` block; see the documentation of `opentool`.
 #[proc_macro_attribute]
 pub fn toolbox(options: TokenStream, item: TokenStream) -> TokenStream {
-    expand(impl_block::expand(options.into(), item.into(), &quote!(::opentool_core)))
+    impl_block::expand(options.into(), item.into(), &quote!(::opentool_core)).into()
 }
 
 /// `#[tool]` as the facade exports it.
 #[doc(hidden)]
 #[proc_macro_attribute]
 pub fn facade_tool(options: TokenStream, item: TokenStream) -> TokenStream {
-    expand(free_function::expand(options.into(), item.into(), &quote!(::opentool)))
+    free_function::expand(options.into(), item.into(), &quote!(::opentool)).into()
 }
 
 /// `#[toolbox]` as the facade exports it.
 #[doc(hidden)]
 #[proc_macro_attribute]
 pub fn facade_toolbox(options: TokenStream, item: TokenStream) -> TokenStream {
-    expand(impl_block::expand(options.into(), item.into(), &quote!(::opentool)))
-}
-
-fn expand(expanded: proc_macro2::TokenStream) -> TokenStream {
-    expanded.into()
+    impl_block::expand(options.into(), item.into(), &quote!(::opentool)).into()
 }

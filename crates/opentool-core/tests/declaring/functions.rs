@@ -236,6 +236,22 @@ fn functions_of_any_visibility_and_in_any_place_are_tools() {
     assert_eq!(inner::restricted::definition().unwrap().name(), "restricted");
 }
 
+#[tokio::test]
+async fn a_parameter_may_have_the_name_of_its_function_or_of_what_is_emitted() {
+    #[tool]
+    fn echo(echo: String, this: u8, invocation: &str, called: bool) -> String {
+        format!("{echo} {this} {invocation} {called}")
+    }
+    #[tool]
+    async fn later(later: Vec<u8>, context: &ToolContext, returned: Option<u8>) -> usize {
+        let _ = (context, returned);
+        later.len()
+    }
+    let arguments = json!({"echo": "x", "this": 1, "invocation": "y", "called": true});
+    assert_eq!(call(echo::tool(), arguments).await.unwrap(), ToolOutput::text("x 1 y true"));
+    assert_eq!(json(call(later::tool(), json!({"later": [1, 2]})).await.unwrap()), 2);
+}
+
 #[test]
 fn functions_stand_in_a_toolbox_beside_everything_else() {
     let toolbox = Toolbox::of([add::tool(), add::tool().name("plus")]).unwrap();
