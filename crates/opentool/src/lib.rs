@@ -190,6 +190,8 @@
 
 #[doc(inline)]
 pub use opentool_core::*;
+/// The documents as data: OpenTool, OpenDyn, and the messages of client and server.
+pub use opentool_spec as spec;
 
 #[cfg(feature = "macros")]
 #[doc = include_str!("../docs/tool.md")]
@@ -208,3 +210,8 @@ pub mod prelude {
     #[cfg(feature = "macros")]
     pub use crate::{tool, toolbox};
 }
+
+/// The samples of the README are compiled and run.
+#[cfg(all(doctest, feature = "macros"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -6,6 +6,7 @@ mod convert;
 mod fix;
 mod formats;
 mod general;
+mod readme;
 
 use std::path::{Path, PathBuf};
 
