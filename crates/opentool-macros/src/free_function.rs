@@ -26,10 +26,12 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
             .to_compile_error();
         }
     };
-    let mut faults = Faults::default();
     if let Some(FnArg::Receiver(receiver)) = function.sig.inputs.first() {
-        faults.at(receiver, "a method becomes a tool together with its `impl`: write `#[toolbox]` on the `impl` block");
+        let message = "a method becomes a tool together with its `impl`: write `#[toolbox]` on the `impl` block";
+        let error = syn::Error::new_spanned(receiver, message).to_compile_error();
+        return quote!(#function #error);
     }
+    let mut faults = Faults::default();
     let options = faults.take(ToolOptions::parse(options));
     let krate = match &options.krate {
         Some(path) => quote!(#path),
@@ -37,17 +39,18 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
     };
     let signature = ToolSignature::read(&mut function.sig, &mut faults);
     let declaration = Declaration::new(options, &function.attrs, signature, &mut faults);
-    if let Err(error) = faults.into_result() {
-        let error = error.to_compile_error();
-        return quote!(#function #error);
-    }
     let ident = &function.sig.ident;
-    let declared = declaration.emit(&quote!(()), &quote!(#ident), None, &krate);
+    let (declared, error) = match faults.into_result() {
+        Ok(()) => (declaration.emit(&quote!(()), &quote!(#ident), None, &krate), None),
+        // Whoever uses the tool is not to be told that there is none.
+        Err(error) => (quote!({ ::core::unimplemented!() }), Some(error.to_compile_error())),
+    };
     let conditions = attributes::conditions(&function.attrs);
     let visibility = &function.vis;
     // An empty enum lives among the types only, so that the function keeps its name among the values.
     quote! {
         #function
+        #error
 
         #(#conditions)*
         /// The function of this name as a tool.

@@ -43,7 +43,10 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
     refuse_equal_names(&methods, &mut faults);
     if let Err(error) = faults.into_result() {
         let error = error.to_compile_error();
-        return quote!(#block #error);
+        // Whoever uses the toolbox is not to be told that there is none.
+        let stub = implement(&block, &krate, &quote!(::core::unimplemented!()));
+        let stub = (block.trait_.is_none() && block.generics.lifetimes().next().is_none()).then_some(stub);
+        return quote!(#block #error #stub);
     }
 
     let self_ty = &*block.self_ty;
@@ -52,25 +55,36 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
         let declared = declaration.emit(&quote!(Self), &quote!(Self::#function), Some(surroundings), &krate);
         quote!(#(#conditions)* tools.push(#declared);)
     });
+    let title = optional(options.title);
+    let version = optional(options.version);
+    let count = methods.len();
+    let implementation = implement(
+        &block,
+        &krate,
+        &quote! {
+            let mut tools = ::std::vec::Vec::with_capacity(#count);
+            #(#declarations)*
+            #krate::__private::Declarations { title: #title, version: #version, tools }
+        },
+    );
+    quote!(#block #implementation)
+}
+
+/// The implementation of the trait, whose one method has this body.
+fn implement(block: &ItemImpl, krate: &TokenStream, body: &TokenStream) -> TokenStream {
+    let self_ty = &block.self_ty;
     let (impl_generics, _, where_clause) = block.generics.split_for_impl();
     let given = where_clause.map(|clause| &clause.predicates).into_iter().flatten();
     // A type without parameters is what it is; the trait's own bounds say so better than a condition would.
     let bounds = (!block.generics.params.is_empty())
         .then(|| quote!(where #(#given,)* Self: ::core::marker::Send + ::core::marker::Sync + 'static,));
-    let title = optional(options.title);
-    let version = optional(options.version);
-    let count = methods.len();
     quote! {
-        #block
-
         #[automatically_derived]
         impl #impl_generics #krate::DeclaredTools for #self_ty
         #bounds
         {
             fn declare() -> #krate::__private::Declarations<Self> {
-                let mut tools = ::std::vec::Vec::with_capacity(#count);
-                #(#declarations)*
-                #krate::__private::Declarations { title: #title, version: #version, tools }
+                #body
             }
         }
     }

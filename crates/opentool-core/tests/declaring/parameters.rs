@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 use opentool_core::{ErrorKind, ToolOutput, tool};
 use schemars::JsonSchema;
@@ -230,6 +231,41 @@ async fn large_integers_arrive_exactly() {
     assert_eq!(host.call("same", text).await.unwrap().to_text(), u64::MAX.to_string());
     let error = host.call("same", r#"{"number":-1}"#).await.unwrap_err();
     assert_eq!(error.data().unwrap()["problems"][0]["pointer"], "/number");
+}
+
+#[tokio::test]
+async fn a_duration_is_published_as_text_and_read_from_it_wherever_it_stands() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Retry {
+        every: Duration,
+        at_most: Option<Duration>,
+    }
+    #[tool]
+    fn wait(first: Duration, retries: Vec<Retry>, label: &str) -> String {
+        let all: Duration = retries.iter().map(|retry| retry.every + retry.at_most.unwrap_or_default()).sum();
+        format!("{label} {:?}", first + all)
+    }
+    assert!(!wait::definition().unwrap().input_schema().to_string().contains("secs"));
+    let arguments = json!({
+        "first": "PT1M", "retries": [{"every": "PT1.5S"}, {"every": "PT2S", "at_most": "P1D"}], "label": "x",
+    });
+    assert_eq!(call(wait::tool(), arguments).await.unwrap(), ToolOutput::text("x 86463.5s"));
+
+    let soon = json!({"first": "PT1M", "retries": [{"every": "soon"}], "label": "x"});
+    let error = call(wait::tool(), soon).await.unwrap_err();
+    assert_eq!(error.data().unwrap()["problems"][0]["pointer"], "/retries/0/every", "{error}");
+}
+
+#[tokio::test]
+async fn what_the_schema_accepts_and_the_type_refuses_is_an_argument_error_with_its_pointer() {
+    #[tool]
+    fn double(number: i64) -> i64 {
+        number * 2
+    }
+    let host = opentool_core::Executor::new().host(double::tool());
+    let error = host.call("double", r#"{"number": 1.0}"#).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArguments);
+    assert_eq!(error.data().unwrap()["problems"][0]["pointer"], "/number", "{error}");
 }
 
 #[test]
