@@ -32,14 +32,14 @@ pub fn toolbox(options: TokenStream, item: TokenStream) -> TokenStream {
     impl_block::expand(options.into(), item.into(), &quote!(::opentool_core)).into()
 }
 
-/// `#[tool]` as the facade exports it.
+// `#[tool]` as the facade exports it, with the documentation that stands there.
 #[doc(hidden)]
 #[proc_macro_attribute]
 pub fn facade_tool(options: TokenStream, item: TokenStream) -> TokenStream {
     free_function::expand(options.into(), item.into(), &quote!(::opentool)).into()
 }
 
-/// `#[toolbox]` as the facade exports it.
+// `#[toolbox]`, likewise.
 #[doc(hidden)]
 #[proc_macro_attribute]
 pub fn facade_toolbox(options: TokenStream, item: TokenStream) -> TokenStream {

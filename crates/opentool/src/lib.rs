@@ -195,9 +195,11 @@ pub use opentool_spec as spec;
 
 #[cfg(feature = "macros")]
 #[doc = include_str!("../docs/tool.md")]
+#[doc(inline)]
 pub use opentool_macros::facade_tool as tool;
 #[cfg(feature = "macros")]
 #[doc = include_str!("../docs/toolbox.md")]
+#[doc(inline)]
 pub use opentool_macros::facade_toolbox as toolbox;
 
 /// What most programs that have tools need: `use opentool::prelude::*`.
