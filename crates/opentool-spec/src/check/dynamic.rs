@@ -1,6 +1,6 @@
 //! What only OpenDyn documents have: C types, directions, a calling convention, a table of codes.
 
-use std::collections::HashSet;
+use foldhash::{HashMapExt as _, HashSet, HashSetExt as _};
 
 use super::{
     Code,
@@ -154,7 +154,7 @@ impl Judge<'_, '_> {
         let members = self.members(c_type, &fields, &["isIn"]);
         let assumed = assumed_name(schema_type);
         let mut points = None;
-        if let Some(node) = self.required("C type", c_type, &fields, &members, 0, &json_string(assumed))
+        if let Some(node) = self.required("C type", c_type, &fields, &members, 0, || json_string(assumed))
             && let Some(spelt) = tree.string(node)
         {
             match spelling(&spelt) {
@@ -187,7 +187,7 @@ impl Judge<'_, '_> {
             }
         }
         if points.is_none() {
-            let message = "the C type does not say whether it is a pointer: false is assumed".to_owned();
+            let message = || "the C type does not say whether it is a pointer: false is assumed".to_owned();
             self.boolean(Code::NoIsPointer, c_type, &fields, &members, 1, "false", message);
         }
     }

@@ -1,6 +1,8 @@
 //! Functions, their parameters and their return values.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::borrow::Cow;
+
+use foldhash::{HashMap, HashMapExt as _};
 
 use super::{
     Code, DocumentKind,
@@ -70,16 +72,16 @@ impl<'a> Judge<'_, 'a> {
         ];
         let members = self.members(function, &fields, &["returns", "stream"]);
 
-        let placeholder = json_string(&fresh(names, "function", index));
-        let name = self.required("function", function, &fields, &members, 0, &placeholder);
+        let placeholder = || json_string(&fresh(names, "function", index));
+        let name = self.required("function", function, &fields, &members, 0, placeholder);
         let name_text = name.and_then(|name| self.tree.string(name));
         if let (Some(node), Some(text)) = (name, &name_text) {
             self.function_name(function, node, text, index, names);
         }
 
         let shown = name_text.as_deref().filter(|name| is_valid_name(name)).unwrap_or("it");
-        let placeholder = json_string(&format!("What {shown} does."));
-        if let Some(description) = self.required("function", function, &fields, &members, 1, &placeholder)
+        let placeholder = || json_string(&format!("What {shown} does."));
+        if let Some(description) = self.required("function", function, &fields, &members, 1, placeholder)
             && self.tree.string(description).is_some_and(|text| text.trim().is_empty())
         {
             let message = "an empty description tells a model nothing".to_owned();
@@ -89,7 +91,7 @@ impl<'a> Judge<'_, 'a> {
                     self.fix(Code::EmptyDescription, At::Value(description), message, remedy);
                 }
                 _ => {
-                    let remedy = Remedy::Replace(description, placeholder);
+                    let remedy = Remedy::Replace(description, placeholder());
                     self.suggest(Code::EmptyDescription, At::Value(description), message, remedy);
                 }
             }
@@ -199,14 +201,14 @@ impl<'a> Judge<'_, 'a> {
         let elsewhere: &[&str] = if names.is_some() { &[] } else { &["name"] };
         let members = self.members(parameter, &fields, elsewhere);
         let name = names.and_then(|(index, names)| {
-            let placeholder = json_string(&fresh(names, "parameter", index));
-            self.required("parameter", parameter, &fields, &members, 3, &placeholder)
+            let placeholder = || json_string(&fresh(names, "parameter", index));
+            self.required("parameter", parameter, &fields, &members, 3, placeholder)
         });
         let schema = self.schema_of("parameter", parameter, &fields, &members, 0);
         self.optional_member(&fields, &members, 2);
 
         let assumed = if dynamic { "true" } else { "false" };
-        let message = format!("the parameter does not say whether it is `required`: {assumed} is assumed");
+        let message = || format!("the parameter does not say whether it is `required`: {assumed} is assumed");
         self.boolean(Code::NoRequired, parameter, &fields, &members, 1, assumed, message);
         if dynamic {
             // Its absence is judged with the signature: the value may stand inside the C type.
@@ -241,7 +243,7 @@ impl<'a> Judge<'_, 'a> {
                     DocumentKind::OpenTool => r#"{"type": "string"}"#,
                     DocumentKind::OpenDyn => r#"{"type": "integer", "cType": {"type": "int", "isPointer": false}}"#,
                 };
-                self.required(noun, owner, fields, members, index, placeholder)
+                self.required(noun, owner, fields, members, index, || placeholder.to_owned())
             }
         }
     }
@@ -250,7 +252,7 @@ impl<'a> Judge<'_, 'a> {
         let fields = [must("name", Kind::String), must("schema", Kind::Object), may("description", Kind::String)];
         // The facts of a parameter that other documents repeat on the return value mean nothing there.
         let members = self.members(returns, &fields, &["isIn", "required"]);
-        let name = self.required("return value", returns, &fields, &members, 0, r#""result""#);
+        let name = self.required("return value", returns, &fields, &members, 0, || json_string("result"));
         let schema = self.schema_of("return value", returns, &fields, &members, 1);
         self.optional_member(&fields, &members, 2);
         signature.returns = Some((returns, name, schema));
@@ -266,14 +268,14 @@ impl<'a> Judge<'_, 'a> {
         members: &super::judge::Members<N>,
         index: usize,
         assumed: &str,
-        message: String,
+        message: impl Fn() -> String,
     ) {
         let name = fields[index].name;
         match members.found[index] {
             Some(node) => self.boolean_value(node, name, assumed),
             None => {
-                if !self.misspelt(code, members, index, name, message.clone()) {
-                    self.fix(code, At::Value(object), message, Remedy::Add(object, name, assumed.to_owned()));
+                if !self.misspelt(code, members, index, name, message()) {
+                    self.fix(code, At::Value(object), message(), Remedy::Add(object, name, assumed.to_owned()));
                 }
             }
         }

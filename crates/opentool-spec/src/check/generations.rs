@@ -1,6 +1,6 @@
 //! The two older generations of documents, which say `"1.0.0"` like the current one and differ only in shape.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use super::{
     Code, Generation,

@@ -1,6 +1,6 @@
 //! The judge: walks a tree once, and says everything there is to say about it.
 
-use std::collections::HashSet;
+use foldhash::{HashSet, HashSetExt as _};
 
 use super::{
     Code, Fix, Generation,
@@ -207,11 +207,11 @@ impl<'t, 'a> Judge<'t, 'a> {
 
     /// What both kinds of document have: info, functions, schemas.
     fn body(&mut self, root: NodeId, fields: &[Field; 5], members: &Members<5>) {
-        let info = r#"{"title": "Untitled", "version": "1.0.0"}"#;
+        let info = || r#"{"title": "Untitled", "version": "1.0.0"}"#.to_owned();
         if let Some(info) = self.required("document", root, fields, members, 1, info) {
             self.info(info);
         }
-        if let Some(functions) = self.required("document", root, fields, members, 2, "[]") {
+        if let Some(functions) = self.required("document", root, fields, members, 2, || "[]".to_owned()) {
             self.functions(functions);
         }
         if let Some(schemas) = members.found[3]
@@ -225,7 +225,7 @@ impl<'t, 'a> Judge<'t, 'a> {
     /// Judges the spec's version and returns its node where it is one of 1.x.
     fn version(&mut self, root: NodeId, fields: &[Field; 5], members: &Members<5>) -> Option<NodeId> {
         let current = json_string(self.kind.version());
-        let node = self.required_fixably("document", root, fields, members, 0, &current)?;
+        let node = self.required_fixably("document", root, fields, members, 0, || current.clone())?;
         let version = self.tree.string(node)?;
         let key = self.kind.key();
         if !is_one_point_x(&version) {
@@ -241,8 +241,8 @@ impl<'t, 'a> Judge<'t, 'a> {
     }
 
     fn info(&mut self, info: NodeId) {
-        let title = (must("title", Kind::String), r#""Untitled""#);
-        let version = (must("version", Kind::String), r#""1.0.0""#);
+        let title = (must("title", Kind::String), || json_string("Untitled"));
+        let version = (must("version", Kind::String), || json_string("1.0.0"));
         let convention = must("callingConvention", Kind::String);
         if self.kind == DocumentKind::OpenDyn {
             let fields = [title.0, version.0, may("description", Kind::String), convention];
@@ -365,7 +365,7 @@ impl<'t, 'a> Judge<'t, 'a> {
         fields: &[Field; N],
         members: &Members<N>,
         index: usize,
-        placeholder: &str,
+        placeholder: impl FnOnce() -> String,
     ) -> Option<NodeId> {
         self.required_as(false, noun, object, fields, members, index, placeholder)
     }
@@ -378,7 +378,7 @@ impl<'t, 'a> Judge<'t, 'a> {
         fields: &[Field; N],
         members: &Members<N>,
         index: usize,
-        value: &str,
+        value: impl FnOnce() -> String,
     ) -> Option<NodeId> {
         self.required_as(true, noun, object, fields, members, index, value)
     }
@@ -392,13 +392,13 @@ impl<'t, 'a> Judge<'t, 'a> {
         fields: &[Field; N],
         members: &Members<N>,
         index: usize,
-        value: &str,
+        value: impl FnOnce() -> String,
     ) -> Option<NodeId> {
         let field = fields[index];
         let Some(node) = members.found[index] else {
             let message = format!("the {noun} has no `{}`", field.name);
             if !self.misspelt(Code::MissingField, members, index, field.name, message.clone()) {
-                let remedy = Remedy::Add(object, field.name, value.to_owned());
+                let remedy = Remedy::Add(object, field.name, value());
                 self.propose(automatic, Code::MissingField, At::Value(object), message, remedy);
             }
             return None;
@@ -408,7 +408,7 @@ impl<'t, 'a> Judge<'t, 'a> {
         }
         let remedy = match self.as_text(node, field.kind).filter(|_| !automatic) {
             Some(text) => return self.wrong_type(true, node, field, Remedy::Replace(node, text)),
-            None => Remedy::Replace(node, value.to_owned()),
+            None => Remedy::Replace(node, value()),
         };
         self.wrong_type(automatic, node, field, remedy)
     }

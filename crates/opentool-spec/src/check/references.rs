@@ -1,9 +1,8 @@
 //! References within one document: forward, alias, deep, escaped, in a circle; never to another document.
 
-use std::{
-    borrow::Cow,
-    collections::{HashMap, HashSet},
-};
+use std::borrow::Cow;
+
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use super::{
     Code,

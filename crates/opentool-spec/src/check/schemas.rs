@@ -1,6 +1,6 @@
 //! Schemas.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use super::{
     Code, DocumentKind,

@@ -1,6 +1,6 @@
 //! From a text to a tree, without recursion, going on after faults that people make by hand.
 
-use std::collections::HashSet;
+use foldhash::{HashSet, HashSetExt as _};
 
 use super::{
     Edit, Kind, Node, NodeId, Tree,
