@@ -11,9 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use opentool_core::{
-    BoxFuture, Executor, Host, Invocation, Tool, ToolDefinition, ToolError, ToolMetadata, ToolOutput, Toolbox,
-};
+use opentool_core::{Executor, FnTool, Host, Toolbox};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -23,7 +22,7 @@ const ARGUMENTS: &str = r#"{"a":1,"b":2}"#;
 const ROUNDS: usize = 200;
 const CALLS: u32 = 2_000;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct Pair {
     a: i64,
     b: i64,
@@ -39,63 +38,9 @@ fn by_hand(name: &str, arguments: &str) -> Result<String, serde_json::Error> {
     }
 }
 
-struct Add {
-    definition: ToolDefinition,
-    metadata: ToolMetadata,
-}
-
-impl Add {
-    fn new(name: &str, schema: Value) -> Self {
-        let definition = ToolDefinition::builder(name).input_schema(schema).build().unwrap();
-        Self { definition, metadata: ToolMetadata::new() }
-    }
-}
-
-impl Tool for Add {
-    fn definition(&self) -> &ToolDefinition {
-        &self.definition
-    }
-    fn metadata(&self) -> &ToolMetadata {
-        &self.metadata
-    }
-    fn call<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            let Pair { a, b } = invocation.arguments.parse()?;
-            ToolOutput::json(&(a + b))
-        })
-    }
-}
-
-/// A tool that waits until the benchmark has seen all of its calls.
-struct Wait {
-    definition: ToolDefinition,
-    metadata: ToolMetadata,
-    open: Arc<Semaphore>,
-}
-
-impl Tool for Wait {
-    fn definition(&self) -> &ToolDefinition {
-        &self.definition
-    }
-    fn metadata(&self) -> &ToolMetadata {
-        &self.metadata
-    }
-    fn call<'a>(&'a self, _: Invocation<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            let _seen = self.open.acquire().await;
-            Ok(ToolOutput::Empty)
-        })
-    }
-}
-
-fn flat() -> Value {
-    let integer = json!({ "type": "integer", "minimum": i64::MIN, "maximum": i64::MAX });
-    json!({
-        "type": "object",
-        "properties": { "a": integer, "b": integer },
-        "required": ["a", "b"],
-        "additionalProperties": false,
-    })
+/// The same tool as an application writes it.
+fn add(name: impl Into<String>) -> FnTool {
+    FnTool::new(name, |i: Pair| i.a + i.b)
 }
 
 /// The same arguments, in a schema that only the validator crate can judge.
@@ -109,8 +54,8 @@ fn nested() -> Value {
     })
 }
 
-fn host(schema: Value) -> Host {
-    Executor::new().host((Add::new("add", schema.clone()), Add::new("subtract", schema)))
+fn subtract() -> FnTool {
+    FnTool::new("subtract", |i: Pair| i.a - i.b)
 }
 
 /// Runs contenders in turns and returns the nanoseconds a call of each in its best round.
@@ -140,7 +85,8 @@ fn calling<'a>(runtime: &'a Runtime, host: &'a Host, names: &'a [String]) -> Box
 }
 
 fn one_call(runtime: &Runtime) {
-    let (flat, nested) = (host(flat()), host(nested()));
+    let flat = Executor::new().host((add("add"), subtract()));
+    let nested = Executor::new().host((add("add").input_schema(nested()), subtract().input_schema(nested())));
     let names = ["add".to_owned()];
     let costs = race(vec![
         Box::new(|| {
@@ -163,13 +109,8 @@ fn look_up(runtime: &Runtime) {
     let rooms: Vec<_> = sizes
         .iter()
         .map(|size| {
-            let schema = flat();
-            let definition = Add::new("tool", schema).definition;
-            let named = |n| {
-                let definition = definition.to_builder().name(format!("tool_{n}")).build().unwrap();
-                Add { definition, metadata: ToolMetadata::new() }
-            };
-            let host = Executor::new().host(Toolbox::of((0..*size).map(named)).unwrap());
+            let tools = Toolbox::of((0..*size).map(|n| add(format!("tool_{n}")))).unwrap();
+            let host = Executor::new().host(tools);
             // A caller uses some of the tools, not all: what is measured is the look-up, not the memory.
             let names: Vec<_> = (0..10).map(|n| format!("tool_{}", n * size / 10)).collect();
             (host, names)
@@ -184,8 +125,11 @@ fn look_up(runtime: &Runtime) {
 fn many_at_once(runtime: &Runtime) {
     const MANY: usize = 10_000;
     let open = Arc::new(Semaphore::new(0));
-    let definition = ToolDefinition::builder("wait").build().unwrap();
-    let host = Executor::new().host(Wait { definition, metadata: ToolMetadata::new(), open: open.clone() });
+    let gate = open.clone();
+    let host = Executor::new().host(FnTool::new("wait", move || {
+        let gate = gate.clone();
+        async move { gate.acquire().await.is_ok() }
+    }));
     let future = std::mem::size_of_val(&host.call("wait", ARGUMENTS));
     let before = resident();
     let start = Instant::now();
@@ -215,7 +159,8 @@ fn resident() -> usize {
 
 fn main() {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    // First, while the heap is still small: memory that others freed would hide what the calls take.
+    many_at_once(&runtime);
     one_call(&runtime);
     look_up(&runtime);
-    many_at_once(&runtime);
 }
