@@ -62,6 +62,7 @@ impl Arguments {
 
     /// Returns the JSON text.
     #[must_use]
+    #[inline]
     pub fn as_str(&self) -> &str {
         match &self.text {
             Text::Static(text) => text,
@@ -110,6 +111,7 @@ impl Arguments {
         }
     }
 
+    #[inline]
     fn from_text(text: &str, share: impl FnOnce() -> Arc<str>) -> Self {
         if is_none(text) { Self::none() } else { Self { text: Text::Shared(share()), value: OnceLock::new() } }
     }
@@ -154,6 +156,7 @@ fn push_token(pointer: &mut String, token: &str) {
     pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
 }
 
+#[inline]
 fn is_none(text: &str) -> bool {
     // Nearly all arguments are an object, and nothing else begins like one.
     if text.len() > NONE.len() && text.starts_with('{') {
@@ -169,6 +172,7 @@ impl Default for Arguments {
 }
 
 impl From<&str> for Arguments {
+    #[inline]
     fn from(text: &str) -> Self {
         Self::from_text(text, || text.into())
     }

@@ -75,6 +75,7 @@ enum ToolName {
 impl ToolName {
     const SHORT: usize = 22;
 
+    #[inline]
     fn of(definition: &ToolDefinition) -> Self {
         let name = definition.name().as_bytes();
         if name.len() > Self::SHORT {
@@ -288,6 +289,8 @@ impl ToolContext {
     }
 
     /// Makes the context of one call, with the same values.
+    // Inlined, so that it is built where it stays.
+    #[inline(always)]
     pub(crate) fn for_call(&self, call: CallScope<'_>) -> Self {
         let mut timeout = call.timeout;
         if let Some(left) = self.remaining() {

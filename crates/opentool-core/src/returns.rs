@@ -73,7 +73,11 @@ pub(crate) fn into_output<T: Serialize + 'static>(value: T) -> Result<ToolOutput
 }
 
 /// Takes the value out where its type needs no serialising.
-fn take_known(slot: &mut dyn Any) -> Option<ToolOutput> {
+///
+/// It is generic, and inlined, so that the compiler knows the type and asks none of the questions at run time.
+#[inline]
+fn take_known<T: 'static>(slot: &mut Option<T>) -> Option<ToolOutput> {
+    let slot: &mut dyn Any = slot;
     macro_rules! text {
         ($($type:ty),+) => {$(
             if let Some(value) = slot.downcast_mut::<Option<$type>>() {

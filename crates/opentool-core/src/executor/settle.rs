@@ -198,6 +198,7 @@ fn judge(policies: &Policies, name: &str, error: &mut ToolError) {
 }
 
 /// Runs code, somebody else's included, and makes an error of a panic.
+#[inline(always)]
 fn guarded<T>(code: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
     catch_unwind(AssertUnwindSafe(code)).unwrap_or_else(|panic| Err(panicked(&*panic)))
 }
@@ -205,6 +206,7 @@ fn guarded<T>(code: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolErro
 /// Finds the tool, holds the call to the limits of its turn, and checks the arguments.
 ///
 /// A tool that is not listed but found at run time is kept in `found`.
+#[inline]
 fn admit<'t, 'a: 't>(job: &mut Job<'a>, found: &'t mut Option<Arc<dyn Tool>>) -> Result<&'t dyn Tool, Stop> {
     let refusal = job.round.as_mut().and_then(|round| round.refusal.take());
     let tool = match job.tools.get(job.name) {
@@ -252,6 +254,7 @@ fn check(policies: &Policies, tool: &dyn Tool, arguments: &mut Arguments) -> Res
 }
 
 /// Says whether anything stands between a checked call and its run.
+#[inline]
 fn must_wait(job: &Job<'_>, tool: &dyn Tool) -> bool {
     let metadata = tool.metadata();
     job.policies.approval.is_some()
@@ -310,6 +313,7 @@ async fn permit(job: &mut Job<'_>, tool: &dyn Tool) -> Result<(), Stop> {
 }
 
 /// Gives a result its last form, by the tool's wishes and the policies.
+#[inline]
 fn convert(
     policies: &Policies,
     metadata: &ToolMetadata,
