@@ -1,6 +1,6 @@
 //! What a call through the hall costs, beside the same call written by hand.
 //!
-//! `cargo bench -p opentool-core --bench calls`
+//! `cargo bench -p opentool-core --bench calls [-- one | tools | many]`
 //!
 //! The contenders take turns, round after round, so that a noisy machine is noisy for all of them;
 //! each is judged by its best round.
@@ -159,8 +159,18 @@ fn resident() -> usize {
 
 fn main() {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let wanted = |part: &str| {
+        let mut parts = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).peekable();
+        parts.peek().is_none() || parts.any(|wanted| part.contains(&wanted))
+    };
     // First, while the heap is still small: memory that others freed would hide what the calls take.
-    many_at_once(&runtime);
-    one_call(&runtime);
-    look_up(&runtime);
+    if wanted("many") {
+        many_at_once(&runtime);
+    }
+    if wanted("one") {
+        one_call(&runtime);
+    }
+    if wanted("tools") {
+        look_up(&runtime);
+    }
 }

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::blocking::BlockingPool;
+use crate::definition::ToolName;
 use crate::event::{EventSink, Progress};
 use crate::{Cancellation, ToolDefinition, ToolError, ToolOutput};
 
@@ -62,37 +63,6 @@ struct Scope {
     sink: Option<Arc<EventSink>>,
     /// None for the pool that all executors share.
     pool: Option<BlockingPool>,
-}
-
-/// The name of a tool. A short one is copied, because a count of references would be fought over by every thread
-/// that calls the tool.
-#[derive(Clone)]
-enum ToolName {
-    Short { length: u8, bytes: [u8; Self::SHORT] },
-    Long(ToolDefinition),
-}
-
-impl ToolName {
-    const SHORT: usize = 22;
-
-    #[inline]
-    fn of(definition: &ToolDefinition) -> Self {
-        let name = definition.name().as_bytes();
-        if name.len() > Self::SHORT {
-            return Self::Long(definition.clone());
-        }
-        let mut bytes = [0; Self::SHORT];
-        bytes[..name.len()].copy_from_slice(name);
-        Self::Short { length: name.len() as u8, bytes }
-    }
-
-    fn as_str(&self) -> &str {
-        match self {
-            // The names of tools are ASCII, so this cannot fail.
-            Self::Short { length, bytes } => std::str::from_utf8(&bytes[..usize::from(*length)]).unwrap_or_default(),
-            Self::Long(definition) => definition.name(),
-        }
-    }
 }
 
 /// What the executor tells a tool about the call.
@@ -308,7 +278,7 @@ impl ToolContext {
             parent,
             scope: Some(Scope {
                 call_id: call.call_id.cloned(),
-                tool: ToolName::of(call.definition),
+                tool: call.definition.short_name(),
                 attempt: 1,
                 timeout,
                 deadline: OnceLock::new(),

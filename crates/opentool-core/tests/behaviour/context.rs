@@ -20,6 +20,15 @@ async fn a_tool_sees_the_values_the_call_id_and_its_name() {
 }
 
 #[tokio::test]
+async fn a_tool_sees_its_name_however_long_it_is() {
+    for length in [1, 29, 30, 31, 64] {
+        let name = "x".repeat(length);
+        let tool = FakeTool::new(&name).acts(|_, context| async move { Ok(ToolOutput::text(context.tool_name())) });
+        Probe::of(tool).call(&name, "").await.assert_text(&name);
+    }
+}
+
+#[tokio::test]
 async fn an_empty_context_works() {
     let tool = FakeTool::new("a").acts(|_, context| async move {
         assert!(context.typed::<Tenant>().is_none() && context.get("x").is_none());
