@@ -79,8 +79,8 @@ impl EventSink {
         Self { call, sender }
     }
 
-    pub(crate) fn started(&self) {
-        let _ = self.sender.try_send(ToolEvent::Started(self.call.clone()));
+    pub(crate) async fn started(&self) {
+        let _ = self.sender.send(ToolEvent::Started(self.call.clone())).await;
     }
 
     pub(crate) async fn emit(&self, output: ToolOutput) {

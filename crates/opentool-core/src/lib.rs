@@ -1,6 +1,46 @@
 //! Tools, toolboxes and the one executor: the hall of opentool.
 //!
-//! Everything that can be called becomes a [`Tool`]; every way of calling goes through one executor.
+//! Everything that can be called becomes a [`Tool`]; every way of calling goes through one [`Executor`]. Checks, limits,
+//! deadlines, approval, events and spans live in the executor, once, so that they hold for every tool.
+//!
+//! ```
+//! use opentool_core::{Executor, FnTool};
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Add { a: i64, b: i64 }
+//!
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! let host = Executor::new().host(FnTool::new("add", |i: Add| i.a + i.b));
+//! assert_eq!(host.call("add", r#"{"a":1,"b":2}"#).await?.to_text(), "3");
+//! assert!(host.call("add", r#"{"a":1}"#).await.is_err());
+//! # Ok::<(), opentool_core::ToolError>(())
+//! # }).unwrap();
+//! ```
+//!
+//! # Tools
+//!
+//! A function becomes a tool with `#[tool]`, a type with methods becomes a [`Toolbox`] with `#[toolbox]`, a closure
+//! becomes one with [`FnTool`]. A tool has a [`ToolDefinition`], which a model is told, and [`ToolMetadata`], which it is
+//! not. It is given [`Arguments`], which are JSON text until somebody asks, and a [`ToolContext`], which the model never
+//! sees. It answers a [`ToolOutput`] or a [`ToolError`].
+//!
+//! # Sources
+//!
+//! Whatever yields tools can be given where tools are wanted ([`IntoToolSource`]): tools, a [`Toolbox`], a
+//! [`ToolHandler`] with its own `call` and `load`, a [`ToolSource`] that is asked per request, and tuples of those. A
+//! toolbox comes from an OpenTool document and goes back to one.
+//!
+//! # Running calls
+//!
+//! [`Executor::run`] runs the [`ToolCall`]s of one round as a [`Batch`] and gives each exactly one [`Outcome`], in call
+//! order, whatever happens; [`ToolEvent`]s come as they happen. What must be remembered between rounds is in a [`Turn`]:
+//! the counters for the [`Limits`], and the calls that wait for a [`Decision`]. [`Executor::host`] is for callers whose
+//! every call is a turn of its own. [`ExecutorBuilder`] has the policies.
+//!
+//! # Features
+//!
+//! `macros` (default): `#[tool]` and `#[toolbox]`. `testing`: a test kit, with which a tool is called and its answer
+//! asserted in two lines.
 
 #[doc(hidden)]
 #[path = "private.rs"]

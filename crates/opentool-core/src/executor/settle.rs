@@ -140,7 +140,7 @@ async fn attempt(job: &mut Job<'_>) -> Result<(), Stop> {
     job.return_direct = metadata.is_return_direct();
     let sink = job.round.as_mut().and_then(|round| round.sink.take());
     if let Some(sink) = &sink {
-        sink.started();
+        Box::pin(sink.started()).await;
     }
     let context = job.context.for_call(CallScope {
         call_id: job.call_id,

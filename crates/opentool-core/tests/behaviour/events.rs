@@ -120,3 +120,16 @@ async fn a_call_of_a_host_can_be_watched() {
     let words: Vec<_> = batch.map(|event| word(&event)).collect().await;
     assert_eq!(words, ["0 requested {}", "0 started", "0 output piece", "0 finished whole"]);
 }
+
+#[tokio::test]
+async fn no_start_is_lost_however_many_calls_start_at_once() {
+    let tools = toolbox([FakeTool::new("a").answers("x")]);
+    let executor = Executor::builder().concurrency(500).limits(opentool_core::Limits::none()).build();
+    let (mut turn, context) = (Turn::new(), ToolContext::new());
+    let batch = executor.run(&tools, super::calls("a", 500), &mut turn, &context);
+    let events: Vec<_> = batch.collect().await;
+    let count = |wanted: fn(&ToolEvent) -> bool| events.iter().filter(|event| wanted(event)).count();
+    assert_eq!(count(|event| matches!(event, ToolEvent::Requested(..))), 500);
+    assert_eq!(count(|event| matches!(event, ToolEvent::Started(..))), 500);
+    assert_eq!(count(|event| matches!(event, ToolEvent::Finished(..))), 500);
+}

@@ -66,8 +66,15 @@ impl Recorder {
     fn spans(&self) -> Vec<Seen> {
         self.spans.lock().unwrap().clone()
     }
-    fn install(&self) -> tracing::subscriber::DefaultGuard {
-        tracing::subscriber::set_default(tracing_subscriber::registry().with(self.clone()))
+    async fn install(&self) -> tracing::subscriber::DefaultGuard {
+        let guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(self.clone()));
+        // A test on another thread may be the first to pass a place that traces, at the very moment at which this
+        // subscriber comes, and nobody would tell that place of it: so pass them all, then ask them all again.
+        run(&Executor::new(), &["good", "fails", "nowhere"]).await;
+        tracing::callsite::rebuild_interest_cache();
+        self.spans.lock().unwrap().clear();
+        self.events.lock().unwrap().clear();
+        guard
     }
 }
 
@@ -92,7 +99,7 @@ async fn run(executor: &Executor, names: &[&str]) {
 #[tokio::test(start_paused = true)]
 async fn every_outcome_has_a_span_with_the_names_of_opentelemetry() {
     let recorder = Recorder::default();
-    let guard = recorder.install();
+    let guard = recorder.install().await;
     run(&Executor::new(), &["good"]).await;
     drop(guard);
     let spans = recorder.spans();
@@ -110,7 +117,7 @@ async fn every_outcome_has_a_span_with_the_names_of_opentelemetry() {
 #[tokio::test(start_paused = true)]
 async fn an_unknown_tool_and_an_error_told_to_the_model_have_spans_that_say_so() {
     let recorder = Recorder::default();
-    let guard = recorder.install();
+    let guard = recorder.install().await;
     run(&Executor::new(), &["fails", "nowhere"]).await;
     drop(guard);
     let errors: Vec<_> = recorder
@@ -126,7 +133,7 @@ async fn an_unknown_tool_and_an_error_told_to_the_model_have_spans_that_say_so()
 async fn arguments_and_results_are_in_spans_only_by_opt_in() {
     for (record, arguments, result) in [(false, None, None), (true, Some(r#"{"secret":1}"#), Some("the result"))] {
         let recorder = Recorder::default();
-        let guard = recorder.install();
+        let guard = recorder.install().await;
         run(&Executor::builder().record_content(record).build(), &["good"]).await;
         drop(guard);
         let spans = recorder.spans();
@@ -142,7 +149,7 @@ async fn arguments_and_results_are_in_spans_only_by_opt_in() {
 #[tokio::test(start_paused = true)]
 async fn what_a_tool_does_is_inside_the_span_of_its_own_call_in_concurrent_runs() {
     let recorder = Recorder::default();
-    let guard = recorder.install();
+    let guard = recorder.install().await;
     run(&Executor::new(), &["good", "fails", "good"]).await;
     drop(guard);
     let spans = recorder.spans();
@@ -156,7 +163,7 @@ async fn what_a_tool_does_is_inside_the_span_of_its_own_call_in_concurrent_runs(
 #[tokio::test(start_paused = true)]
 async fn every_main_step_is_a_debug_event() {
     let recorder = Recorder::default();
-    let guard = recorder.install();
+    let guard = recorder.install().await;
     run(&Executor::new(), &["good"]).await;
     run(&Executor::new(), &["nowhere"]).await;
     drop(guard);
