@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    check::{Code, DocumentKind, Examined, Fix, Report},
+    check::{Code, DocumentKind, Examined, Fix, Report, is_one_point_x},
     tree::{Edit, Tree, apply, json_string},
 };
 
-/// How often a text is mended before giving up. A fix can uncover another below it, but only a few deep.
-const PASSES: usize = 64;
+/// How often a text is mended before giving up: a fix can uncover another below it, one level of nesting at a time.
+const PASSES: usize = 1024;
 
 /// A mended text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +61,7 @@ fn current_version(text: String) -> String {
     let examined = Examined::new(&text);
     let edit = examined.tree.as_ref().and_then(|tree| {
         let node = tree.get(Tree::ROOT, "opentool")?;
-        let supported = examined.kind == Some(DocumentKind::OpenTool) && tree.string(node)?.starts_with("1.");
+        let supported = examined.kind == Some(DocumentKind::OpenTool) && is_one_point_x(&tree.string(node)?);
         supported.then(|| tree.replace_value(node, json_string(DocumentKind::OpenTool.version())))
     });
     match edit {

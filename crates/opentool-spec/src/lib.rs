@@ -36,7 +36,7 @@
 //! let report = opentool_spec::check(r#"{"opentool": "1.1.0", "info": {"titel": "T", "version": "1"}, "functions": []}"#);
 //! let finding = &report.findings[0];
 //! assert_eq!(finding.to_string(),
-//!     "1:32: error[OT010]: the info has no `title` (did you mean `title`? Rename `titel`)");
+//!     "1:32: error[OT010]: `title` is missing here, and `titel` is not in the spec (did you mean `title`? Rename `titel`)");
 //! ```
 //!
 //! # Writing

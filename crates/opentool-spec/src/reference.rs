@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use foldhash::{HashSet, HashSetExt as _};
+
 use crate::{OpenTool, Schema};
 
 /// Why a reference could not be followed.
@@ -36,10 +38,11 @@ impl OpenTool {
     /// ```
     pub fn resolve(&self, reference: &str) -> Result<&Schema, ReferenceError> {
         let mut schema = self.lookup(reference)?;
-        // A chain that is longer than the document has schemas goes round.
-        let mut left = self.schemas.as_ref().map_or(0, indexmap::IndexMap::len) + self.functions.len() + 64;
-        while let Some(next) = &schema.reference {
-            left = left.checked_sub(1).ok_or_else(|| ReferenceError::Circular(reference.to_owned()))?;
+        let mut seen = HashSet::new();
+        while let Some(next) = schema.reference.as_deref() {
+            if !seen.insert(next) {
+                return Err(ReferenceError::Circular(reference.to_owned()));
+            }
             schema = self.lookup(next)?;
         }
         Ok(schema)

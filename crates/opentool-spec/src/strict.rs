@@ -43,15 +43,24 @@ pub enum CutReason {
     TooDeep,
     /// It leads to no schema.
     Unresolved,
+    /// It stands in a keyword that OpenTool does not have, which is left out.
+    Unknown,
 }
 
 impl std::fmt::Display for Cut {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.reason == CutReason::Unknown {
+            return write!(
+                f,
+                "`{}` stands in a keyword that OpenTool does not have, which is left out",
+                self.reference
+            );
+        }
         let reason = match self.reason {
             CutReason::Recursive => "it contains itself",
             CutReason::TooLarge => "the document would grow too large",
             CutReason::TooDeep => "the document would nest too deep",
-            CutReason::Unresolved => "it leads to no schema",
+            CutReason::Unresolved | CutReason::Unknown => "it leads to no schema",
         };
         write!(f, "`{}` stands as a plain object: {reason}", self.reference)
     }
@@ -72,7 +81,7 @@ impl OpenTool {
     /// assert_eq!(strict.cuts.len(), 2); // in the function, and in `schemas`
     /// ```
     pub fn to_strict(&self) -> Strict {
-        let mut inliner = Inliner { source: self, open: Vec::new(), produced: 0, cuts: Vec::new() };
+        let mut inliner = Inliner { source: self, open: Vec::new(), inlining: 0, produced: 0, cuts: Vec::new() };
         let functions = self.functions.iter().map(|function| inliner.function(function)).collect();
         let schemas = self.schemas.as_ref().map(|schemas| {
             let entry = |(name, schema): (&String, &Schema)| {
@@ -88,8 +97,12 @@ impl OpenTool {
         extra.retain(|key, _| !matches!(key.as_str(), "components" | "definitions" | "$defs"));
         let document = OpenTool {
             opentool: OpenTool::VERSION.to_owned(),
-            info: Info { layout: Layout::default(), ..self.info.clone() },
-            server: self.server.clone().map(|server| Server { layout: Layout::default(), ..server }),
+            info: Info { layout: Layout::default(), extra: reference_free(&self.info.extra), ..self.info.clone() },
+            server: self.server.clone().map(|server| Server {
+                layout: Layout::default(),
+                extra: reference_free(&server.extra),
+                ..server
+            }),
             functions,
             schemas,
             extra,
@@ -109,6 +122,9 @@ struct Inliner<'a> {
     source: &'a OpenTool,
     /// The references that are being inlined, outermost first.
     open: Vec<String>,
+    /// How many of them are inside each other, beyond the entry of `schemas` they stand in.
+    inlining: usize,
+    /// What inlining has produced: schemas, allowed values, and text by the kilobyte.
     produced: usize,
     cuts: Vec<Cut>,
 }
@@ -142,11 +158,12 @@ impl Inliner<'_> {
         if let Some(reference) = &schema.reference {
             return self.inlined(reference, schema.description.as_deref(), depth);
         }
-        if let Some(within) = self.open.last() {
-            self.produced += 1;
+        if self.inlining > 0 {
+            let text = schema.description.as_ref().map_or(0, String::len) / 1024;
+            self.produced += 1 + text + schema.values.as_ref().map_or(0, Vec::len);
             if depth > DEPTH {
-                let within = within.clone();
-                return self.cut(&within, schema.description.as_deref(), CutReason::TooDeep);
+                let within = self.open.last().cloned().unwrap_or_default();
+                return self.cut(&within, None, CutReason::TooDeep);
             }
         }
         let schema_type = schema.schema_type.unwrap_or_else(|| implied_type(schema));
@@ -184,6 +201,11 @@ impl Inliner<'_> {
         {
             *values = inlined;
         }
+        for value in extra.values() {
+            if let Some(reference) = reference_in(value) {
+                self.cuts.push(Cut { reference: reference.to_owned(), reason: CutReason::Unknown });
+            }
+        }
         reference_free(&extra)
     }
 
@@ -200,7 +222,9 @@ impl Inliner<'_> {
             return self.cut(reference, description, reason.unwrap_or(CutReason::Unresolved));
         };
         self.open.push(reference.to_owned());
+        self.inlining += 1;
         let mut schema = self.schema(target, depth);
+        self.inlining -= 1;
         self.open.pop();
         if let Some(description) = description {
             schema.description = Some(description.to_owned());
@@ -209,10 +233,11 @@ impl Inliner<'_> {
     }
 
     fn cut(&mut self, reference: &str, description: Option<&str>, reason: CutReason) -> Schema {
+        self.produced += 1;
         let name = reference.rsplit('/').next().unwrap_or(reference);
         let why = match reason {
             CutReason::Recursive => format!("Another {name}, of the same form."),
-            CutReason::Unresolved => format!("A {name}, which this document does not describe."),
+            CutReason::Unresolved | CutReason::Unknown => format!("A {name}, which this document does not describe."),
             CutReason::TooLarge | CutReason::TooDeep => format!("A {name}; its form is under `schemas`."),
         };
         self.cuts.push(Cut { reference: reference.to_owned(), reason });
@@ -251,12 +276,21 @@ pub(crate) fn typed(value: &Value, schema_type: SchemaType) -> Value {
 
 /// Unknown keys without those that hold references: nobody could follow them.
 fn reference_free(extra: &crate::Map) -> crate::Map {
-    fn refers(value: &Value) -> bool {
-        match value {
-            Value::Object(map) => map.contains_key("$ref") || map.values().any(refers),
-            Value::Array(list) => list.iter().any(refers),
-            _ => false,
-        }
+    extra
+        .iter()
+        .filter(|(_, value)| reference_in(value).is_none())
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}
+
+/// The first reference in a value of unknown form.
+fn reference_in(value: &Value) -> Option<&str> {
+    match value {
+        Value::Object(map) => match map.get("$ref") {
+            Some(Value::String(reference)) => Some(reference),
+            _ => map.values().find_map(reference_in),
+        },
+        Value::Array(list) => list.iter().find_map(reference_in),
+        _ => None,
     }
-    extra.iter().filter(|(_, value)| !refers(value)).map(|(key, value)| (key.clone(), value.clone())).collect()
 }

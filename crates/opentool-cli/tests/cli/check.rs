@@ -156,7 +156,7 @@ fn github_gets_one_escaped_command_a_finding() {
     assert_eq!(ran.code, Some(1));
     assert!(ran.stderr.starts_with("error: 1 document checked, 2 errors, 1 warning, 1 note\n"), "{}", ran.stderr);
     insta::assert_snapshot!(ran.stdout, @r#"
-    ::error file=50%25%2Ca%3Ab.json,line=3,col=13,title=OT010::the info has no `title`%0Ahelp: did you mean `title`? Rename `titel`
+    ::error file=50%25%2Ca%3Ab.json,line=3,col=13,title=OT010::`title` is missing here, and `titel` is not in the spec%0Ahelp: did you mean `title`? Rename `titel`
     ::warning file=50%25%2Ca%3Ab.json,line=5,col=5,title=OT025::the function has no `parameters`%0Ahelp: add `"parameters": []`
     ::error file=50%25%2Ca%3Ab.json,line=5,col=15,title=OT020::a function's name has only a-z, A-Z, 0-9, - and _, not ' '%0Ahelp: replace it by `"set_alarm"`
     ::notice file=50%25%2Ca%3Ab.json,line=5,col=52,title=OT012::the spec has no `colour` here: it is kept, and other readers ignore it

@@ -6,7 +6,7 @@ use super::{
     Code,
     draft::{At, Remedy},
     functions::Names,
-    judge::{Field, Judge, Members, may, must},
+    judge::{Field, Judge, Members, may, must, should},
     spelling::{Spelling, spelling},
     suggest::{nearest, quote},
 };
@@ -18,22 +18,18 @@ use crate::{
 /// A function as C sees it, judged once the references of its schemas are resolved.
 #[derive(Debug)]
 pub(super) struct Signature {
-    pub(super) parameters: Vec<DynParameterNodes>,
+    pub(super) parameters: Vec<ParameterNodes>,
     /// The return value, its name and its schema.
     pub(super) returns: Option<(NodeId, Option<NodeId>, Option<NodeId>)>,
 }
 
+/// A parameter and what it says of itself.
 #[derive(Debug)]
-pub(super) struct DynParameterNodes {
-    parameter: NodeId,
-    name: Option<NodeId>,
-    schema: Option<NodeId>,
-}
-
-impl Signature {
-    pub(super) fn add_parameter(&mut self, parameter: NodeId, name: Option<NodeId>, schema: Option<NodeId>) {
-        self.parameters.push(DynParameterNodes { parameter, name, schema });
-    }
+pub(super) struct ParameterNodes {
+    pub(super) parameter: NodeId,
+    pub(super) name: Option<NodeId>,
+    pub(super) schema: Option<NodeId>,
+    pub(super) is_in: Option<NodeId>,
 }
 
 /// What a schema says of its C type.
@@ -42,7 +38,8 @@ struct Passed {
     node: Option<NodeId>,
     name: Option<CTypeName>,
     pointer: bool,
-    is_in: Option<(NodeId, bool)>,
+    /// `isIn` inside the C type; without a value where it is no boolean, which was told.
+    is_in: Option<(NodeId, Option<bool>)>,
     schema_type: Option<SchemaType>,
 }
 
@@ -55,12 +52,10 @@ impl Judge<'_, '_> {
         index: usize,
     ) {
         let name = fields[index].name;
-        let Some(node) = members.found[index] else {
+        let Some(node) = members[index] else {
             let message = "the calling convention is absent: `cdecl` is assumed".to_owned();
-            if !self.misspelt(Code::NoCallingConvention, members, index, name, message.clone()) {
-                let remedy = Remedy::Add(info, "callingConvention", json_string("cdecl"));
-                self.fix(Code::NoCallingConvention, At::Value(info), message, remedy);
-            }
+            let remedy = Remedy::Add(info, "callingConvention", json_string("cdecl"));
+            self.fix(Code::NoCallingConvention, At::Value(info), message, remedy);
             return;
         };
         let Some(convention) = self.tree.string(node) else {
@@ -93,33 +88,32 @@ impl Judge<'_, '_> {
         }
     }
 
-    pub(super) fn opendyn_schema(&mut self, schema: NodeId, owner: Option<NodeId>) {
+    pub(super) fn opendyn_schema(&mut self, schema: NodeId, owner: Option<NodeId>, elsewhere: &[&str]) {
         let fields = [
-            must("type", Kind::String),
+            should("type", Kind::String, Code::NoType),
             may("description", Kind::String),
             may("cType", Kind::Object),
             may("$ref", Kind::String),
         ];
-        if let Some(reference) = self.tree.get(schema, "$ref") {
-            self.reference(schema, reference, owner);
+        if self.reference(schema, owner) {
             return;
         }
-        let members = self.members(schema, &fields, &[]);
-        let schema_type = match members.found[0] {
+        let members = self.members(schema, &fields, elsewhere);
+        if members[3].is_some_and(|reference| self.tree.kind(reference) == Kind::String) {
+            return; // a reference under a wrong name
+        }
+        let schema_type = match members[0] {
             Some(declared) => self.schema_type(declared),
             None => {
                 let message = "the schema has neither `type` nor `$ref`".to_owned();
-                if !self.misspelt(Code::NoType, &members, 0, "type", message.clone()) {
-                    let meant = members.found[2].and_then(|c_type| self.seen_as(c_type));
-                    let remedy =
-                        Remedy::Add(schema, "type", json_string(meant.unwrap_or(SchemaType::Integer).as_str()));
-                    self.propose(meant.is_some(), Code::NoType, At::Value(schema), message, remedy);
-                }
+                let meant = members[2].and_then(|c_type| self.seen_as(c_type));
+                let remedy = Remedy::Add(schema, "type", json_string(meant.unwrap_or(SchemaType::Integer).as_str()));
+                self.propose(meant.is_some(), Code::NoType, At::Value(schema), message, remedy);
                 None
             }
         };
         self.optional_member(&fields, &members, 1);
-        match members.found[2] {
+        match members[2] {
             Some(c_type) if self.tree.kind(c_type) == Kind::Object => self.c_type(c_type, schema_type),
             Some(c_type) => {
                 let found = self.tree.kind(c_type);
@@ -138,26 +132,30 @@ impl Judge<'_, '_> {
         let Some(schema_type) = schema_type else { return };
         let assumed = assumed_c_type(Some(schema_type));
         let remedy = Remedy::Add(schema, "cType", assumed.clone());
-        if matches!(schema_type, SchemaType::Array | SchemaType::Object) {
-            let message = format!("an {schema_type} has no C type of its own: say which with `cType`");
+        if schema_type == SchemaType::Object {
+            let message = "an object cannot be passed to C".to_owned();
+            self.tell(Code::NeedsCType, At::Value(schema), message, Some(OBJECTS.to_owned()));
+        } else if schema_type == SchemaType::Array {
+            let message = "an array has no C type of its own: say which with `cType`".to_owned();
             self.suggest(Code::NeedsCType, At::Value(schema), message, remedy);
         } else {
-            let message = format!("without a `cType`, a {schema_type} is passed as `{assumed}`");
+            let message = format!("without a `cType`, {} is passed as `{assumed}`", schema_type.described());
             self.fix(Code::NoCType, At::Value(schema), message, remedy);
         }
     }
 
     fn c_type(&mut self, c_type: NodeId, schema_type: Option<SchemaType>) {
         let tree = self.tree;
-        let fields = [must("type", Kind::String), must("isPointer", Kind::Bool)];
+        let fields = [must("type", Kind::String), should("isPointer", Kind::Bool, Code::NoIsPointer)];
         // `isIn` inside a C type is judged with the parameters that use it.
         let members = self.members(c_type, &fields, &["isIn"]);
         let assumed = assumed_name(schema_type);
-        let mut points = None;
+        let mut points = false;
         if let Some(node) = self.required("C type", c_type, &fields, &members, 0, || json_string(assumed))
             && let Some(spelt) = tree.string(node)
         {
-            match spelling(&spelt) {
+            let pointer = members[1].and_then(|flag| tree.bool(flag)).unwrap_or(false);
+            match spelling(&spelt, pointer) {
                 Spelling::Exact(_) => {}
                 Spelling::Alias(name, pointer) => {
                     let flag = if pointer { " and `isPointer`" } else { "" };
@@ -165,9 +163,9 @@ impl Judge<'_, '_> {
                     let mut edits = vec![tree.replace_value(node, json_string(name.as_str()))];
                     let mut help = format!("write `{name}`");
                     if pointer {
-                        points = Some(());
+                        points = true;
                         help.push_str(r#" and `"isPointer": true`"#);
-                        edits.push(match members.found[1] {
+                        edits.push(match members[1] {
                             Some(flag) => tree.replace_value(flag, "true"),
                             None => tree.insert_member(c_type, "isPointer", "true"),
                         });
@@ -176,17 +174,22 @@ impl Judge<'_, '_> {
                 }
                 Spelling::Unsupported(feature) => {
                     let message = format!("{} cannot be passed: {feature}", quote(&spelt));
-                    let remedy = Remedy::Replace(node, json_string(assumed));
+                    let instead = if spelt.contains("**") { "void" } else { assumed };
+                    let remedy = Remedy::Replace(node, json_string(instead));
                     self.suggest(Code::UnsupportedCType, At::Value(node), message, remedy);
                 }
                 Spelling::Unknown(meant) => {
+                    // Never without asking: one letter more is another sign or width.
                     let message = format!("{} is none of the C types of the spec", quote(&spelt));
                     let remedy = Remedy::Replace(node, json_string(meant.map_or(assumed, CTypeName::as_str)));
-                    self.propose(meant.is_some(), Code::UnknownCType, At::Value(node), message, remedy);
+                    self.suggest(Code::UnknownCType, At::Value(node), message, remedy);
                 }
             }
         }
-        if points.is_none() {
+        if let Some(is_in) = tree.get(c_type, "isIn") {
+            self.boolean_value(is_in, "isIn", "true");
+        }
+        if !points {
             let message = || "the C type does not say whether it is a pointer: false is assumed".to_owned();
             self.boolean(Code::NoIsPointer, c_type, &fields, &members, 1, "false", message);
         }
@@ -207,13 +210,13 @@ impl Judge<'_, '_> {
     fn passed_as(&self, c_type: NodeId) -> Passed {
         let tree = self.tree;
         let spelt = tree.get(c_type, "type").and_then(|name| tree.string(name));
-        let (name, star) = match spelt.as_deref().map(spelling) {
+        let pointer = tree.get(c_type, "isPointer").and_then(|flag| tree.bool(flag)).unwrap_or(false);
+        let (name, star) = match spelt.as_deref().map(|spelt| spelling(spelt, pointer)) {
             Some(Spelling::Exact(name)) => (Some(name), false),
             Some(Spelling::Alias(name, star)) => (Some(name), star),
             _ => (None, false),
         };
-        let pointer = tree.get(c_type, "isPointer").and_then(|flag| tree.bool(flag)).unwrap_or(false);
-        let is_in = tree.get(c_type, "isIn").and_then(|node| Some((node, tree.bool(node)?)));
+        let is_in = tree.get(c_type, "isIn").map(|node| (node, tree.bool(node)));
         Passed { node: Some(c_type), name, pointer: pointer || star, is_in, schema_type: None }
     }
 
@@ -221,6 +224,9 @@ impl Judge<'_, '_> {
     fn passed(&self, schema: Option<NodeId>) -> Option<Passed> {
         let tree = self.tree;
         let schema = self.references.end_of(schema?);
+        if self.renamed.contains(&schema) {
+            return None; // what its members mean is known once they have their names
+        }
         let schema_type = tree.get(schema, "type").and_then(|node| tree.string(node));
         let schema_type =
             schema_type.and_then(|name| SchemaType::from_name(&name).or_else(|| SchemaType::from_alias(&name)));
@@ -240,25 +246,26 @@ impl Judge<'_, '_> {
         let mut waiting = HashSet::new();
         let mut inside = Vec::new();
         for signature in std::mem::take(&mut self.signatures) {
+            let named = signature.parameters.iter().filter_map(|nodes| self.tree.string(nodes.name?));
+            let names: HashSet<_> = named.collect();
             let mut results = Names::new();
             if let Some((returns, name, schema)) = signature.returns {
                 self.returned(returns, schema);
                 results.extend(name.and_then(|node| Some((self.tree.string(node)?, node))));
             }
-            for DynParameterNodes { parameter, name, schema } in signature.parameters {
+            for ParameterNodes { parameter, name, schema, is_in: own } in signature.parameters {
                 let Some(passed) = self.passed(schema) else { continue };
-                let own = self.tree.get(parameter, "isIn");
                 if let Some((node, value)) = passed.is_in {
-                    inside.push((parameter, node, value, own.is_some()));
+                    inside.extend(value.map(|value| (parameter, node, value, own.is_some())));
                     if own.is_none() {
                         waiting.insert(node);
                     }
-                } else if own.is_none() && !self.misspelt_is_in.contains(&parameter) {
+                } else if own.is_none() {
                     let message = "the parameter does not say whether it `isIn`: true is assumed".to_owned();
                     let remedy = Remedy::Add(parameter, "isIn", "true".to_owned());
                     self.fix(Code::NoIsIn, At::Value(parameter), message, remedy);
                 }
-                let is_in = own.and_then(|own| self.tree.bool(own)).or(passed.is_in.map(|(_, value)| value));
+                let is_in = own.and_then(|own| self.tree.bool(own)).or(passed.is_in.and_then(|(_, value)| value));
                 self.parameter_passed(parameter, own, is_in.unwrap_or(true), passed);
                 if is_in == Some(false)
                     && let Some(node) = name
@@ -267,7 +274,11 @@ impl Judge<'_, '_> {
                 {
                     let message =
                         format!("{} is the name of the return value too: results share one object", quote(&text));
-                    let remedy = Remedy::Replace(node, json_string(&format!("{text}_out")));
+                    let mut free = format!("{text}_out");
+                    while names.contains(&*free) {
+                        free.push('_');
+                    }
+                    let remedy = Remedy::Replace(node, json_string(&free));
                     self.suggest(Code::ResultClash, At::Value(node), message, remedy);
                 }
             }
@@ -337,6 +348,9 @@ impl Judge<'_, '_> {
             self.raw_pointer(returns);
         } else if passed.schema_type == Some(SchemaType::Object) && passed.node.is_some() {
             self.object_passed(At::Value(returns));
+        } else if passed.schema_type == Some(SchemaType::Array) && passed.node.is_some() && !passed.pointer {
+            let message = "an array is returned as a pointer to its elements".to_owned();
+            self.make_pointer(Code::NotAPointer, At::Value(returns), message, passed.node);
         }
     }
 
@@ -348,8 +362,7 @@ impl Judge<'_, '_> {
 
     fn object_passed(&mut self, at: At) {
         let message = "an object cannot be passed to C: there are no structs by value".to_owned();
-        let help = "pass its fields as parameters of their own, or a handle".to_owned();
-        self.tell(Code::NotAPointer, at, message, Some(help));
+        self.tell(Code::NotAPointer, at, message, Some(OBJECTS.to_owned()));
     }
 
     fn make_pointer(&mut self, code: Code, at: At, message: String, c_type: Option<NodeId>) {
@@ -365,6 +378,9 @@ impl Judge<'_, '_> {
         self.suggest(code, at, message, Remedy::Edits(help, vec![edit]));
     }
 }
+
+/// What to do about an object.
+const OBJECTS: &str = "pass its fields as parameters of their own, or a handle";
 
 /// The C type that is taken where a schema names none.
 fn assumed_name(schema_type: Option<SchemaType>) -> &'static str {
@@ -383,7 +399,7 @@ fn assumed_c_type(schema_type: Option<SchemaType>) -> String {
 
 /// A C type that stands as a text.
 fn object_of(spelt: &str) -> Option<String> {
-    match spelling(spelt) {
+    match spelling(spelt, false) {
         Spelling::Exact(name) => Some(format!(r#"{{"type": "{name}", "isPointer": false}}"#)),
         Spelling::Alias(name, pointer) => Some(format!(r#"{{"type": "{name}", "isPointer": {pointer}}}"#)),
         _ => None,

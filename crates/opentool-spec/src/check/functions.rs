@@ -7,8 +7,8 @@ use foldhash::{HashMap, HashMapExt as _};
 use super::{
     Code, DocumentKind,
     draft::{At, Remedy},
-    dynamic::Signature,
-    judge::{Judge, may, must},
+    dynamic::{ParameterNodes, Signature},
+    judge::{Judge, may, must, should},
 };
 use crate::tree::{Kind, NodeId, json_string};
 
@@ -67,7 +67,7 @@ impl<'a> Judge<'_, 'a> {
         let fields = [
             must("name", Kind::String),
             must("description", Kind::String),
-            must("parameters", Kind::Array),
+            should("parameters", Kind::Array, Code::NoParameters),
             may("return", Kind::Object),
         ];
         let members = self.members(function, &fields, &["returns", "stream"]);
@@ -98,17 +98,19 @@ impl<'a> Judge<'_, 'a> {
         }
 
         let mut signature = Signature { parameters: Vec::new(), returns: None };
-        match members.found[2] {
+        match members[2] {
             None => {
                 let message = "the function has no `parameters`".to_owned();
-                if !self.misspelt(Code::NoParameters, &members, 2, "parameters", message.clone()) {
-                    let remedy = Remedy::Add(function, "parameters", "[]".to_owned());
-                    self.fix(Code::NoParameters, At::Value(function), message, remedy);
-                }
+                let remedy = Remedy::Add(function, "parameters", "[]".to_owned());
+                self.fix(Code::NoParameters, At::Value(function), message, remedy);
             }
             Some(parameters) => match self.tree.kind(parameters) {
                 Kind::Array => self.parameters(parameters, &mut signature),
-                Kind::Object => self.older_parameters(parameters, &mut signature),
+                Kind::Object if self.tree.get(parameters, "$ref").is_none() => {
+                    self.in_older = true;
+                    self.older_parameters(function, parameters, &mut signature);
+                    self.in_older = false;
+                }
                 kind => {
                     let message = format!("`parameters` must be an array, not {}", kind.described());
                     let remedy = Remedy::Replace(parameters, "[]".to_owned());
@@ -117,7 +119,7 @@ impl<'a> Judge<'_, 'a> {
             },
         }
 
-        if let Some(returns) = members.found[3] {
+        if let Some(returns) = members[3] {
             match self.tree.kind(returns) {
                 Kind::Null => {}
                 Kind::Object => self.returns(returns, &mut signature),
@@ -129,7 +131,9 @@ impl<'a> Judge<'_, 'a> {
             }
         }
         if let Some(older) = self.tree.get(function, "returns") {
-            self.older_returns(older, members.found[3].is_some(), &mut signature);
+            self.in_older = true;
+            self.older_returns(older, members[3], &mut signature);
+            self.in_older = false;
         }
         if let Some(stream) = self.tree.get(function, "stream") {
             let message = "`stream` is an extension: only some clients know it".to_owned();
@@ -142,14 +146,11 @@ impl<'a> Judge<'_, 'a> {
 
     fn function_name(&mut self, function: NodeId, node: NodeId, name: &str, index: usize, names: &Names<'a>) {
         if !is_valid_name(name) {
-            let message = if name.is_empty() {
-                "a function's name is empty".to_owned()
-            } else if name.len() > LONGEST_NAME {
-                format!("a function's name has at most {LONGEST_NAME} characters, this one {}", name.chars().count())
-            } else {
-                let char = name.chars().find(|char| !char.is_ascii_alphanumeric() && !matches!(char, '-' | '_'));
-                let char = char.map_or_else(String::new, |char| format!(", not {char:?}"));
-                format!("a function's name has only a-z, A-Z, 0-9, - and _{char}")
+            let illegal = name.chars().find(|char| !char.is_ascii_alphanumeric() && !matches!(char, '-' | '_'));
+            let message = match illegal {
+                Some(char) => format!("a function's name has only a-z, A-Z, 0-9, - and _, not {char:?}"),
+                None if name.is_empty() => "a function's name is empty".to_owned(),
+                None => format!("a function's name has at most {LONGEST_NAME} characters, this one {}", name.len()),
             };
             let remedy = Remedy::Replace(node, json_string(&legal(names, name, index)));
             self.suggest(Code::InvalidName, At::Value(node), message, remedy);
@@ -170,33 +171,29 @@ impl<'a> Judge<'_, 'a> {
                 self.suggest(Code::WrongType, At::Value(parameter), message, Remedy::Replace(parameter, text));
                 continue;
             }
-            let (name, schema) = self.parameter(parameter, Some((index, &names)));
-            if let (Some(node), Some(text)) = (name, name.and_then(|name| self.tree.string(name)))
+            let nodes = self.parameter(parameter, Some((index, &names)));
+            if let (Some(node), Some(text)) = (nodes.name, nodes.name.and_then(|name| self.tree.string(name)))
                 && let Some(first) = names.get(&text).filter(|first| **first != parameter)
             {
                 let message = format!("{} is already the name of {}", super::quote(&text), self.tree.pointer(*first));
                 let remedy = Remedy::Replace(node, json_string(&fresh(&names, &text, index)));
                 self.suggest(Code::DuplicateParameter, At::Value(node), message, remedy);
             }
-            signature.add_parameter(parameter, name, schema);
+            signature.parameters.push(nodes);
         }
     }
 
-    /// Judges a parameter; without names where its name is the key it stands under. Returns its name and schema.
-    pub(super) fn parameter(
-        &mut self,
-        parameter: NodeId,
-        names: Option<(usize, &Names<'a>)>,
-    ) -> (Option<NodeId>, Option<NodeId>) {
+    /// Judges a parameter; without names where its name is the key it stands under.
+    pub(super) fn parameter(&mut self, parameter: NodeId, names: Option<(usize, &Names<'a>)>) -> ParameterNodes {
         let dynamic = self.kind == DocumentKind::OpenDyn;
         // A field that this document does not have stands as one without a name.
         let none = may("", Kind::Null);
         let fields = [
             must("schema", Kind::Object),
-            must("required", Kind::Bool),
+            should("required", Kind::Bool, Code::NoRequired),
             may("description", Kind::String),
             if names.is_some() { must("name", Kind::String) } else { none },
-            if dynamic { must("isIn", Kind::Bool) } else { none },
+            if dynamic { should("isIn", Kind::Bool, Code::NoIsIn) } else { none },
         ];
         let elsewhere: &[&str] = if names.is_some() { &[] } else { &["name"] };
         let members = self.members(parameter, &fields, elsewhere);
@@ -212,16 +209,11 @@ impl<'a> Judge<'_, 'a> {
         self.boolean(Code::NoRequired, parameter, &fields, &members, 1, assumed, message);
         if dynamic {
             // Its absence is judged with the signature: the value may stand inside the C type.
-            if let Some(is_in) = members.found[4] {
+            if let Some(is_in) = members[4] {
                 self.boolean_value(is_in, "isIn", "true");
-            } else {
-                let message = "the parameter does not say whether it `isIn`".to_owned();
-                if self.misspelt(Code::NoIsIn, &members, 4, "isIn", message) {
-                    self.misspelt_is_in.insert(parameter);
-                }
             }
         }
-        (name, schema)
+        ParameterNodes { parameter, name, schema, is_in: members[4] }
     }
 
     /// A schema field, which is judged in its place.
@@ -233,7 +225,7 @@ impl<'a> Judge<'_, 'a> {
         members: &super::judge::Members<N>,
         index: usize,
     ) -> Option<NodeId> {
-        match members.found[index] {
+        match members[index] {
             Some(schema) => {
                 self.schema(schema, Some(owner));
                 Some(schema)
@@ -250,8 +242,9 @@ impl<'a> Judge<'_, 'a> {
 
     pub(super) fn returns(&mut self, returns: NodeId, signature: &mut Signature) {
         let fields = [must("name", Kind::String), must("schema", Kind::Object), may("description", Kind::String)];
-        // The facts of a parameter that other documents repeat on the return value mean nothing there.
-        let members = self.members(returns, &fields, &["isIn", "required"]);
+        // OpenDyn documents repeat what they say of parameters on the return value, where it means nothing.
+        let elsewhere: &[&str] = if self.kind == DocumentKind::OpenDyn { &["isIn", "required"] } else { &[] };
+        let members = self.members(returns, &fields, elsewhere);
         let name = self.required("return value", returns, &fields, &members, 0, || json_string("result"));
         let schema = self.schema_of("return value", returns, &fields, &members, 1);
         self.optional_member(&fields, &members, 2);
@@ -268,15 +261,13 @@ impl<'a> Judge<'_, 'a> {
         members: &super::judge::Members<N>,
         index: usize,
         assumed: &str,
-        message: impl Fn() -> String,
+        message: impl FnOnce() -> String,
     ) {
         let name = fields[index].name;
-        match members.found[index] {
+        match members[index] {
             Some(node) => self.boolean_value(node, name, assumed),
             None => {
-                if !self.misspelt(code, members, index, name, message()) {
-                    self.fix(code, At::Value(object), message(), Remedy::Add(object, name, assumed.to_owned()));
-                }
+                self.fix(code, At::Value(object), message(), Remedy::Add(object, name, assumed.to_owned()));
             }
         }
     }

@@ -3,23 +3,26 @@
 use foldhash::HashSet;
 
 use super::{
-    Code, Generation,
+    Code, DocumentKind, Generation,
     draft::{At, Remedy},
     dynamic::Signature,
     judge::Judge,
 };
 use crate::tree::{Kind, NodeId, json_string};
 
+/// Where a function keeps what a JSON Schema of parameters says beyond them.
+const KEPT: &str = "x-parameters";
+
 impl Judge<'_, '_> {
     /// Parameters that are an object: a JSON Schema (generation A) or parameters by name (generation B).
-    pub(super) fn older_parameters(&mut self, parameters: NodeId, signature: &mut Signature) {
+    pub(super) fn older_parameters(&mut self, function: NodeId, parameters: NodeId, signature: &mut Signature) {
         let tree = self.tree;
         let by_name = tree.children(parameters).all(|member| tree.get(member, "schema").is_some());
         let properties = tree.get(parameters, "properties").filter(|node| tree.kind(*node) == Kind::Object);
         let names_a_type = tree.get(parameters, "type").is_some_and(|node| tree.kind(node) == Kind::String);
         if !by_name && (properties.is_some() || names_a_type) {
             self.generation = Generation::A;
-            self.schema_as_parameters(parameters, properties);
+            self.schema_as_parameters(function, parameters, properties);
         } else {
             if self.generation == Generation::C {
                 self.generation = Generation::B;
@@ -28,29 +31,43 @@ impl Judge<'_, '_> {
         }
     }
 
-    fn schema_as_parameters(&mut self, parameters: NodeId, properties: Option<NodeId>) {
+    fn schema_as_parameters(&mut self, function: NodeId, parameters: NodeId, properties: Option<NodeId>) {
         let tree = self.tree;
-        let listed: HashSet<_> = tree
-            .get(parameters, "required")
-            .map(|list| tree.children(list).filter_map(|name| tree.string(name)).collect())
-            .unwrap_or_default();
+        let required = tree.get(parameters, "required").filter(|list| tree.kind(*list) == Kind::Array);
+        if let Some(required) = required {
+            self.required_list(required, properties);
+        }
+        let listed: HashSet<_> =
+            required.map(|list| tree.children(list).filter_map(|name| tree.string(name)).collect()).unwrap_or_default();
         let members = properties.map(|properties| tree.children(properties).collect()).unwrap_or_default();
         let mut elements = Vec::new();
         for property in self.last_of_each_key(members) {
             self.property_of_generation_a(property);
             let own = tree.get(property, "required").and_then(|required| tree.bool(required));
             let required = own.unwrap_or_else(|| listed.contains(&tree.key(property)));
+            let is_in = tree.get(property, "isIn").filter(|_| self.kind == DocumentKind::OpenDyn);
             let description = tree.get(property, "description").map(|text| tree.inline(text));
-            let schema =
-                self.inline_without(property, |key| key == "description" || (key == "required" && own.is_some()));
+            let schema = self.inline_without(property, |key| match key {
+                "description" => true,
+                "required" => own.is_some(),
+                "isIn" => is_in.is_some(),
+                _ => false,
+            });
             let mut parts = vec![("name", json_string(&tree.key(property)))];
             parts.extend(description.map(|text| ("description", text)));
-            parts.extend([("schema", schema), ("required", required.to_string())]);
+            parts.push(("schema", schema));
+            parts.extend(is_in.map(|is_in| ("isIn", tree.inline(is_in))));
+            parts.push(("required", required.to_string()));
             elements.push(object(&parts));
         }
-        let array = tree.layout_array(parameters, elements);
+        let mut edits = vec![tree.replace_value(parameters, tree.layout_array(parameters, elements))];
+        // What a list has no place for is kept beside it.
+        let expressed = |key: &str| matches!(key, "type" | "properties") || (key == "required" && required.is_some());
+        if tree.children(parameters).any(|member| !expressed(&tree.key(member))) && tree.get(function, KEPT).is_none() {
+            edits.push(tree.insert_member(function, KEPT, &self.inline_without(parameters, expressed)));
+        }
         let message = "the parameters are a JSON Schema, as early documents had them, not a list".to_owned();
-        let remedy = Remedy::Edits("make them a list".to_owned(), vec![tree.replace_value(parameters, array)]);
+        let remedy = Remedy::Edits("make them a list".to_owned(), edits);
         self.fix(Code::GenerationA, At::Value(parameters), message, remedy);
     }
 
@@ -61,8 +78,7 @@ impl Judge<'_, '_> {
         for member in self.last_of_each_key(members) {
             let mut parts = vec![("name".to_owned(), json_string(&tree.key(member)))];
             if tree.kind(member) == Kind::Object {
-                let (_, schema) = self.parameter(member, None);
-                signature.add_parameter(member, None, schema);
+                signature.parameters.push(self.parameter(member, None));
                 parts.extend(
                     tree.children(member)
                         .filter(|inner| tree.key(*inner) != "name")
@@ -83,20 +99,19 @@ impl Judge<'_, '_> {
     }
 
     /// A return value under `returns`: by name (generation B), or in the current shape.
-    pub(super) fn older_returns(&mut self, returns: NodeId, has_return: bool, signature: &mut Signature) {
+    pub(super) fn older_returns(&mut self, returns: NodeId, current: Option<NodeId>, signature: &mut Signature) {
         let tree = self.tree;
-        if has_return {
+        if current.is_some_and(|current| tree.kind(current) != Kind::Null) {
             let message = "`returns` stands beside `return`, which is the one that counts".to_owned();
             self.fix(Code::Returns, At::Key(returns), message, Remedy::Remove(returns));
             return;
         }
-        let current = tree.get(returns, "schema").is_some()
-            && tree.get(returns, "name").is_some_and(|name| tree.kind(name) == Kind::String);
+        let in_shape = tree.get(returns, "name").is_some_and(|name| tree.kind(name) == Kind::String);
         let values: Vec<_> = tree.children(returns).collect();
         let by_name = !values.is_empty() && values.iter().all(|value| tree.get(*value, "schema").is_some());
         let text = match tree.kind(returns) {
             Kind::Null => None,
-            Kind::Object if current => {
+            Kind::Object if in_shape => {
                 self.returns(returns, signature);
                 None
             }
@@ -121,6 +136,8 @@ impl Judge<'_, '_> {
         };
         let mut edits = vec![tree.rename_member(returns, "return")];
         edits.extend(text.map(|text| tree.replace_value(returns, text)));
+        // A `null` beside it says nothing, and would be in the way.
+        edits.extend(current.map(|current| tree.remove_child(current)));
         let message = "the return value stands under `returns`, as early documents had it".to_owned();
         self.fix(Code::Returns, At::Key(returns), message, Remedy::Edits("write `return`".to_owned(), edits));
     }
@@ -132,17 +149,29 @@ impl Judge<'_, '_> {
             let mut parts = vec![("name".to_owned(), json_string(&tree.key(*value)))];
             parts.extend(
                 tree.children(*value)
-                    .filter(|inner| matches!(&*tree.key(*inner), "description" | "schema"))
+                    .filter(|inner| tree.key(*inner) != "name")
                     .map(|inner| (tree.key(inner).into_owned(), tree.inline(inner))),
             );
             return object(&parts);
         }
-        let properties: Vec<_> = values
-            .iter()
-            .filter_map(|value| Some((tree.key(*value), tree.inline(tree.get(*value, "schema")?))))
-            .collect();
+        let properties: Vec<_> = values.iter().map(|value| (tree.key(*value), self.described_schema(*value))).collect();
         let schema = object(&[("type", json_string("object")), ("properties", object(&properties))]);
         object(&[("name", json_string("result")), ("schema", schema)])
+    }
+
+    /// The schema of a named value, with what else is said of the value.
+    fn described_schema(&self, value: NodeId) -> String {
+        let tree = self.tree;
+        let Some(schema) = tree.get(value, "schema").filter(|schema| tree.kind(*schema) == Kind::Object) else {
+            return tree.get(value, "schema").map(|schema| tree.inline(schema)).unwrap_or_default();
+        };
+        let outer = tree.children(value).filter(|inner| {
+            let key = tree.key(*inner);
+            (key == "description" || key.starts_with("x-")) && tree.get(schema, &key).is_none()
+        });
+        let parts: Vec<_> =
+            tree.children(schema).chain(outer).map(|inner| (tree.key(inner), tree.inline(inner))).collect();
+        object(&parts)
     }
 
     /// An object on one line without some of its members.

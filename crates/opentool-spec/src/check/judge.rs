@@ -61,27 +61,41 @@ impl std::fmt::Display for DocumentKind {
 pub(super) struct Field {
     pub(super) name: &'static str,
     kind: Kind,
-    /// Whether its absence is a finding of its own, so that a misspelling is told there.
-    told_when_absent: bool,
+    /// The code under which its absence is told, if it is.
+    absent: Option<Code>,
 }
 
-/// A field whose absence is told.
+/// A field whose absence is an error.
 pub(super) const fn must(name: &'static str, kind: Kind) -> Field {
-    Field { name, kind, told_when_absent: true }
+    Field { name, kind, absent: Some(Code::MissingField) }
+}
+
+/// A field whose absence is told under a code of its own.
+pub(super) const fn should(name: &'static str, kind: Kind, absent: Code) -> Field {
+    Field { name, kind, absent: Some(absent) }
 }
 
 /// A field that may be absent.
 pub(super) const fn may(name: &'static str, kind: Kind) -> Field {
-    Field { name, kind, told_when_absent: false }
+    Field { name, kind, absent: None }
 }
 
-/// The members of an object that its spec knows, in the order of the fields asked for.
-#[derive(Debug)]
-pub(super) struct Members<const N: usize> {
-    pub(super) found: [Option<NodeId>; N],
-    /// For an absent field, the unknown member that seems to misspell it.
-    misspelt: [Option<NodeId>; N],
+impl Field {
+    /// Whether a member that is not in the spec is this field under a wrong name.
+    fn is_meant_by(self, key: &str, kind: Kind) -> bool {
+        let fits = kind == self.kind || (self.name == "parameters" && kind == Kind::Object);
+        let synonym = match self.name {
+            "parameters" => matches!(key, "params" | "args" | "arguments" | "inputSchema" | "input_schema"),
+            "description" => key == "desc",
+            _ => false,
+        };
+        fits && (synonym || (!JSON_SCHEMA.contains(&key) && nearest(key, [self.name]).is_some()))
+    }
 }
+
+/// The members of an object that its spec knows, in the order of the fields asked for. One that is there under a wrong
+/// name, which was told, counts as found: what stands in it is judged all the same.
+pub(super) type Members<const N: usize> = [Option<NodeId>; N];
 
 /// Keys of a document that are told with the references, and the one by which editors find the format's schema.
 const TOLD_ELSEWHERE: &[&str] = &["components", "definitions", "$defs", "$schema"];
@@ -135,8 +149,10 @@ pub(super) struct Judge<'t, 'a> {
     pub(super) references: References<'a>,
     /// The functions of an OpenDyn document, judged once references are resolved.
     pub(super) signatures: Vec<Signature>,
-    /// The parameters whose `isIn` is misspelt, which was told.
-    pub(super) misspelt_is_in: HashSet<NodeId>,
+    /// The objects with a member under a wrong name, which was told.
+    pub(super) renamed: HashSet<NodeId>,
+    /// Whether the walk is inside parameters of an older generation, which will not stay where they are.
+    pub(super) in_older: bool,
 }
 
 impl<'t, 'a> Judge<'t, 'a> {
@@ -150,7 +166,8 @@ impl<'t, 'a> Judge<'t, 'a> {
             drafts: Vec::new(),
             references: References::default(),
             signatures: Vec::new(),
-            misspelt_is_in: HashSet::new(),
+            renamed: HashSet::new(),
+            in_older: false,
         };
         judge.document();
         judge
@@ -181,7 +198,7 @@ impl<'t, 'a> Judge<'t, 'a> {
                 let members = self.members(root, &fields, TOLD_ELSEWHERE);
                 let version = self.version(root, &fields, &members);
                 self.body(root, &fields, &members);
-                if let Some(server) = members.found[4] {
+                if let Some(server) = members[4] {
                     self.server(server, version);
                 }
             }
@@ -196,7 +213,7 @@ impl<'t, 'a> Judge<'t, 'a> {
                 let members = self.members(root, &fields, TOLD_ELSEWHERE);
                 self.version(root, &fields, &members);
                 self.body(root, &fields, &members);
-                if let Some(code) = members.found[4] {
+                if let Some(code) = members[4] {
                     self.code_table(code);
                 }
             }
@@ -214,7 +231,7 @@ impl<'t, 'a> Judge<'t, 'a> {
         if let Some(functions) = self.required("document", root, fields, members, 2, || "[]".to_owned()) {
             self.functions(functions);
         }
-        if let Some(schemas) = members.found[3]
+        if let Some(schemas) = members[3]
             && self.optional(schemas, fields[3])
         {
             self.schemas(schemas);
@@ -225,7 +242,13 @@ impl<'t, 'a> Judge<'t, 'a> {
     /// Judges the spec's version and returns its node where it is one of 1.x.
     fn version(&mut self, root: NodeId, fields: &[Field; 5], members: &Members<5>) -> Option<NodeId> {
         let current = json_string(self.kind.version());
-        let node = self.required_fixably("document", root, fields, members, 0, || current.clone())?;
+        // A number means its text; only one of 1.x can be brought to the current version.
+        let foreign = |node: &NodeId| self.tree.kind(*node) == Kind::Number && !is_one_point_x(self.tree.raw(*node));
+        let node = if members[0].is_some_and(|node| foreign(&node)) {
+            self.required("document", root, fields, members, 0, || current.clone())?
+        } else {
+            self.required_fixably("document", root, fields, members, 0, || current.clone())?
+        };
         let version = self.tree.string(node)?;
         let key = self.kind.key();
         if !is_one_point_x(&version) {
@@ -243,7 +266,7 @@ impl<'t, 'a> Judge<'t, 'a> {
     fn info(&mut self, info: NodeId) {
         let title = (must("title", Kind::String), || json_string("Untitled"));
         let version = (must("version", Kind::String), || json_string("1.0.0"));
-        let convention = must("callingConvention", Kind::String);
+        let convention = should("callingConvention", Kind::String, Code::NoCallingConvention);
         if self.kind == DocumentKind::OpenDyn {
             let fields = [title.0, version.0, may("description", Kind::String), convention];
             let members = self.members(info, &fields, &[]);
@@ -266,7 +289,7 @@ impl<'t, 'a> Judge<'t, 'a> {
         }
         let fields = [must("url", Kind::String), may("description", Kind::String)];
         let members = self.members(server, &fields, &[]);
-        self.server_url(server, &fields, &members);
+        self.server_url(server, members[0]);
         self.optional_member(&fields, &members, 1);
         if let Some(version) = version
             && self.tree.string(version).as_deref() == Some("1.0.0")
@@ -280,15 +303,13 @@ impl<'t, 'a> Judge<'t, 'a> {
     }
 
     /// A made-up URL would be called: what stands in for one is only ever said, never written.
-    fn server_url(&mut self, server: NodeId, fields: &[Field; 2], members: &Members<2>) {
+    fn server_url(&mut self, server: NodeId, url: Option<NodeId>) {
         let example = r#""http://127.0.0.1:9627/opentool""#;
-        match members.found[0] {
+        match url {
             None => {
+                let help = format!(r#"add `"url": {example}`"#);
                 let message = "the server has no `url`".to_owned();
-                if !self.misspelt(Code::MissingField, members, 0, fields[0].name, message.clone()) {
-                    let help = format!(r#"add `"url": {example}`"#);
-                    self.tell(Code::MissingField, At::Value(server), message, Some(help));
-                }
+                self.tell(Code::MissingField, At::Value(server), message, Some(help));
             }
             Some(url) if self.tree.kind(url) != Kind::String => {
                 let message = format!("`url` must be a string, not {}", self.tree.kind(url).described());
@@ -300,7 +321,7 @@ impl<'t, 'a> Judge<'t, 'a> {
 
     // ---- objects and their fields
 
-    /// Sorts the members of an object: those asked for, misspelt ones, and unknown ones, which are told.
+    /// Sorts the members of an object: those asked for, and unknown ones, which are told.
     /// `elsewhere` are keys that another part of the judge tells about.
     pub(super) fn members<const N: usize>(
         &mut self,
@@ -309,41 +330,36 @@ impl<'t, 'a> Judge<'t, 'a> {
         elsewhere: &[&str],
     ) -> Members<N> {
         let tree = self.tree;
-        let mut members = Members { found: [None; N], misspelt: [None; N] };
+        let mut found = [None; N];
         let mut unknown = Vec::new();
         for member in tree.children(object) {
             let key = tree.key(member);
             if let Some(index) = fields.iter().position(|field| field.name == key) {
-                members.found[index] = Some(member);
+                found[index] = Some(member);
             } else if !key.starts_with("x-") && !elsewhere.contains(&&*key) {
                 unknown.push(member);
             }
         }
         for member in self.last_of_each_key(unknown) {
-            let key = tree.key(member);
-            let absent = fields.iter().enumerate().filter(|(index, field)| {
-                members.found[*index].is_none() && members.misspelt[*index].is_none() && field.kind == tree.kind(member)
-            });
-            let meant =
-                if JSON_SCHEMA.contains(&&*key) { None } else { nearest(&key, absent.map(|(_, field)| field.name)) };
-            let index = meant.and_then(|name| fields.iter().position(|field| field.name == name));
-            if let Some(index) = index {
-                members.misspelt[index] = Some(member);
-                if fields[index].told_when_absent {
-                    continue;
-                }
-            }
-            let message =
-                format!("the spec has no {} here: it is kept, and other readers ignore it", super::quote(&key));
-            match index {
-                Some(index) => {
-                    let remedy = Remedy::Rename(member, fields[index].name.to_owned());
-                    self.fix(Code::UnknownKey, At::Key(member), message, remedy);
-                }
-                None => self.tell(Code::UnknownKey, At::Key(member), message, None),
-            }
+            let (key, kind) = (tree.key(member), tree.kind(member));
+            let meant = (0..N).find(|index| found[*index].is_none() && fields[*index].is_meant_by(&key, kind));
+            let shown = super::quote(&key);
+            let Some(index) = meant else {
+                let message = format!("the spec has no {shown} here: it is kept, and other readers ignore it");
+                self.tell(Code::UnknownKey, At::Key(member), message, None);
+                continue;
+            };
+            let Field { name, absent, .. } = fields[index];
+            found[index] = Some(member);
+            self.renamed.insert(object);
+            let message = match absent {
+                Some(_) => format!("`{name}` is missing here, and {shown} is not in the spec"),
+                None => format!("the spec has no {shown} here: it is kept, and other readers ignore it"),
+            };
+            let remedy = Remedy::Rename(member, name.to_owned());
+            self.fix(absent.unwrap_or(Code::UnknownKey), At::Key(member), message, remedy);
         }
-        members
+        found
     }
 
     /// The members without those that a later one overrides, which are told as duplicates already.
@@ -395,12 +411,10 @@ impl<'t, 'a> Judge<'t, 'a> {
         value: impl FnOnce() -> String,
     ) -> Option<NodeId> {
         let field = fields[index];
-        let Some(node) = members.found[index] else {
+        let Some(node) = members[index] else {
             let message = format!("the {noun} has no `{}`", field.name);
-            if !self.misspelt(Code::MissingField, members, index, field.name, message.clone()) {
-                let remedy = Remedy::Add(object, field.name, value());
-                self.propose(automatic, Code::MissingField, At::Value(object), message, remedy);
-            }
+            let remedy = Remedy::Add(object, field.name, value());
+            self.propose(automatic, Code::MissingField, At::Value(object), message, remedy);
             return None;
         };
         if self.tree.kind(node) == field.kind {
@@ -413,23 +427,9 @@ impl<'t, 'a> Judge<'t, 'a> {
         self.wrong_type(automatic, node, field, remedy)
     }
 
-    /// Tells that a field is absent because it is misspelt, if it is.
-    pub(super) fn misspelt<const N: usize>(
-        &mut self,
-        code: Code,
-        members: &Members<N>,
-        index: usize,
-        name: &str,
-        message: String,
-    ) -> bool {
-        let Some(member) = members.misspelt[index] else { return false };
-        self.fix(code, At::Key(member), message, Remedy::Rename(member, name.to_owned()));
-        true
-    }
-
     /// Whether an optional field, where it is present, has the right kind.
     pub(super) fn optional_member<const N: usize>(&mut self, fields: &[Field; N], members: &Members<N>, index: usize) {
-        if let Some(node) = members.found[index] {
+        if let Some(node) = members[index] {
             self.optional(node, fields[index]);
         }
     }
@@ -489,17 +489,16 @@ impl<'t, 'a> Judge<'t, 'a> {
 fn detect(tree: &Tree<'_>) -> DocumentKind {
     let has = |key| tree.get(Tree::ROOT, key).is_some();
     if has("opentool") {
-        return DocumentKind::OpenTool;
+        DocumentKind::OpenTool
+    } else if has("opendyn") || tree.mentions("callingConvention", "info") || tree.mentions("cType", "schema") {
+        DocumentKind::OpenDyn
+    } else {
+        DocumentKind::OpenTool
     }
-    let text = tree.source().as_bytes();
-    let mentions = |key: &str| memchr::memmem::find(text, key.as_bytes()).is_some();
-    if has("opendyn") || mentions("\"callingConvention\"") || mentions("\"cType\"") {
-        return DocumentKind::OpenDyn;
-    }
-    DocumentKind::OpenTool
 }
 
-fn is_one_point_x(version: &str) -> bool {
+/// Whether a version is one of 1.x.
+pub(crate) fn is_one_point_x(version: &str) -> bool {
     let mut parts = version.split('.');
     parts.next() == Some("1") && parts.all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
 }

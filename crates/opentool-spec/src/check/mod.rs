@@ -16,6 +16,7 @@ pub use code::{Code, Severity};
 pub use finding::{Edit, Faults, Finding, Fix};
 pub use functions::is_valid_name;
 pub use judge::DocumentKind;
+pub(crate) use judge::is_one_point_x;
 pub(crate) use suggest::quote;
 
 use draft::Draft;
@@ -45,8 +46,6 @@ pub struct Report {
     pub generation: Generation,
     /// Everything that was found, in the order of the text.
     pub findings: Vec<Finding>,
-    /// How many more there are where the list would have outgrown the text: only hostile documents come to that.
-    pub omitted: usize,
 }
 
 impl Report {
@@ -104,7 +103,7 @@ pub fn check_bytes(bytes: &[u8]) -> Report {
                 fix: None,
                 span: error.valid_up_to()..error.valid_up_to() + 1,
             };
-            Report { kind: None, generation: Generation::C, findings: vec![finding], omitted: 0 }
+            Report { kind: None, generation: Generation::C, findings: vec![finding] }
         }
     }
 }
@@ -146,17 +145,14 @@ impl<'a> Examined<'a> {
         let mut budget = 16 * self.text.len() + (1 << 20);
         let mut findings = Vec::with_capacity(self.drafts.len());
         let mut place = Place { text: self.text, at: 0, line: 1, column: 1 };
-        let total = self.drafts.len();
         for draft in self.drafts {
             place.advance_to(draft.span.0);
-            let pointer = self.tree.as_ref().map(|tree| tree.pointer(draft.node)).unwrap_or_default();
-            let Some(left) = budget.checked_sub(pointer.len()) else { break };
-            budget = left;
+            let pointer = self.tree.as_ref().map(|tree| tree.pointer_within(draft.node, &mut budget));
             findings.push(Finding {
                 code: draft.code,
                 severity: draft.code.severity(),
                 message: draft.message,
-                pointer,
+                pointer: pointer.unwrap_or_default(),
                 line: place.line,
                 column: place.column,
                 help: draft.help,
@@ -164,8 +160,7 @@ impl<'a> Examined<'a> {
                 span: draft.span.0..draft.span.1,
             });
         }
-        let omitted = total - findings.len();
-        Report { kind: self.kind, generation: self.generation, findings, omitted }
+        Report { kind: self.kind, generation: self.generation, findings }
     }
 }
 
@@ -203,6 +198,9 @@ impl Place<'_> {
         match passed.rfind('\n') {
             Some(newline) => self.column = passed[newline + 1..].chars().count() + 1,
             None => self.column += passed.chars().count(),
+        }
+        if self.at == 0 && passed.starts_with('\u{feff}') && self.line == 1 {
+            self.column -= 1; // editors do not count the mark
         }
         self.at = at;
     }

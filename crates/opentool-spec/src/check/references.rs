@@ -18,6 +18,8 @@ use crate::{
 /// Where other formats keep their schemas.
 const FOREIGN: [&str; 3] = ["#/components/schemas/", "#/definitions/", "#/$defs/"];
 const FOREIGN_KEYS: [&str; 3] = ["components", "definitions", "$defs"];
+/// A schema that says nothing.
+const FREE: &str = r#"{"type": "object", "properties": {}}"#;
 /// How many names are compared for "did you mean", for one reference and for all of a document.
 const COMPARED: usize = 500;
 const COMPARED_IN_ALL: usize = 50_000;
@@ -30,8 +32,8 @@ pub(super) struct References<'a> {
     /// The schema each referring schema leads to, one step.
     targets: HashMap<NodeId, NodeId>,
     indexes: HashMap<NodeId, Index<'a>>,
-    /// The foreign place whose schemas a fix moves.
-    moving: Option<&'static str>,
+    /// The foreign place whose schemas a fix moves, and those that get another name on the way.
+    moving: Option<(&'static str, HashMap<String, String>)>,
     /// How many names were compared so far.
     compared: usize,
 }
@@ -107,7 +109,7 @@ impl Judge<'_, '_> {
         self.tree.get(Tree::ROOT, "schemas").filter(|schemas| self.tree.kind(*schemas) == Kind::Object)
     }
 
-    /// Schemas that stand where another format has them: judged there, and moved where they can be, one place at a time.
+    /// Schemas that stand where another format has them: judged there, and moved, one place at a time.
     pub(super) fn schemas_elsewhere(&mut self) {
         let tree = self.tree;
         for (key, prefix) in FOREIGN_KEYS.into_iter().zip(FOREIGN) {
@@ -121,42 +123,55 @@ impl Judge<'_, '_> {
             self.schemas(schemas);
             let message = format!("the spec has schemas under `schemas`, not `{key}`");
             match self.references.moving {
-                None if let Some(edits) = self.moved(key, member, schemas) => {
-                    self.references.moving = Some(prefix);
+                None if let Some((names, edits)) = self.moved(member, schemas) => {
+                    self.references.moving = Some((prefix, names));
                     let remedy = Remedy::Edits("move them to `schemas`".to_owned(), edits);
                     self.fix(Code::ReferencePlace, At::Key(member), message, remedy);
                 }
                 _ => {
-                    let help = "move them to `schemas`, under names that are free there".to_owned();
+                    let help = "move them to `schemas`".to_owned();
                     self.tell(Code::ReferencePlace, At::Key(member), message, Some(help));
                 }
             }
         }
     }
 
-    /// The edits that bring foreign schemas to `schemas`, if every name is free there and nothing else is lost.
-    fn moved(&self, key: &str, member: NodeId, schemas: NodeId) -> Option<Vec<Edit>> {
+    /// The edits that bring foreign schemas to `schemas`, and the names that those have there which were taken.
+    fn moved(&self, member: NodeId, schemas: NodeId) -> Option<(HashMap<String, String>, Vec<Edit>)> {
         let tree = self.tree;
-        if key == "components" && tree.children(member).any(|other| other != schemas) {
-            return None;
+        let own = tree.get(Tree::ROOT, "schemas");
+        if own.is_some() && self.own_schemas().is_none() {
+            return None; // what stands there is no place for schemas, which was told
         }
-        let Some(own) = tree.get(Tree::ROOT, "schemas") else {
-            let mut edits = vec![tree.rename_member(member, "schemas")];
-            if key == "components" {
-                edits.push(tree.replace_value(member, tree.raw(schemas)));
+        let mut taken: HashSet<String> =
+            own.map(|own| tree.children(own).map(|name| tree.key(name).into_owned()).collect()).unwrap_or_default();
+        let mut names = HashMap::new();
+        let mut members = Vec::new();
+        for schema in self.last_of_each_key(tree.children(schemas).collect()) {
+            let name = tree.key(schema).into_owned();
+            let mut free = name.clone();
+            while !taken.insert(free.clone()) {
+                free.push_str("_2");
             }
-            return Some(edits);
-        };
-        let taken: HashSet<_> =
-            self.own_schemas().map(|own| tree.children(own).map(|name| tree.key(name)).collect())?;
-        let moved: Vec<_> = self.last_of_each_key(tree.children(schemas).collect());
-        if moved.iter().any(|schema| taken.contains(&tree.key(*schema))) {
-            return None;
+            members.push((free.clone(), tree.raw(schema)));
+            if free != name {
+                names.insert(name, free);
+            }
         }
-        let members: Vec<_> = moved.iter().map(|schema| (tree.key(*schema), tree.raw(*schema))).collect();
-        let mut edits = vec![tree.remove_child(member)];
-        edits.extend(tree.insert_members(own, &members));
-        Some(edits)
+        // `components` may hold more than schemas, and that stays.
+        let alone = tree.children(member).all(|other| other == schemas);
+        let emptied = if schemas == member || alone { member } else { schemas };
+        let edits = match own {
+            Some(own) => {
+                let mut edits = vec![tree.remove_child(emptied)];
+                edits.extend(tree.insert_members(own, &members));
+                edits
+            }
+            None if schemas == member => vec![tree.rename_member(member, "schemas")],
+            None if alone => vec![tree.rename_member(member, "schemas"), tree.replace_value(member, tree.raw(schemas))],
+            None => vec![tree.remove_child(schemas), tree.insert_member(Tree::ROOT, "schemas", tree.raw(schemas))],
+        };
+        Some((names, edits))
     }
 
     /// Resolves every reference, and tells which lead nowhere, round in a circle, or to nobody.
@@ -224,11 +239,27 @@ impl Judge<'_, '_> {
 
     fn foreign_reference(&mut self, reference: &Reference<'_>) {
         let Some(prefix) = FOREIGN.into_iter().find(|prefix| reference.text.starts_with(prefix)) else { return };
-        let here = format!("#/schemas/{}", &reference.text[prefix.len()..]);
-        let message = format!("the spec has schemas under `{here}`, not {}", quote(&reference.text));
+        let rest = &reference.text[prefix.len()..];
+        let (name, below) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let mut here = format!("#/schemas/{rest}");
+        let mut settled = true;
         // What stands at the foreign place itself can only be meant where it moves with this very fix.
-        let there = pointer_steps(&reference.text).and_then(|steps| self.references.walk(self.tree, steps));
-        if there.is_none() || self.references.moving == Some(prefix) {
+        if pointer_steps(&reference.text).and_then(|steps| self.references.walk(self.tree, steps)).is_some() {
+            match &self.references.moving {
+                Some((moving, names)) if *moving == prefix => {
+                    let decoded =
+                        pointer_steps(&format!("#/{name}")).and_then(|mut steps| steps.next().map(Cow::into_owned));
+                    if let Some(renamed) = decoded.and_then(|name| names.get(&name)) {
+                        here = "#/schemas/".to_owned();
+                        push_escaped(&mut here, renamed);
+                        here.push_str(below);
+                    }
+                }
+                _ => settled = false,
+            }
+        }
+        let message = format!("the spec has schemas under `#/schemas/`, not {}", quote(&reference.text));
+        if settled {
             let remedy = Remedy::Replace(reference.node, json_string(&here));
             self.fix(Code::ReferencePlace, At::Value(reference.node), message, remedy);
         } else {
@@ -245,9 +276,8 @@ impl Judge<'_, '_> {
         if bare && text.contains([':', '/', '.']) {
             let message = format!("{} leaves the document: only its own schemas can be referred to", quote(text));
             let remedy = Remedy::Edits(
-                r#"copy the schema into `schemas`, or replace the reference by `{"type": "object", "properties": {}}`"#
-                    .to_owned(),
-                vec![tree.replace_value(reference.schema, r#"{"type": "object", "properties": {}}"#)],
+                format!("copy the schema into `schemas`, or replace the reference by `{FREE}`"),
+                vec![tree.replace_value(reference.schema, FREE)],
             );
             self.suggest(Code::RemoteReference, at, message, remedy);
             return;
@@ -268,21 +298,20 @@ impl Judge<'_, '_> {
             self.fix(Code::UnresolvedReference, at, message, Remedy::Replace(reference.node, json_string(&here)));
             return;
         }
-        let free = r#"{"type": "object", "properties": {}}"#;
         let direct = text.strip_prefix("#/schemas/").filter(|rest| !rest.is_empty() && !rest.contains(['/', '~', '%']));
         let remedy = match (direct, own) {
             (Some(name), Some(own))
                 if tree.kind(own) == Kind::Object && !members.iter().any(|member| member == name) =>
             {
                 Remedy::Edits(
-                    format!("add `{}: {free}` to `schemas`", json_string(name)),
-                    vec![tree.insert_member(own, name, free)],
+                    format!("add `{}: {FREE}` to `schemas`", json_string(name)),
+                    vec![tree.insert_member(own, name, FREE)],
                 )
             }
-            (Some(name), None) => Remedy::Add(Tree::ROOT, "schemas", format!("{{{}: {free}}}", json_string(name))),
+            (Some(name), None) => Remedy::Add(Tree::ROOT, "schemas", format!("{{{}: {FREE}}}", json_string(name))),
             _ => Remedy::Edits(
-                format!("replace the reference by `{free}`"),
-                vec![tree.replace_value(reference.schema, free)],
+                format!("replace the reference by `{FREE}`"),
+                vec![tree.replace_value(reference.schema, FREE)],
             ),
         };
         self.suggest(Code::UnresolvedReference, at, message, remedy);
@@ -314,10 +343,9 @@ impl Judge<'_, '_> {
         }
         for reference in references.iter().filter(|reference| circular.contains(&reference.schema)) {
             let message = format!("{} leads back to itself and never to a schema", quote(&reference.text));
-            let free = r#"{"type": "object", "properties": {}}"#;
             let remedy = Remedy::Edits(
-                format!("replace the reference by `{free}`"),
-                vec![self.tree.replace_value(reference.schema, free)],
+                format!("replace the reference by `{FREE}`"),
+                vec![self.tree.replace_value(reference.schema, FREE)],
             );
             self.suggest(Code::CircularReference, At::Value(reference.node), message, remedy);
         }

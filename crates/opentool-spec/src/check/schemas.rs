@@ -1,12 +1,13 @@
 //! Schemas.
 
 use foldhash::HashSet;
+use serde_json::Value;
 
 use super::{
     Code, DocumentKind,
     draft::{At, Remedy},
     generations::object,
-    judge::{Judge, may, must},
+    judge::{Judge, may, should},
     suggest::{nearest, quote},
 };
 use crate::{
@@ -45,10 +46,15 @@ impl Judge<'_, '_> {
             self.not_a_schema(schema);
             return;
         }
-        self.references.add_schema(schema);
+        if !self.in_older {
+            self.references.add_schema(schema);
+        }
         match self.kind {
             DocumentKind::OpenTool => self.opentool_schema(schema, owner, place),
-            DocumentKind::OpenDyn => self.opendyn_schema(schema, owner),
+            DocumentKind::OpenDyn => {
+                let elsewhere: &[&str] = if place == Place::GenerationA { &["isIn", "required"] } else { &[] };
+                self.opendyn_schema(schema, owner, elsewhere);
+            }
         }
     }
 
@@ -69,7 +75,7 @@ impl Judge<'_, '_> {
 
     fn opentool_schema(&mut self, schema: NodeId, owner: Option<NodeId>, place: Place) {
         let fields = [
-            must("type", Kind::String),
+            should("type", Kind::String, Code::NoType),
             may("description", Kind::String),
             may("properties", Kind::Object),
             may("items", Kind::Object),
@@ -77,13 +83,15 @@ impl Judge<'_, '_> {
             may("required", Kind::Array),
             may("$ref", Kind::String),
         ];
-        if let Some(reference) = self.tree.get(schema, "$ref") {
-            self.reference(schema, reference, owner);
+        if self.reference(schema, owner) {
             return;
         }
-        self.reference_of_map_values(schema);
-        let members = self.members(schema, &fields, &[]);
-        let [declared, _, properties, items, values, required, _] = members.found;
+        self.references_in_unknown_keys(schema);
+        let members = self.members(schema, &fields, &["$ref"]);
+        let [declared, _, properties, items, values, required, reference] = members;
+        if reference.is_some() {
+            return; // a reference under a wrong name
+        }
         let schema_type = match declared {
             Some(declared) => self.schema_type(declared),
             None => {
@@ -95,10 +103,8 @@ impl Judge<'_, '_> {
                     values.filter(|values| self.all_strings(*values)).map(|_| SchemaType::String)
                 };
                 let message = "the schema has neither `type` nor `$ref`".to_owned();
-                if !self.misspelt(Code::NoType, &members, 0, "type", message.clone()) {
-                    let remedy = Remedy::Add(schema, "type", json_string(meant.unwrap_or(SchemaType::String).as_str()));
-                    self.propose(meant.is_some(), Code::NoType, At::Value(schema), message, remedy);
-                }
+                let remedy = Remedy::Add(schema, "type", json_string(meant.unwrap_or(SchemaType::String).as_str()));
+                self.propose(meant.is_some(), Code::NoType, At::Value(schema), message, remedy);
                 meant
             }
         };
@@ -109,35 +115,34 @@ impl Judge<'_, '_> {
                 if self.tree.kind(properties) == Kind::Object {
                     self.schemas(properties);
                 } else {
+                    let null = self.tree.kind(properties) == Kind::Null;
+                    let remedy = if null && schema_type != Some(SchemaType::Object) {
+                        Remedy::Remove(properties)
+                    } else {
+                        Remedy::Replace(properties, "{}".to_owned())
+                    };
                     let found = self.tree.kind(properties).described();
                     let message = format!("`properties` must be an object, not {found}");
-                    let remedy = Remedy::Replace(properties, "{}".to_owned());
-                    self.propose(
-                        self.tree.kind(properties) == Kind::Null,
-                        Code::WrongType,
-                        At::Value(properties),
-                        message,
-                        remedy,
-                    );
+                    self.propose(null, Code::WrongType, At::Value(properties), message, remedy);
                 }
             }
             None if schema_type == Some(SchemaType::Object) => {
                 let message = "an object needs `properties`, if only an empty `{}`".to_owned();
-                if !self.misspelt(Code::NoProperties, &members, 2, "properties", message.clone()) {
-                    let remedy = Remedy::Add(schema, "properties", "{}".to_owned());
-                    self.fix(Code::NoProperties, At::Value(schema), message, remedy);
-                }
+                let remedy = Remedy::Add(schema, "properties", "{}".to_owned());
+                self.fix(Code::NoProperties, At::Value(schema), message, remedy);
             }
             None => {}
         }
         match items {
+            Some(items) if self.tree.kind(items) == Kind::Null => {
+                let message = "`items` must be an object, not null".to_owned();
+                self.fix(Code::WrongType, At::Value(items), message, Remedy::Remove(items));
+            }
             Some(items) => self.schema(items, None),
             None if schema_type == Some(SchemaType::Array) => {
                 let message = "an array needs `items`; strings are assumed".to_owned();
-                if !self.misspelt(Code::NoItems, &members, 3, "items", message.clone()) {
-                    let remedy = Remedy::Add(schema, "items", r#"{"type": "string"}"#.to_owned());
-                    self.fix(Code::NoItems, At::Value(schema), message, remedy);
-                }
+                let remedy = Remedy::Add(schema, "items", r#"{"type": "string"}"#.to_owned());
+                self.fix(Code::NoItems, At::Value(schema), message, remedy);
             }
             None => {}
         }
@@ -156,15 +161,23 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// The values of a map are no part of the spec, but a reference there is followed like any other.
-    fn reference_of_map_values(&mut self, schema: NodeId) {
-        let values = self.tree.get(schema, "additionalProperties");
-        let reference = values.and_then(|values| self.tree.get(values, "$ref"));
-        if let (Some(values), Some(reference)) = (values, reference)
-            && let Some(text) = self.tree.string(reference)
-        {
-            self.references.add_schema(values);
-            self.references.add_reference(values, reference, text);
+    /// What the spec does not know is kept, but a reference in it is followed like any other.
+    fn references_in_unknown_keys(&mut self, schema: NodeId) {
+        const KNOWN: [&str; 3] = ["properties", "items", "enum"];
+        let tree = self.tree;
+        let mut waiting: Vec<_> = tree
+            .children(schema)
+            .filter(|member| tree.kind(*member).is_container())
+            .filter(|member| !KNOWN.contains(&&*tree.key(*member)) && !tree.key(*member).starts_with("x-"))
+            .collect();
+        while let Some(node) = waiting.pop() {
+            let reference = tree.get(node, "$ref");
+            if let Some((reference, text)) = reference.and_then(|reference| Some((reference, tree.string(reference)?)))
+            {
+                self.references.add_schema(node);
+                self.references.add_reference(node, reference, text);
+            }
+            waiting.extend(tree.children(node).filter(|child| tree.kind(*child).is_container()));
         }
     }
 
@@ -242,8 +255,8 @@ impl Judge<'_, '_> {
                         _ => Some(self.tree.raw(value).into()),
                     };
                     if !text.is_some_and(|text| fits(&text, wanted)) {
-                        let message = format!("{} is not a {wanted}", quote(&self.tree.inline(value)));
-                        let help = format!("write a {wanted}, or remove it");
+                        let message = format!("{} is not {}", quote(&self.tree.inline(value)), wanted.described());
+                        let help = format!("write {}, or remove it", wanted.described());
                         self.tell(Code::EnumMismatch, At::Value(value), message, Some(help));
                     } else if kind == Kind::String {
                         as_text = as_text.or(Some(value));
@@ -253,13 +266,13 @@ impl Judge<'_, '_> {
             }
         }
         if let (Some(value), Some(wanted)) = (as_text, schema_type) {
-            let message = format!("the values of a {wanted} stand as strings: they are sent as {wanted}s");
+            let message = format!("the values of {} stand as strings: they are sent as {wanted}s", wanted.described());
             self.tell(Code::EnumAsText, At::Value(value), message, None);
         }
     }
 
     /// The list of required properties names only properties that there are.
-    fn required_list(&mut self, required: NodeId, properties: Option<NodeId>) {
+    pub(super) fn required_list(&mut self, required: NodeId, properties: Option<NodeId>) {
         let tree = self.tree;
         for name in tree.children(required).filter(|name| tree.kind(*name) != Kind::String) {
             let message = format!("`required` lists names, not {}", tree.kind(name).described());
@@ -288,33 +301,43 @@ impl Judge<'_, '_> {
         self.fix(Code::UnknownRequired, At::Value(*first), message, Remedy::Edits(help, vec![edit]));
     }
 
-    /// A schema that refers to another: its siblings are ignored by readers, so they go.
-    pub(super) fn reference(&mut self, schema: NodeId, reference: NodeId, owner: Option<NodeId>) {
+    /// A schema that refers to another: readers ignore its siblings, so they go. Says whether it is one.
+    pub(super) fn reference(&mut self, schema: NodeId, owner: Option<NodeId>) -> bool {
         let tree = self.tree;
+        let Some(reference) = tree.get(schema, "$ref") else { return false };
         let Some(text) = tree.string(reference) else {
             let message = format!("`$ref` must be a string, not {}", tree.kind(reference).described());
-            self.suggest(Code::WrongType, At::Value(reference), message, Remedy::Remove(reference));
-            return;
+            let null = tree.kind(reference) == Kind::Null;
+            self.propose(null, Code::WrongType, At::Value(reference), message, Remedy::Remove(reference));
+            return false;
         };
         self.references.add_reference(schema, reference, text);
-        let siblings = |key: &str| key != "$ref" && !key.starts_with("x-");
-        let Some(sibling) = tree.children(schema).find(|member| siblings(&tree.key(*member))) else { return };
-        let kept: Vec<_> = tree
+        let is_sibling = |key: &str| key != "$ref" && !key.starts_with("x-");
+        let Some(sibling) = tree.children(schema).find(|member| is_sibling(&tree.key(*member))) else { return true };
+        let mut kept: Vec<_> = tree
             .children(schema)
-            .filter(|member| !siblings(&tree.key(*member)))
+            .filter(|member| !is_sibling(&tree.key(*member)))
             .map(|member| (tree.key(member), tree.inline(member)))
             .collect();
-        let mut edits = vec![tree.replace_value(schema, object(&kept))];
+        let mut edits = Vec::new();
         let mut help = "keep only the reference".to_owned();
-        let description = tree.get(schema, "description").filter(|text| tree.kind(*text) == Kind::String);
-        if let (Some(owner), Some(description)) = (owner, description)
-            && tree.get(owner, "description").is_none()
-        {
-            edits.push(tree.insert_member(owner, "description", tree.raw(description)));
-            help.push_str(", and say the description beside `schema`");
+        if let Some(description) = tree.get(schema, "description").filter(|text| tree.kind(*text) == Kind::String) {
+            match owner.filter(|owner| tree.get(*owner, "description").is_none()) {
+                Some(owner) => {
+                    edits.push(tree.insert_member(owner, "description", tree.raw(description)));
+                    help.push_str(", and say the description beside `schema`");
+                }
+                None if tree.get(schema, "x-description").is_none() => {
+                    kept.push(("x-description".into(), tree.raw(description).to_owned()));
+                    help.push_str(", and keep the description as `x-description`");
+                }
+                None => {}
+            }
         }
+        edits.push(tree.replace_value(schema, object(&kept)));
         let message = format!("readers ignore {} beside `$ref`", quote(&tree.key(sibling)));
         self.fix(Code::ReferenceSiblings, At::Key(sibling), message, Remedy::Edits(help, edits));
+        true
     }
 }
 
@@ -334,12 +357,11 @@ fn type_meant(name: &str) -> Option<&'static str> {
 
 /// Whether a text, without quotes, is a value of the type.
 fn fits(text: &str, wanted: SchemaType) -> bool {
-    match wanted {
-        SchemaType::Boolean => matches!(text, "true" | "false"),
-        SchemaType::Integer => text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok(),
-        SchemaType::Number => {
-            matches!(serde_json::from_str(text), Ok(serde_json::Value::Number(_)))
+    match (serde_json::from_str(text), wanted) {
+        (Ok(Value::Bool(_)), SchemaType::Boolean) | (Ok(Value::Number(_)), SchemaType::Number) => true,
+        (Ok(Value::Number(number)), SchemaType::Integer) => {
+            !number.is_f64() || number.as_f64().is_some_and(|number| number.fract() == 0.0)
         }
-        _ => true,
+        _ => false,
     }
 }

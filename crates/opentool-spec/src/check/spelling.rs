@@ -16,7 +16,8 @@ pub(super) enum Spelling {
     Unknown(Option<CTypeName>),
 }
 
-pub(super) fn spelling(text: &str) -> Spelling {
+/// What `text` means as a C type; `pointer` says whether the document makes it one beside the name.
+pub(super) fn spelling(text: &str, pointer: bool) -> Spelling {
     if let Some(name) = CTypeName::from_name(text) {
         return Spelling::Exact(name);
     }
@@ -34,10 +35,11 @@ pub(super) fn spelling(text: &str) -> Spelling {
     let mut words: Vec<&str> =
         spaced.split_whitespace().filter(|word| !matches!(*word, "const" | "volatile" | "restrict")).collect();
     match words.first() {
-        Some(&"struct" | &"union") if stars == 0 => return Spelling::Unsupported("a struct is not passed by value"),
-        Some(&"struct" | &"union") => {
-            return Spelling::Unsupported("a pointer to a struct is written as `void`, with `x-handle` on its owner");
+        Some(&"struct" | &"union") if stars == 0 && !pointer => {
+            return Spelling::Unsupported("a struct is not passed by value");
         }
+        // What it points to is nobody's business: it is a handle.
+        Some(&"struct" | &"union") => return Spelling::Alias(CTypeName::Void, true),
         Some(&"enum") => return Spelling::Alias(CTypeName::Int, stars == 1),
         _ => {}
     }
@@ -52,15 +54,16 @@ pub(super) fn spelling(text: &str) -> Spelling {
     let name = match words.join(" ").as_str() {
         "_Bool" | "boolean" => CTypeName::Bool,
         "signed char" | "int8_t" => CTypeName::Char,
-        "uint8_t" => CTypeName::UnsignedChar,
+        "uint8_t" | "uchar" => CTypeName::UnsignedChar,
         "signed short" | "int16_t" => CTypeName::Short,
-        "uint16_t" => CTypeName::UnsignedShort,
-        "signed" | "int32_t" | "integer" => CTypeName::Int,
+        "uint16_t" | "ushort" => CTypeName::UnsignedShort,
+        "signed" | "int32_t" => CTypeName::Int,
         "unsigned" | "uint32_t" | "uint" => CTypeName::UnsignedInt,
         "signed long" => CTypeName::Long,
+        "ulong" => CTypeName::UnsignedLong,
         "signed long long" | "int64_t" | "ssize_t" | "ptrdiff_t" | "intptr_t" => CTypeName::LongLong,
         // Eight bytes on every 64-bit platform, which `unsigned long` is not.
-        "size_t" | "uint64_t" | "uintptr_t" => CTypeName::UnsignedLongLong,
+        "size_t" | "uint64_t" | "uintptr_t" | "ulonglong" => CTypeName::UnsignedLongLong,
         joined => match CTypeName::from_name(joined) {
             Some(name) => name,
             None => {

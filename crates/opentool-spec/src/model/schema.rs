@@ -47,6 +47,18 @@ impl SchemaType {
         }
     }
 
+    /// The type with its article, for messages.
+    pub(crate) const fn described(self) -> &'static str {
+        match self {
+            SchemaType::Boolean => "a boolean",
+            SchemaType::Integer => "an integer",
+            SchemaType::Number => "a number",
+            SchemaType::String => "a string",
+            SchemaType::Array => "an array",
+            SchemaType::Object => "an object",
+        }
+    }
+
     /// The type with this name, if it is one of the six.
     pub fn from_name(name: &str) -> Option<Self> {
         SchemaType::ALL.into_iter().find(|kind| kind.as_str() == name)

@@ -9,6 +9,7 @@ use super::depth::MAX_DEPTH;
 use super::keyword::{self, Holds};
 use super::{SchemaError, normalise, normalise_output};
 use crate::reference::{pointer_steps, push_escaped};
+use crate::strict::typed;
 use crate::{Function, OpenTool, Schema, SchemaType};
 
 impl OpenTool {
@@ -105,7 +106,13 @@ impl<'a> Writer<'a> {
             written.insert("description".into(), description.into());
         }
         if let Some(values) = &schema.values {
-            written.insert("enum".into(), values.iter().map(|value| typed(value, schema.schema_type)).collect());
+            written.insert(
+                "enum".into(),
+                values
+                    .iter()
+                    .map(|value| schema.schema_type.map_or_else(|| value.clone(), |kind| typed(value, kind)))
+                    .collect(),
+            );
         }
         if let Some(properties) = &schema.properties {
             let mut named = Map::new();
@@ -209,17 +216,4 @@ fn kind_of(schema: &Schema) -> Option<SchemaType> {
             None
         }
     })
-}
-
-/// An enum value typed like its schema: the spec says strings, whatever the type is.
-fn typed(value: &Value, kind: Option<SchemaType>) -> Value {
-    let typed = value.as_str().and_then(|text| match kind? {
-        SchemaType::Integer => {
-            text.parse::<i64>().map(Value::from).or_else(|_| text.parse::<u64>().map(Value::from)).ok()
-        }
-        SchemaType::Number => serde_json::from_str::<serde_json::Number>(text).ok().map(Value::Number),
-        SchemaType::Boolean => text.parse::<bool>().ok().map(Value::Bool),
-        SchemaType::String | SchemaType::Array | SchemaType::Object => None,
-    });
-    typed.unwrap_or_else(|| value.clone())
 }

@@ -40,11 +40,12 @@ impl Edit {
     }
 }
 
-/// The white space that a line's first token stands behind.
+/// The line break and the white space that stand before the first token of a line.
 fn indentation(text: &str, at: usize) -> Option<&str> {
-    let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-    let lead = &text[line..at];
-    lead.bytes().all(|byte| matches!(byte, b' ' | b'\t')).then_some(lead)
+    let lead = text[..at].trim_end_matches([' ', '\t']).len();
+    let before = text[..lead].strip_suffix('\n')?;
+    let start = before.strip_suffix('\r').unwrap_or(before).len();
+    Some(&text[start..at])
 }
 
 impl Tree<'_> {
@@ -57,9 +58,9 @@ impl Tree<'_> {
     /// Adds members to an object, laid out as their neighbours are.
     pub(crate) fn insert_members<K: AsRef<str>>(&self, object: NodeId, members: &[(K, &str)]) -> Option<Edit> {
         let (start, _) = self.span(object);
-        let last = self.children(object).last();
+        let last = self.last_child(object);
         let indent = last.and_then(|last| indentation(self.source(), self.key_span(last).0));
-        let separator = indent.map_or_else(|| ", ".to_owned(), |indent| format!(",\n{indent}"));
+        let separator = format!(",{}", indent.unwrap_or(" "));
         let members: Vec<_> =
             members.iter().map(|(key, value)| format!("{}: {value}", json_string(key.as_ref()))).collect();
         if members.is_empty() {
@@ -87,19 +88,13 @@ impl Tree<'_> {
     /// Takes a member or an element out of its container, with one comma.
     pub(crate) fn remove_child(&self, child: NodeId) -> Edit {
         let (start, end) = (self.key_span(child).0, self.span(child).1);
-        let Some(parent) = self.parent(child) else { return Edit::remove(start, end) };
-        let mut before = None;
-        let mut children = self.children(parent);
-        for sibling in children.by_ref() {
-            if sibling == child {
-                break;
-            }
-            before = Some(sibling);
+        let before = self.source()[..start].trim_end();
+        if before.ends_with(',') {
+            return Edit::remove(before.len() - 1, end);
         }
-        match (before, children.next()) {
-            (Some(before), _) => Edit::remove(self.span(before).1, end),
-            (None, Some(after)) => Edit::remove(start, self.key_span(after).0),
-            (None, None) => Edit::remove(start, end),
+        match self.next_sibling(child) {
+            Some(after) => Edit::remove(start, self.key_span(after).0),
+            None => Edit::remove(start, end),
         }
     }
 
@@ -112,15 +107,18 @@ impl Tree<'_> {
         let (start, _) = self.key_span(node);
         let line = source[..start].rfind('\n').map_or(0, |newline| newline + 1);
         let lead: String = source[line..].chars().take_while(|char| matches!(char, ' ' | '\t')).collect();
-        let step = self.indent_step();
-        let separator = format!(",\n{lead}{step}");
-        format!("[\n{lead}{step}{}\n{lead}]", elements.join(&separator))
+        let break_ = if source[..line].ends_with("\r\n") { "\r\n" } else { "\n" };
+        let inner = format!("{break_}{lead}{}", self.indent_step());
+        let separator = format!(",{inner}");
+        format!("[{inner}{}{break_}{lead}]", elements.join(&separator))
     }
 
     /// How the author indents: the difference between the root and its first member.
     fn indent_step(&self) -> &str {
         let first = self.children(Tree::ROOT).next().map(|member| self.key_span(member).0);
-        first.and_then(|at| indentation(self.source(), at)).filter(|lead| !lead.is_empty()).unwrap_or("  ")
+        let lead =
+            first.and_then(|at| indentation(self.source(), at)).map(|lead| lead.trim_start_matches(['\r', '\n']));
+        lead.filter(|lead| !lead.is_empty()).unwrap_or("  ")
     }
 
     /// The text of a value on one line, or as it stands where it is short of line breaks already.

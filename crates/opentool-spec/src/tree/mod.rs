@@ -56,6 +56,8 @@ struct Node {
     /// The node after this subtree.
     next: u32,
     parent: u32,
+    /// The last child of a container; the node itself where it has none.
+    last: u32,
     /// In an object: the byte range of the key, quotes included. In an array: the element's index, twice.
     key_start: u32,
     key_end: u32,
@@ -119,6 +121,27 @@ impl<'a> Tree<'a> {
         Children { tree: self, at: id.0 + 1, end }
     }
 
+    /// The last member or element of a container.
+    pub(crate) fn last_child(&self, id: NodeId) -> Option<NodeId> {
+        let last = NodeId(self.node(id).last);
+        (last != id).then_some(last)
+    }
+
+    /// The member or element after this one in its container.
+    pub(crate) fn next_sibling(&self, id: NodeId) -> Option<NodeId> {
+        let next = self.node(id).next;
+        let parent = self.parent(id)?;
+        (next < self.node(parent).next).then_some(NodeId(next))
+    }
+
+    /// Whether any member of the document has this name and stands in a member of that one.
+    pub(crate) fn mentions(&self, key: &str, within: &str) -> bool {
+        memchr::memmem::find(self.text.as_bytes(), key.as_bytes()).is_some()
+            && (0..self.nodes.len() as u32)
+                .map(NodeId)
+                .any(|id| self.parent(id).is_some_and(|parent| self.key(parent) == within) && self.key(id) == key)
+    }
+
     /// The name of a member of an object; empty for an element of an array, which has none.
     pub(crate) fn key(&self, id: NodeId) -> Cow<'a, str> {
         let node = self.node(id);
@@ -149,8 +172,22 @@ impl<'a> Tree<'a> {
         self.children(object).filter(|member| self.key(*member) == key).last()
     }
 
+    /// The JSON pointer of a node. Past `budget` bytes its long names are cut short, and the budget is spent.
+    pub(crate) fn pointer_within(&self, id: NodeId, budget: &mut usize) -> String {
+        const SHOWN: usize = 24;
+        let pointer = self.pointer_of(id, *budget);
+        let pointer = if pointer.len() > *budget { self.pointer_of(id, SHOWN) } else { pointer };
+        *budget = budget.saturating_sub(pointer.len());
+        pointer
+    }
+
     /// The JSON pointer of a node.
     pub(crate) fn pointer(&self, id: NodeId) -> String {
+        self.pointer_of(id, usize::MAX)
+    }
+
+    /// The JSON pointer of a node, with names of more than `longest` bytes cut short.
+    fn pointer_of(&self, id: NodeId, longest: usize) -> String {
         let mut steps = Vec::new();
         let mut at = id;
         while let Some(parent) = self.parent(at) {
@@ -161,7 +198,14 @@ impl<'a> Tree<'a> {
         for (parent, at) in steps.into_iter().rev() {
             pointer.push('/');
             if self.kind(parent) == Kind::Object {
-                crate::reference::push_escaped(&mut pointer, &self.key(at));
+                let key = self.key(at);
+                if key.len() > longest {
+                    let shown: String = key.chars().take(longest / 4).collect();
+                    crate::reference::push_escaped(&mut pointer, &shown);
+                    pointer.push('…');
+                } else {
+                    crate::reference::push_escaped(&mut pointer, &key);
+                }
             } else {
                 pointer.push_str(&self.node(at).key_start.to_string());
             }

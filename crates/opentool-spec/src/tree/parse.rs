@@ -192,6 +192,7 @@ impl Parser<'_> {
             end: end as u32,
             next: index + 1,
             parent: 0,
+            last: index,
             key_start: label.start,
             key_end: label.end,
         };
@@ -202,6 +203,7 @@ impl Parser<'_> {
                 node.key_end = *count;
             }
             *count += 1;
+            self.nodes[*parent as usize].last = index;
         }
         self.nodes.push(node);
         index

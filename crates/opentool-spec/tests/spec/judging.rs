@@ -164,8 +164,13 @@ fn schemas_of_other_formats_are_understood_and_moved() {
         // Beside schemas of the document's own, they join them, unless a name is taken.
         let text = with(&parameter, &format!(r#", "schemas": {{"B": {{"type": "string"}}}}, {container}"#));
         assert_eq!(check(&fix(&text).text).findings.iter().map(|f| f.code).collect::<Vec<_>>(), [Code::UnusedSchema]);
+        // Where a name is taken there, it gets another one, and the references with it.
         let taken = with(&parameter, &format!(r#", "schemas": {{"A": {{"type": "integer"}}}}, {container}"#));
-        assert_eq!(fix(&taken).text, taken, "nothing is overwritten");
+        let moved: OpenTool = fix(&taken).text.parse().unwrap();
+        assert_eq!(moved.functions[0].parameters[0].schema, Schema::reference("#/schemas/A_2"));
+        assert_eq!(moved.schemas.as_ref().unwrap()["A"], Schema::integer());
+        assert_eq!(moved.schemas.as_ref().unwrap()["A_2"], Schema::string());
+        assert_eq!(taken.parse::<OpenTool>().unwrap(), moved);
     }
 }
 
@@ -236,6 +241,119 @@ fn a_return_value_of_an_older_generation_reads_as_the_current_one() {
     assert_eq!(returns.schema.properties.as_ref().unwrap().len(), 2);
 }
 
+#[test]
+fn an_upgrade_loses_nothing() {
+    let text = with(
+        r#"{"type": "object", "description": "All of it.", "additionalProperties": false, "x-a": 1, "required": ["x", "zz"], "properties": {"x": {"type": "string"}}}"#,
+        "",
+    );
+    assert_eq!(codes(&text), ["OT027", "OT046"]);
+    let fixed: OpenTool = fix(&text).text.parse().unwrap();
+    let kept = serde_json::json!({"description": "All of it.", "additionalProperties": false, "x-a": 1});
+    assert_eq!(fixed.functions[0].extra["x-parameters"], kept);
+    assert!(fixed.functions[0].parameters[0].required);
+
+    let returned = |member: &str| with("[]", "").replace("[]", &format!("[], {member}"));
+    let text = returned(
+        r#""return": null, "returns": {"r": {"schema": {"type": "string"}, "description": "important", "x-k": 1}}"#,
+    );
+    let fixed: OpenTool = fix(&text).text.parse().unwrap();
+    let returns = fixed.functions[0].returns.as_ref().unwrap();
+    assert_eq!((returns.description.as_deref(), returns.extra["x-k"].as_i64()), (Some("important"), Some(1)));
+    let text = returned(
+        r#""returns": {"a": {"schema": {"type": "string"}, "description": "A."}, "b": {"schema": {"type": "integer"}, "x-k": 1}}"#,
+    );
+    let fixed: OpenTool = fix(&text).text.parse().unwrap();
+    let properties = fixed.functions[0].returns.as_ref().unwrap().schema.properties.as_ref().unwrap();
+    assert_eq!(properties["a"].description.as_deref(), Some("A."));
+    assert_eq!(properties["b"].extra["x-k"], 1);
+    let text = returned(r#""returns": {"name": "r"}"#);
+    assert_eq!(codes(&text), ["OT029", "OT010"], "the shape is the current one, without its schema");
+}
+
+#[test]
+fn references_into_what_an_upgrade_moves_are_told_at_once() {
+    let text = with(
+        r##"{"type": "object", "properties": {"x": {"type": "string"}, "y": {"$ref": "#/functions/0/parameters/properties/x"}}}"##,
+        "",
+    );
+    assert_eq!(codes(&text), ["OT027", "OT050"]);
+}
+
+#[test]
+fn parameters_under_the_names_of_other_formats_are_understood() {
+    for name in ["params", "arguments", "inputSchema", "input_schema"] {
+        let text = with(r#"{"type": "object", "properties": {"x": {"type": "string", "required": true}}}"#, "")
+            .replace("parameters", name);
+        assert_eq!(codes(&text), ["OT025", "OT027"], "{name}");
+        let fixed: OpenTool = fix(&text).text.parse().unwrap();
+        assert_eq!(fixed.functions[0].parameters[0].name, "x", "{name}");
+    }
+    let text = with(r##"{"$ref": "#/schemas/P"}"##, r#", "schemas": {"P": {"type": "object", "properties": {}}}"#);
+    assert_eq!(codes(&text), ["OT011", "OT049"]);
+}
+
+#[test]
+fn what_stands_under_a_misspelt_key_is_judged_too() {
+    let text = r#"{"openTool": "1.1.0", "inf": {"title": "T"}, "function": [{"nam": "f", "description": "F.", "parameters": 7}]}"#;
+    assert_eq!(codes(text), ["OT010", "OT010", "OT010", "OT010", "OT010", "OT011"]);
+    let text = with(r#"[{"name": "p", "schema": {"type": "array", "itms": {"type": "int"}}, "required": true}]"#, "");
+    assert_eq!(codes(&text), ["OT012", "OT042"], "told once");
+    let text = with(
+        r##"[{"name": "p", "schema": {"ref": "#/schemas/X"}, "required": true}]"##,
+        r#", "schemas": {"X": {"type": "string"}}"#,
+    );
+    assert_eq!(codes(&text), ["OT012", "OT049"]);
+    assert_eq!(check(&fix(&text).text).findings, []);
+}
+
+#[test]
+fn references_in_keys_of_json_schema_are_followed() {
+    let text = with(
+        r##"[{"name": "p", "schema": {"type": "object", "properties": {}, "anyOf": [{"$ref": "#/schemas/X"}, {"$ref": "#/schemas/Nope"}]}, "required": true}]"##,
+        r#", "schemas": {"X": {"type": "string"}}"#,
+    );
+    assert_eq!(codes(&text), ["OT012", "OT050"]);
+    let strict = OpenTool::read(&text).document.unwrap().to_strict();
+    assert_eq!(strict.cuts.len(), 1, "what is left out is told");
+}
+
+#[test]
+fn values_are_typed_as_json_has_them() {
+    let with_values = |values: &str| {
+        with(
+            &format!(r#"[{{"name": "p", "schema": {{"type": "integer", "enum": [{values}]}}, "required": true}}]"#),
+            "",
+        )
+    };
+    assert_eq!(codes(&with_values(r#""7", "-1", 1.0, 1e3"#)), ["OT047"]);
+    assert_eq!(codes(&with_values(r#""007", "+1", 1.5"#)), ["OT048", "OT048", "OT048"]);
+}
+
+#[test]
+fn unsupported_versions_are_left_alone() {
+    for version in [r#""1.beta""#, r#""1.""#, r#""2.0""#, "2", "2.5"] {
+        let text = with("[]", "").replace(r#""1.1.0""#, version);
+        let fixed = fix(&text).text;
+        assert!(!fixed.contains("1.1.0"), "{version}: {fixed}");
+        assert!(!check(&fixed).is_usable(), "{version}");
+    }
+    for version in [r#""1.0""#, "1.0", "1", "null"] {
+        let text = with("[]", "").replace(r#""1.1.0""#, version);
+        assert_eq!(fix(&text).text, with("[]", ""), "{version}");
+    }
+}
+
+#[test]
+fn line_breaks_and_byte_order_marks_are_kept_out_of_the_way() {
+    let text = with("[]", "").replace(", ", ",\r\n  ").replace(r#""parameters": []"#, r#""x-a": 1"#);
+    let fixed = fix(&text).text;
+    assert_eq!(fixed.matches('\n').count(), fixed.matches("\r\n").count());
+    let text = format!("\u{feff}{}", with("[]", "").replace("title", "titel"));
+    let finding = &check(&text).findings[1];
+    assert_eq!((finding.line, finding.column), (1, 32), "as editors count");
+}
+
 // ---- the strict form
 
 #[test]
@@ -271,6 +389,50 @@ fn documents_of_the_wild_are_read_with_warnings() {
     assert_eq!(out.schema.schema_type, Some(SchemaType::Integer));
     assert!(out.schema.c_type.as_ref().unwrap().is_pointer);
     assert_eq!(check(&fix(text).text).findings, []);
+}
+
+fn dynamic(parameter: &str) -> String {
+    format!(
+        r#"{{"opendyn": "1.0.0", "info": {{"title": "T", "version": "1", "callingConvention": "cdecl"}}, "functions": [{{"name": "f", "description": "F.", "parameters": [{parameter}]}}]}}"#
+    )
+}
+
+#[test]
+fn a_c_type_is_never_changed_without_asking() {
+    let schema = |c_type: &str| {
+        format!(r#"{{"name": "a", "schema": {{"type": "integer", {c_type}}}, "isIn": true, "required": true}}"#)
+    };
+    let text = dynamic(&schema(r#""ctype": {"type": "int", "isPointer": true}"#));
+    assert_eq!(codes(&text), ["OT012"]);
+    assert_eq!(fix(&text).text, text.replace("ctype", "cType"));
+    for (spelt, meant) in
+        [("ulong", "unsigned long"), ("ushort", "unsigned short"), ("uchar", "unsigned char"), ("struct db *", "void")]
+    {
+        let text = dynamic(&schema(&format!(r#""cType": {{"type": "{spelt}", "isPointer": false}}"#)));
+        assert!(fix(&text).text.contains(&format!(r#""{meant}""#)), "{spelt}");
+    }
+    let text = dynamic(&schema(r#""cType": {"type": "int8", "isPointer": false}"#));
+    assert_eq!(codes(&text), ["OT068"]);
+    assert_eq!(fix(&text).text, text);
+}
+
+#[test]
+fn a_direction_is_never_inverted() {
+    for inside in [r#""false""#, "0", "false"] {
+        let text = dynamic(&format!(
+            r#"{{"name": "a", "schema": {{"type": "integer", "cType": {{"type": "int", "isPointer": true, "isIn": {inside}}}}}, "required": false}}"#
+        ));
+        let fixed: OpenDyn = fix(&text).text.parse().unwrap();
+        assert!(!fixed.functions[0].parameters[0].is_in, "{inside}");
+    }
+    let older = dynamic("").replace(
+        "[]",
+        r#"{"type": "object", "properties": {"a": {"type": "integer", "cType": {"type": "int", "isPointer": true}, "isIn": false, "required": true}}}"#,
+    );
+    assert_eq!(codes(&older), ["OT027"]);
+    let fixed: OpenDyn = fix(&older).text.parse().unwrap();
+    let a = &fixed.functions[0].parameters[0];
+    assert!(!a.is_in && a.required && a.extra.is_empty() && a.schema.extra.is_empty());
 }
 
 #[test]
