@@ -86,8 +86,8 @@ impl Judge<'_, '_> {
         if self.reference(schema, owner) {
             return;
         }
-        self.references_in_unknown_keys(schema);
         let members = self.members(schema, &fields, &["$ref"]);
+        self.references_in_unknown_keys(schema, &members);
         let [declared, _, properties, items, values, required, reference] = members;
         if reference.is_some() {
             return; // a reference under a wrong name
@@ -162,13 +162,12 @@ impl Judge<'_, '_> {
     }
 
     /// What the spec does not know is kept, but a reference in it is followed like any other.
-    fn references_in_unknown_keys(&mut self, schema: NodeId) {
-        const KNOWN: [&str; 3] = ["properties", "items", "enum"];
+    fn references_in_unknown_keys(&mut self, schema: NodeId, known: &[Option<NodeId>]) {
         let tree = self.tree;
         let mut waiting: Vec<_> = tree
             .children(schema)
             .filter(|member| tree.kind(*member).is_container())
-            .filter(|member| !KNOWN.contains(&&*tree.key(*member)) && !tree.key(*member).starts_with("x-"))
+            .filter(|member| !known.contains(&Some(*member)) && !tree.key(*member).starts_with("x-"))
             .collect();
         while let Some(node) = waiting.pop() {
             let reference = tree.get(node, "$ref");
