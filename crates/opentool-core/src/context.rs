@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use tokio::sync::OwnedSemaphorePermit;
+
 use crate::blocking::BlockingPool;
 use crate::definition::ToolName;
 use crate::event::{EventSink, Progress};
@@ -58,11 +60,13 @@ struct Scope {
     tool: ToolName,
     attempt: u32,
     timeout: Option<Duration>,
-    deadline: OnceLock<Instant>,
+    deadline: OnceLock<Option<Instant>>,
     /// None where nobody watches.
     sink: Option<Arc<EventSink>>,
     /// None for the pool that all executors share.
     pool: Option<BlockingPool>,
+    /// What keeps others waiting while the call runs; code on a blocking thread holds it until it returns.
+    permit: Option<Arc<Permit>>,
 }
 
 /// What the executor tells a tool about the call.
@@ -72,6 +76,13 @@ pub(crate) struct CallScope<'a> {
     pub(crate) timeout: Option<Duration>,
     pub(crate) sink: Option<Arc<EventSink>>,
     pub(crate) pool: Option<&'a BlockingPool>,
+    pub(crate) permit: Option<Arc<Permit>>,
+}
+
+/// What a running call holds so that others wait.
+pub(crate) struct Permit {
+    pub(crate) _turn_of_tool: Option<OwnedSemaphorePermit>,
+    pub(crate) _slot: Option<OwnedSemaphorePermit>,
 }
 
 impl ToolContext {
@@ -191,7 +202,8 @@ impl ToolContext {
         // The clock is read only when somebody needs it: by the tool here, or by the executor when the
         // call first waits. Most calls do neither.
         let timeout = scope.timeout?;
-        Some(*scope.deadline.get_or_init(|| tokio::time::Instant::now().into_std() + timeout))
+        // A time that no clock can tell is no deadline.
+        *scope.deadline.get_or_init(|| tokio::time::Instant::now().into_std().checked_add(timeout))
     }
 
     /// Returns how much time is left before the deadline.
@@ -254,8 +266,16 @@ impl ToolContext {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let pool = self.scope.as_ref().and_then(|scope| scope.pool.as_ref());
-        pool.unwrap_or_else(|| BlockingPool::shared()).run(code).await
+        let scope = self.scope.as_ref();
+        let pool = scope.and_then(|scope| scope.pool.as_ref()).unwrap_or_else(|| BlockingPool::shared());
+        let permit = scope.and_then(|scope| scope.permit.clone());
+        let cancellation = self.cancellation().clone();
+        let code = move || {
+            let _until_it_returns = permit;
+            // A call that was given up before its thread began must not run after all.
+            (!cancellation.is_cancelled()).then(code)
+        };
+        pool.run(code).await?.ok_or_else(ToolError::cancelled)
     }
 
     /// Makes the context of one call, with the same values.
@@ -284,6 +304,7 @@ impl ToolContext {
                 deadline: OnceLock::new(),
                 sink: call.sink,
                 pool: call.pool.cloned(),
+                permit: call.permit,
             }),
         }
     }

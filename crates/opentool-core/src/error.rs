@@ -178,7 +178,11 @@ impl ToolError {
     /// No tool of that name may run; `near` are names the model may have meant.
     #[must_use]
     pub fn unknown_tool(name: &str, near: &[&str]) -> Self {
-        let mut message = format!("there is no tool named `{name}`");
+        // No tool has a longer name, and whoever sent it need not get all of it back.
+        const SHOWN: usize = 64;
+        let more = if name.chars().nth(SHOWN).is_some() { "…" } else { "" };
+        let shown: String = name.chars().take(SHOWN).collect();
+        let mut message = format!("there is no tool named `{shown}{more}`");
         for (index, candidate) in near.iter().enumerate() {
             message.push_str(if index == 0 { "; did you mean `" } else { "`, `" });
             message.push_str(candidate);

@@ -110,6 +110,8 @@ impl ToolMetadata {
     }
 
     /// Sets how calls of the tool may overlap.
+    ///
+    /// Clones of serial metadata share their turn: give it to one tool, or to tools that must not run beside each other.
     #[must_use]
     pub fn with_concurrency(mut self, concurrency: Concurrency) -> Self {
         self.concurrency = concurrency;
@@ -214,8 +216,8 @@ impl ToolMetadata {
         self.converter.as_deref()
     }
 
-    pub(crate) fn serial(&self) -> Option<&Semaphore> {
-        self.serial.as_deref()
+    pub(crate) fn serial(&self) -> Option<&Arc<Semaphore>> {
+        self.serial.as_ref()
     }
 
     /// Says whether the tool checks its arguments itself.

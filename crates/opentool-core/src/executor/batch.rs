@@ -12,13 +12,13 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::mpsc;
 
 use super::Policies;
-use super::host::nobody_to_resume;
-use super::settle::{Gate, Job, Round, settle};
+use super::settle::{Gate, Job, Round, guarded, settle};
 use crate::event::{CallRef, EventSink};
 use crate::policy::Decision;
 use crate::turn::{Slot, SlotState};
 use crate::{
-    Cancellation, Outcome, Outcomes, Resolver, ToolCall, ToolContext, ToolError, ToolEvent, ToolOutput, Toolbox, Turn,
+    Cancellation, Outcome, Outcomes, Resolver, Tool, ToolCall, ToolContext, ToolError, ToolEvent, ToolOutput, Toolbox,
+    Turn,
 };
 
 /// How many events of one batch may wait for somebody to read them before `emit` waits.
@@ -71,7 +71,11 @@ struct Entry {
 }
 
 enum State {
-    Waiting { refusal: Option<ToolError>, decision: Option<Decision> },
+    /// Not yet held to the limits.
+    Asked,
+    Waiting {
+        decision: Option<Decision>,
+    },
     Running,
     Answered(Outcome),
     Suspended,
@@ -85,22 +89,8 @@ impl<'a> Batch<'a> {
         turn: &'a mut Turn,
         context: &ToolContext,
     ) -> Self {
-        let mut draft = turn.clone();
-        if !calls.is_empty() {
-            draft.start_round();
-        }
-        let entries = calls
-            .into_iter()
-            .map(|call| {
-                let tool = tools.resolve(&call.name).or_else(|| policies.resolver.as_ref()?.resolve(&call.name));
-                let refusal = policies.limits.admit(&draft, &call, tool.as_deref()).err();
-                if refusal.is_none() {
-                    draft.count(&call);
-                }
-                Entry { call, state: State::Waiting { refusal, decision: None } }
-            })
-            .collect();
-        Self::start(policies, tools.clone(), entries, Owner::Caller(turn), draft, context)
+        let draft = turn.clone();
+        Self::start(policies, tools.clone(), asked(calls), Owner::Caller(turn), draft, context)
     }
 
     pub(super) fn resume(policies: &'a Policies, tools: &Toolbox, turn: &'a mut Turn, context: &ToolContext) -> Self {
@@ -112,7 +102,7 @@ impl<'a> Batch<'a> {
                 let state = match state {
                     SlotState::Answered(outcome) => State::Answered(outcome),
                     // The limits admitted it before it was suspended.
-                    SlotState::Pending(decision) => State::Waiting { refusal: None, decision },
+                    SlotState::Pending(decision) => State::Waiting { decision },
                 };
                 Entry { call, state }
             })
@@ -121,8 +111,7 @@ impl<'a> Batch<'a> {
     }
 
     pub(super) fn of_host(policies: &'a Policies, tools: Toolbox, call: ToolCall, context: &ToolContext) -> Self {
-        let entries = vec![Entry { call, state: State::Waiting { refusal: None, decision: None } }];
-        Self::start(policies, tools, entries, Owner::Host, Turn::new(), context)
+        Self::start(policies, tools, asked(vec![call]), Owner::Host, Turn::new(), context)
     }
 
     fn start(
@@ -170,7 +159,7 @@ impl<'a> Batch<'a> {
         for entry in std::mem::take(&mut self.entries) {
             match entry.state {
                 State::Answered(outcome) => outcomes.push(outcome),
-                State::Suspended | State::Waiting { .. } | State::Running => pending.push(entry.call),
+                State::Suspended | State::Asked | State::Waiting { .. } | State::Running => pending.push(entry.call),
             }
         }
         Outcomes::new(outcomes, pending)
@@ -184,13 +173,27 @@ impl<'a> Batch<'a> {
             self.inbox = Some(inbox);
             sender
         });
-        let waiting = self.entries.iter().filter(|entry| matches!(entry.state, State::Waiting { .. })).count();
+        let waiting =
+            self.entries.iter().filter(|entry| matches!(entry.state, State::Asked | State::Waiting { .. })).count();
         // A call that is alone in its batch has nobody to wait for.
         let gate =
             (waiting > 1).then(|| Arc::new(Gate::new(u32::try_from(self.policies.concurrency).unwrap_or(u32::MAX))));
+        if self.entries.iter().any(|entry| matches!(entry.state, State::Asked)) {
+            self.draft.start_round();
+        }
         for (index, entry) in self.entries.iter_mut().enumerate() {
-            let State::Waiting { refusal, decision } = &mut entry.state else { continue };
-            let (refusal, decision) = (refusal.take(), decision.take());
+            let (mut refusal, mut resolved, mut decided) = (None, None, None);
+            match &mut entry.state {
+                State::Asked => match admitted(self.policies, &self.tools, &self.draft, &entry.call) {
+                    Ok(tool) => {
+                        self.draft.count(&entry.call);
+                        resolved = tool;
+                    }
+                    Err(error) => refusal = Some(error),
+                },
+                State::Waiting { decision } => decided = decision.take(),
+                _ => continue,
+            }
             entry.state = State::Running;
             if watched {
                 self.events.push_back(ToolEvent::Requested(call_ref(index, &entry.call), entry.call.arguments.clone()));
@@ -198,11 +201,13 @@ impl<'a> Batch<'a> {
             let call = entry.call.clone();
             let round = Box::new(Round {
                 refusal,
-                decision,
+                decision: decided,
                 gate: gate.clone(),
+                resolved,
                 sink: sender.clone().map(|sender| Arc::new(EventSink::new(call_ref(index, &call), sender))),
             });
             let (policies, tools, context) = (self.policies, self.tools.clone(), self.context.clone());
+            let resumable = matches!(self.turn, Owner::Caller(_));
             self.running.push(Box::pin(async move {
                 let mut job = Job {
                     policies,
@@ -214,6 +219,7 @@ impl<'a> Batch<'a> {
                     round: Some(round),
                     answer: None,
                     return_direct: false,
+                    resumable,
                 };
                 settle(&mut job).await;
                 Settlement { index, answer: job.answer, return_direct: job.return_direct }
@@ -232,11 +238,7 @@ impl<'a> Batch<'a> {
             }
         }
         let entry = &mut self.entries[index];
-        let result = match (answer, &self.turn) {
-            (None, Owner::Host) => Some(Err(nobody_to_resume())),
-            (answer, _) => answer,
-        };
-        entry.state = match result {
+        entry.state = match answer {
             Some(result) => {
                 let (call_id, tool) = (entry.call.id.clone(), entry.call.name.clone());
                 State::Answered(Outcome { call_id, tool, result, return_direct })
@@ -269,6 +271,29 @@ impl<'a> Batch<'a> {
         }
         **turn = draft;
     }
+}
+
+/// Calls that are new to their turn.
+fn asked(calls: Vec<ToolCall>) -> Vec<Entry> {
+    calls.into_iter().map(|call| Entry { call, state: State::Asked }).collect()
+}
+
+/// Holds a call to the limits of its turn, and finds its tool where it is not a listed one.
+fn admitted(
+    policies: &Policies,
+    tools: &Toolbox,
+    turn: &Turn,
+    call: &ToolCall,
+) -> Result<Option<Arc<dyn Tool>>, ToolError> {
+    guarded(|| {
+        let listed = tools.get(&call.name);
+        let found = match listed {
+            Some(_) => None,
+            None => tools.resolve(&call.name).or_else(|| policies.resolver.as_ref()?.resolve(&call.name)),
+        };
+        policies.limits.admit(turn, call, listed.or(found.as_ref()).map(|tool| &**tool))?;
+        Ok(found)
+    })
 }
 
 fn call_ref(index: usize, call: &ToolCall) -> CallRef {

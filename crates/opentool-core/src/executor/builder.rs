@@ -34,6 +34,7 @@ impl ExecutorBuilder {
             errors: None,
             throw_on_error: false,
             limits: Arc::new(Limits::default()),
+            limits_hosts: false,
             timeout: Some(Duration::from_secs(30)),
             concurrency: 8,
             approval: None,
@@ -70,6 +71,7 @@ impl ExecutorBuilder {
     /// Sets the limits of a turn, instead of the default [`Limits`].
     pub fn limits(mut self, policy: impl LimitPolicy) -> Self {
         self.0.limits = Arc::new(policy);
+        self.0.limits_hosts = true;
         self
     }
 
@@ -135,7 +137,7 @@ impl ExecutorBuilder {
 
     /// Gives the executor a pool of its own for blocking tools, with so many threads.
     ///
-    /// Executors without one share a pool of 64.
+    /// Executors without one share a pool of 64. A call that waits for a thread of the pool is running, and its deadline counts.
     pub fn blocking_threads(mut self, threads: usize) -> Self {
         self.0.pool = Some(BlockingPool::new(threads));
         self

@@ -1,9 +1,14 @@
 //! What a server serves: [`Host`].
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use super::settle::{Job, settle};
+use futures_util::FutureExt;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+
+use super::settle::{Job, panicked, refuse, settle, unless_cancelled};
 use super::{Batch, Executor};
 use crate::{Arguments, Outcome, Source, ToolCall, ToolContext, ToolError, ToolOutput, Toolbox};
 
@@ -51,16 +56,22 @@ impl Host {
     ///
     /// Whatever kept the call from having a result.
     pub async fn call(&self, name: &str, arguments: impl Into<Arguments>) -> Result<ToolOutput, ToolError> {
-        static EMPTY: ToolContext = ToolContext::new();
+        let context = ToolContext::new();
+        let mut job = self.job(None, name, arguments.into(), &context);
         let asked;
-        let tools = match self.source.fixed() {
-            Some(toolbox) => toolbox,
-            None => {
-                asked = self.source.toolbox().await?;
-                &asked
-            }
-        };
-        let mut job = self.job(tools, None, name, arguments.into(), &EMPTY);
+        match self.source.fixed() {
+            Some(toolbox) => job.tools = toolbox,
+            None => match Box::pin(self.ask(&context)).await {
+                Ok(toolbox) => {
+                    asked = toolbox;
+                    job.tools = &asked;
+                }
+                Err(error) => {
+                    refuse(&mut job, error);
+                    return job.answer.unwrap_or_else(|| Err(nobody_to_resume()));
+                }
+            },
+        }
         settle(&mut job).await;
         job.answer.unwrap_or_else(|| Err(nobody_to_resume()))
     }
@@ -68,15 +79,34 @@ impl Host {
     /// Calls a tool with an id and a context.
     pub async fn run(&self, call: ToolCall, context: &ToolContext) -> Outcome {
         let ToolCall { id, name, arguments } = call;
-        let (result, return_direct) = match self.toolbox().await {
-            Ok(tools) => {
-                let mut job = self.job(&tools, Some(&id), &name, arguments, context);
-                settle(&mut job).await;
-                (job.answer.unwrap_or_else(|| Err(nobody_to_resume())), job.return_direct)
-            }
-            Err(error) => (Err(error), false),
+        let asked = match self.source.fixed() {
+            Some(toolbox) => Ok(toolbox.clone()),
+            None => self.ask(context).await,
         };
+        let mut job = self.job(Some(&id), &name, arguments, context);
+        match &asked {
+            Ok(tools) => {
+                job.tools = tools;
+                settle(&mut job).await;
+            }
+            Err(error) => refuse(&mut job, error.clone()),
+        }
+        let (answer, return_direct) = (job.answer, job.return_direct);
+        let result = answer.unwrap_or_else(|| Err(nobody_to_resume()));
         Outcome { call_id: id, tool: name, result, return_direct }
+    }
+
+    /// Asks the source for its tools, within the time a call has and as long as it is not cancelled.
+    async fn ask(&self, context: &ToolContext) -> Result<Toolbox, ToolError> {
+        let asked = AssertUnwindSafe(async { self.source.toolbox().await }).catch_unwind();
+        let asked = async { asked.await.unwrap_or_else(|panic| Err(panicked(panic))) };
+        let asked = async {
+            match self.executor.0.timeout.filter(|_| Handle::try_current().is_ok()) {
+                Some(most) => timeout(most, asked).await.unwrap_or_else(|_| Err(ToolError::timeout(most))),
+                None => asked.await,
+            }
+        };
+        unless_cancelled(context, asked).await?
     }
 
     /// Calls a tool and watches it: a batch of one call, whose events come as they happen.
@@ -85,13 +115,15 @@ impl Host {
     ///
     /// Where the tools cannot be had. Everything else is the outcome of the call.
     pub async fn watch<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> Result<Batch<'a>, ToolError> {
-        let toolbox = self.toolbox().await?;
+        let toolbox = match self.source.fixed() {
+            Some(toolbox) => toolbox.clone(),
+            None => self.ask(context).await?,
+        };
         Ok(Batch::of_host(&self.executor.0, toolbox, call, context))
     }
 
     fn job<'a>(
         &'a self,
-        tools: &'a Toolbox,
         call_id: Option<&'a Arc<str>>,
         name: &'a str,
         arguments: Arguments,
@@ -99,7 +131,7 @@ impl Host {
     ) -> Job<'a> {
         Job {
             policies: &self.executor.0,
-            tools,
+            tools: Toolbox::none(),
             call_id,
             name,
             arguments,
@@ -107,6 +139,7 @@ impl Host {
             round: None,
             answer: None,
             return_direct: false,
+            resumable: false,
         }
     }
 }

@@ -23,9 +23,7 @@ pub(super) async fn interrupt(context: &ToolContext) -> ToolError {
             return pending().await;
         };
         if Handle::try_current().is_err() {
-            return ToolError::unavailable("the tool cannot run here")
-                .with_detail("a call that waits needs a tokio runtime for its deadline")
-                .with_retryable(false);
+            return no_timer();
         }
         sleep_until(Instant::from_std(deadline)).await;
         ToolError::timeout(timeout)
@@ -33,6 +31,14 @@ pub(super) async fn interrupt(context: &ToolContext) -> ToolError {
     match select(pin!(cancelled), pin!(late)).await {
         Either::Left((error, _)) | Either::Right((error, _)) => error,
     }
+}
+
+/// The error of a call that would have to wait where nothing can tell its deadline.
+#[cold]
+pub(super) fn no_timer() -> ToolError {
+    ToolError::unavailable("the tool cannot run here")
+        .with_detail("a call that waits needs a tokio runtime with its timer enabled")
+        .with_retryable(false)
 }
 
 /// Gives the call's cancellation signal when the call ends without a result of its own.

@@ -66,6 +66,8 @@ pub(crate) struct Policies {
     errors: Option<Arc<dyn ErrorPolicy>>,
     throw_on_error: bool,
     limits: Arc<dyn LimitPolicy>,
+    /// Whether the limits can matter to a call that is a turn of its own.
+    limits_hosts: bool,
     timeout: Option<Duration>,
     concurrency: usize,
     approval: Option<Arc<dyn ApprovalPolicy>>,

@@ -10,17 +10,18 @@ use std::task::Poll;
 
 use futures_util::FutureExt;
 use serde_json::json;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::{Instrument, debug};
 
-use super::interrupt::{Abandon, interrupt};
+use super::host::nobody_to_resume;
+use super::interrupt::{Abandon, interrupt, no_timer};
 use super::{Policies, span};
-use crate::context::CallScope;
+use crate::context::{CallScope, Permit};
 use crate::event::EventSink;
 use crate::policy::{ApprovalRequest, Decision};
 use crate::{
-    ArgumentChecker, Arguments, Concurrency, Invocation, Next, Resolver, Severity, Strictness, Tool, ToolContext,
-    ToolError, ToolMetadata, ToolOutput, Toolbox,
+    ArgumentChecker, Arguments, Concurrency, Invocation, Next, Resolver, Severity, Strictness, Tool, ToolCall,
+    ToolContext, ToolError, ToolMetadata, ToolOutput, Toolbox, Turn,
 };
 
 /// A call that is about to be settled.
@@ -39,6 +40,8 @@ pub(super) struct Job<'a> {
     /// functions that it passed through would copy it.
     pub(super) answer: Option<Result<ToolOutput, ToolError>>,
     pub(super) return_direct: bool,
+    /// Whether somebody will see the turn again, and can resume a suspended call.
+    pub(super) resumable: bool,
 }
 
 /// What the rest of its batch means for a call.
@@ -49,6 +52,8 @@ pub(super) struct Round {
     /// What somebody decided about the call while it was suspended.
     pub(super) decision: Option<Decision>,
     pub(super) gate: Option<Arc<Gate>>,
+    /// The tool that the limits were asked about, where it is not a listed one.
+    pub(super) resolved: Option<Arc<dyn Tool>>,
     pub(super) sink: Option<Arc<EventSink>>,
 }
 
@@ -81,6 +86,11 @@ impl Gate {
         let slots = if concurrency == Concurrency::Exclusive { self.size } else { 1 };
         self.slots.clone().acquire_many_owned(slots).await.map_err(|_| ToolError::cancelled())
     }
+
+    fn try_enter(&self, concurrency: Concurrency) -> Option<OwnedSemaphorePermit> {
+        let slots = if concurrency == Concurrency::Exclusive { self.size } else { 1 };
+        self.slots.clone().try_acquire_many_owned(slots).ok()
+    }
 }
 
 /// Settles a call, in a span of its own where somebody watches.
@@ -98,17 +108,39 @@ async fn settle_in_span(job: &mut Job<'_>) {
     .await
 }
 
+/// Answers a call that cannot even be tried, as any other that failed.
+pub(super) fn refuse(job: &mut Job<'_>, error: ToolError) {
+    let _span = span::wanted().then(|| span::open(job).entered());
+    job.answer = Some(Err(error));
+    finish(job);
+    if _span.is_some() {
+        span::record(job);
+    }
+}
+
 /// Turns whatever happens to a call into its one answer.
 async fn conclude(job: &mut Job<'_>) {
     match attempt(job).await {
         Ok(()) => {}
         Err(Stop::Error(error)) => job.answer = Some(Err(error)),
-        Err(Stop::Answered(output)) => job.answer = Some(Ok(output)),
-        Err(Stop::Suspended) => {
+        Err(Stop::Answered(output)) => {
+            job.answer = Some(Ok(output));
+            let answer = &mut job.answer;
+            if let Err(error) = guarded(|| convert(job.policies, &ToolMetadata::new(), answer)) {
+                job.answer = Some(Err(error));
+            }
+        }
+        Err(Stop::Suspended) if job.resumable => {
             debug!(gen_ai.tool.name = job.name, "call suspended");
             return;
         }
+        Err(Stop::Suspended) => job.answer = Some(Err(nobody_to_resume())),
     }
+    finish(job);
+}
+
+/// Gives the answer its last form.
+fn finish(job: &mut Job<'_>) {
     match &mut job.answer {
         Some(Err(error)) => {
             judge(job.policies, job.name, error);
@@ -126,28 +158,30 @@ async fn attempt(job: &mut Job<'_>) -> Result<(), Stop> {
     let policies = job.policies;
     let mut found = None;
     let tool = admit(job, &mut found)?;
-    let _permit = if must_wait(job, tool) {
+    let (metadata, definition) = guarded(|| Ok((tool.metadata(), tool.definition())))?;
+    let permit = if must_wait(job, metadata) {
         match Box::pin(AssertUnwindSafe(wait(job, tool)).catch_unwind()).await {
             Ok(permit) => Some(permit?),
-            Err(panic) => return Err(panicked(&*panic).into()),
+            Err(panic) => return Err(panicked(panic).into()),
         }
     } else {
         None
     };
 
     debug!(gen_ai.tool.name = job.name, "call started");
-    let metadata = tool.metadata();
     job.return_direct = metadata.is_return_direct();
     let sink = job.round.as_mut().and_then(|round| round.sink.take());
     if let Some(sink) = &sink {
         Box::pin(sink.started()).await;
     }
+    let events = sink.clone();
     let context = job.context.for_call(CallScope {
         call_id: job.call_id,
-        definition: tool.definition(),
+        definition,
         timeout: metadata.timeout().or(policies.timeout),
         sink,
         pool: policies.pool.as_ref(),
+        permit,
     });
     let mut abandon = Abandon::unless_over(&context);
     let invocation = Invocation::new(&job.arguments, &context);
@@ -171,9 +205,19 @@ async fn attempt(job: &mut Job<'_>) -> Result<(), Stop> {
             return Poll::Ready(());
         }
         let interruption = interruption.get_or_insert_with(|| Box::pin(interrupt(&context)));
-        interruption.as_mut().poll(cx).map(|error| *answer = Some(Err(error)))
+        // Asking for a timer panics on a runtime that has none.
+        let ended = guarded(|| Ok(interruption.as_mut().poll(cx))).unwrap_or_else(|_| Poll::Ready(no_timer()));
+        ended.map(|error| *answer = Some(Err(error)))
     })
     .await;
+    if let Some(events) = events {
+        events.close();
+    }
+    // What the tool leaves behind is the tool's own code too; the answer stands whatever it does.
+    let _ = guarded(|| {
+        drop(future);
+        Ok(())
+    });
     Ok(())
 }
 
@@ -199,8 +243,8 @@ fn judge(policies: &Policies, name: &str, error: &mut ToolError) {
 
 /// Runs code, somebody else's included, and makes an error of a panic.
 #[inline(always)]
-fn guarded<T>(code: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
-    catch_unwind(AssertUnwindSafe(code)).unwrap_or_else(|panic| Err(panicked(&*panic)))
+pub(super) fn guarded<T>(code: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
+    catch_unwind(AssertUnwindSafe(code)).unwrap_or_else(|panic| Err(panicked(panic)))
 }
 
 /// Finds the tool, holds the call to the limits of its turn, and checks the arguments.
@@ -208,9 +252,17 @@ fn guarded<T>(code: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolErro
 /// A tool that is not listed but found at run time is kept in `found`.
 #[inline]
 fn admit<'t, 'a: 't>(job: &mut Job<'a>, found: &'t mut Option<Arc<dyn Tool>>) -> Result<&'t dyn Tool, Stop> {
-    let refusal = job.round.as_mut().and_then(|round| round.refusal.take());
+    let refusal = match &mut job.round {
+        Some(round) => {
+            *found = round.resolved.take();
+            round.refusal.take()
+        }
+        None if job.policies.limits_hosts => limit_of_host(job),
+        None => None,
+    };
     let tool = match job.tools.get(job.name) {
         Some(tool) => Some(&**tool),
+        None if found.is_some() => found.as_deref(),
         None => {
             let (tools, resolver) = (job.tools, job.policies.resolver.as_ref());
             *found = guarded(|| Ok(tools.resolve(job.name).or_else(|| resolver?.resolve(job.name))))?;
@@ -231,6 +283,18 @@ fn admit<'t, 'a: 't>(job: &mut Job<'a>, found: &'t mut Option<Arc<dyn Tool>>) ->
     guarded(|| check(job.policies, tool, &mut job.arguments))?;
     debug!(gen_ai.tool.name = job.name, "arguments checked");
     Ok(tool)
+}
+
+/// Asks limits of somebody's own about a call that is a turn of its own.
+#[cold]
+fn limit_of_host(job: &Job<'_>) -> Option<ToolError> {
+    let id = job.call_id.cloned().unwrap_or_else(|| Arc::from(""));
+    let call = ToolCall { id, name: job.name.into(), arguments: job.arguments.clone() };
+    guarded(|| {
+        let tool = job.tools.resolve(job.name).or_else(|| job.policies.resolver.as_ref()?.resolve(job.name));
+        job.policies.limits.admit(&Turn::new(), &call, tool.as_deref())
+    })
+    .err()
 }
 
 /// Checks arguments against the published schema, and drops from them what it tells to drop.
@@ -255,33 +319,40 @@ fn check(policies: &Policies, tool: &dyn Tool, arguments: &mut Arguments) -> Res
 
 /// Says whether anything stands between a checked call and its run.
 #[inline]
-fn must_wait(job: &Job<'_>, tool: &dyn Tool) -> bool {
-    let metadata = tool.metadata();
+fn must_wait(job: &Job<'_>, metadata: &ToolMetadata) -> bool {
     job.policies.approval.is_some()
         || metadata.needs_approval()
         || metadata.serial().is_some()
         || job.round.as_ref().is_some_and(|round| round.gate.is_some() || round.decision.is_some())
 }
 
-/// What a running call holds so that others wait.
-struct Permit<'t> {
-    _turn_of_tool: Option<SemaphorePermit<'t>>,
-    _slot: Option<OwnedSemaphorePermit>,
-}
-
 /// Waits for approval, for the tool's own turn, and for a slot of the batch.
-async fn wait<'t>(job: &mut Job<'_>, tool: &'t dyn Tool) -> Result<Permit<'t>, Stop> {
+async fn wait(job: &mut Job<'_>, tool: &dyn Tool) -> Result<Arc<Permit>, Stop> {
     permit(job, tool).await?;
     let (context, metadata) = (job.context, tool.metadata());
-    let turn_of_tool = match metadata.serial() {
-        None => None,
-        Some(serial) => Some(unless_cancelled(context, serial.acquire()).await?.map_err(|_| ToolError::cancelled())?),
+    let gate = job.round.as_ref().and_then(|round| round.gate.as_ref());
+    let cancelled = |_| ToolError::cancelled();
+    let (turn_of_tool, slot) = match (metadata.serial(), gate) {
+        (None, None) => (None, None),
+        (Some(serial), None) => {
+            let turn = unless_cancelled(context, serial.clone().acquire_owned()).await?.map_err(cancelled)?;
+            (Some(turn), None)
+        }
+        (None, Some(gate)) => (None, Some(unless_cancelled(context, gate.enter(metadata.concurrency())).await??)),
+        // Neither is held while waiting for the other: somebody who holds that one may be waiting for this.
+        (Some(serial), Some(gate)) => loop {
+            let turn = unless_cancelled(context, serial.clone().acquire_owned()).await?.map_err(cancelled)?;
+            if let Some(slot) = gate.try_enter(metadata.concurrency()) {
+                break (Some(turn), Some(slot));
+            }
+            drop(turn);
+            let slot = unless_cancelled(context, gate.enter(metadata.concurrency())).await??;
+            if let Ok(turn) = serial.clone().try_acquire_owned() {
+                break (Some(turn), Some(slot));
+            }
+        },
     };
-    let slot = match job.round.as_ref().and_then(|round| round.gate.as_ref()) {
-        None => None,
-        Some(gate) => Some(unless_cancelled(context, gate.enter(metadata.concurrency())).await??),
-    };
-    Ok(Permit { _turn_of_tool: turn_of_tool, _slot: slot })
+    Ok(Arc::new(Permit { _turn_of_tool: turn_of_tool, _slot: slot }))
 }
 
 /// Sees to it that a call which needs approval has it; the arguments may be others afterwards.
@@ -331,7 +402,10 @@ fn convert(
     Ok(())
 }
 
-async fn unless_cancelled<T>(context: &ToolContext, future: impl Future<Output = T>) -> Result<T, ToolError> {
+pub(super) async fn unless_cancelled<T>(
+    context: &ToolContext,
+    future: impl Future<Output = T>,
+) -> Result<T, ToolError> {
     match context.given_cancellation() {
         None => Ok(future.await),
         Some(cancellation) => cancellation.guard(future).await.ok_or_else(ToolError::cancelled),
@@ -339,7 +413,7 @@ async fn unless_cancelled<T>(context: &ToolContext, future: impl Future<Output =
 }
 
 #[cold]
-fn panicked(panic: &(dyn Any + Send)) -> ToolError {
+pub(super) fn panicked(panic: Box<dyn Any + Send>) -> ToolError {
     let text = if let Some(text) = panic.downcast_ref::<&str>() {
         text
     } else if let Some(text) = panic.downcast_ref::<String>() {
@@ -347,5 +421,10 @@ fn panicked(panic: &(dyn Any + Send)) -> ToolError {
     } else {
         "a panic without a message"
     };
-    ToolError::panicked(text)
+    let error = ToolError::panicked(text);
+    // What a tool panics with is its own type, whose end may panic as well.
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        std::mem::forget(again);
+    }
+    error
 }

@@ -46,6 +46,11 @@ impl UnknownToolPolicy for UnknownTool {
 fn near_names<'a>(name: &str, tools: &'a Toolbox) -> Vec<&'a str> {
     /// In a larger toolbox the search would cost more than the hint is worth.
     const MOST: usize = 10_000;
+    /// No tool has a longer name.
+    const LONGEST: usize = 64;
+    if name.len() > LONGEST {
+        return Vec::new();
+    }
     let wanted = name.to_ascii_lowercase();
     let mut near: Vec<_> = tools
         .names()

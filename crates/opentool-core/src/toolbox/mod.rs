@@ -4,7 +4,7 @@ mod document;
 mod renamed;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use indexmap::IndexMap;
 use indexmap::map::Entry;
@@ -159,6 +159,12 @@ impl Toolbox {
         self.0.open.is_some()
     }
 
+    /// The toolbox of a call whose tools could not be had.
+    pub(crate) fn none() -> &'static Self {
+        static NONE: LazyLock<Toolbox> = LazyLock::new(Toolbox::new);
+        &NONE
+    }
+
     /// Returns the tools in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<dyn Tool>> {
         self.0.tools.values()
@@ -169,10 +175,14 @@ impl Toolbox {
         self.0.tools.keys().map(|name| &**name)
     }
 
-    /// Keeps the tools that a predicate wants.
+    /// Keeps the tools that a predicate wants; an open toolbox asks it about every name that is called.
     #[must_use]
-    pub fn filter(mut self, mut keep: impl FnMut(&dyn Tool) -> bool) -> Self {
-        Arc::make_mut(&mut self.0).tools.retain(|_, tool| keep(&**tool));
+    pub fn filter(mut self, keep: impl Fn(&dyn Tool) -> bool + Send + Sync + 'static) -> Self {
+        let inner = Arc::make_mut(&mut self.0);
+        inner.tools.retain(|_, tool| keep(&**tool));
+        if let Some(open) = inner.open.take() {
+            inner.open = Some(Arc::new(move |name: &str| open.resolve(name).filter(|tool| keep(&**tool))));
+        }
         self
     }
 

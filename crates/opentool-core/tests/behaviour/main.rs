@@ -7,6 +7,7 @@ mod context;
 mod deadlines;
 mod errors;
 mod events;
+mod hardening;
 mod limits;
 mod names;
 mod outcomes;

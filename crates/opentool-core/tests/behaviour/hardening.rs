@@ -1,0 +1,319 @@
+//! Nothing that a tool, a policy or a source does keeps a call from its one outcome.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use opentool_core::testing::FakeTool;
+use opentool_core::{
+    Ask, BoxFuture, Concurrency, Decision, ErrorKind, Executor, FnTool, Invocation, LimitPolicy, Tool, ToolCall,
+    ToolContext, ToolDefinition, ToolError, ToolEvent, ToolHandler, ToolMetadata, ToolOutput, ToolSource, Toolbox,
+    Turn, spec,
+};
+
+fn waiting(name: &str) -> FnTool {
+    FnTool::new(name, || async {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        1
+    })
+}
+
+#[tokio::test]
+async fn a_timeout_beyond_every_clock_is_no_deadline() {
+    let host = Executor::new().host(waiting("w").timeout(Duration::MAX));
+    assert_eq!(host.call("w", "{}").await.unwrap().to_text(), "1");
+}
+
+#[test]
+fn a_runtime_without_a_timer_is_an_error_not_a_panic() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let tool = FnTool::new("w", || async {
+        tokio::task::yield_now().await;
+        1
+    });
+    let result = runtime.block_on(Executor::new().host(tool).call("w", "{}"));
+    assert_eq!(result.unwrap_err().kind(), ErrorKind::Unavailable);
+}
+
+/// Panics when it is dropped, as a tool's own types may.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking(), "drop bomb");
+    }
+}
+
+#[tokio::test]
+async fn what_panics_when_it_is_dropped_takes_no_sibling_with_it() {
+    let bomb = FnTool::new("b", || async {
+        let _bomb = Bomb;
+        std::future::pending::<()>().await;
+    });
+    let tools = Toolbox::of([bomb.timeout(Duration::from_millis(10)), waiting("w")]).unwrap();
+    let (executor, mut turn, context) = (Executor::new(), Turn::new(), ToolContext::new());
+    let calls = vec![ToolCall::new("1", "w", ""), ToolCall::new("2", "b", "")];
+    let outcomes = executor.run(&tools, calls, &mut turn, &context).finish().await;
+    assert_eq!(outcomes[0].output().unwrap().to_text(), "1");
+    assert_eq!(outcomes[1].error().unwrap().kind(), ErrorKind::Timeout);
+}
+
+#[tokio::test]
+async fn what_a_tool_panics_with_may_panic_too() {
+    let tool = FnTool::new("b", || -> u8 { std::panic::panic_any(Bomb) });
+    assert_eq!(Executor::new().host(tool).call("b", "").await.unwrap_err().kind(), ErrorKind::Panic);
+}
+
+struct Panicking;
+
+impl LimitPolicy for Panicking {
+    fn admit(&self, _: &Turn, _: &ToolCall, _: Option<&dyn Tool>) -> Result<(), ToolError> {
+        panic!("limits")
+    }
+}
+
+impl ToolSource for Panicking {
+    fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
+        Box::pin(async { panic!("source") })
+    }
+}
+
+#[tokio::test]
+async fn a_panicking_resolver_limit_or_source_is_an_outcome() {
+    let resolver = |_: &str| -> Option<Arc<dyn Tool>> { panic!("resolver") };
+    let executors = [Executor::builder().resolver(resolver).build(), Executor::builder().limits(Panicking).build()];
+    let (tools, context) = (Toolbox::new(), ToolContext::new());
+    for executor in executors {
+        let mut turn = Turn::new();
+        let outcomes = executor.run(&tools, vec![ToolCall::new("1", "w", "")], &mut turn, &context).finish().await;
+        assert_eq!(outcomes[0].error().unwrap().kind(), ErrorKind::Panic);
+    }
+    let outcome = Executor::new().host(Panicking).run(ToolCall::new("1", "w", ""), &context).await;
+    assert_eq!(outcome.error().unwrap().kind(), ErrorKind::Panic);
+}
+
+#[tokio::test]
+async fn panicking_metadata_is_an_outcome() {
+    struct Broken(ToolDefinition);
+    impl Tool for Broken {
+        fn definition(&self) -> &ToolDefinition {
+            &self.0
+        }
+        fn metadata(&self) -> &ToolMetadata {
+            panic!("metadata")
+        }
+        fn call<'a>(&'a self, _: Invocation<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+            Box::pin(async { Ok(ToolOutput::Empty) })
+        }
+    }
+    let tools = Toolbox::new().with(Broken(ToolDefinition::builder("x").build().unwrap())).unwrap();
+    let (executor, mut turn, context) = (Executor::new(), Turn::new(), ToolContext::new());
+    let outcomes = executor.run(&tools, vec![ToolCall::new("1", "x", "")], &mut turn, &context).finish().await;
+    assert_eq!(outcomes[0].error().unwrap().kind(), ErrorKind::Panic);
+    assert_eq!(executor.host(tools).call("x", "").await.unwrap_err().kind(), ErrorKind::Panic);
+}
+
+#[tokio::test]
+async fn nothing_is_asked_before_the_batch_is_polled_and_a_resolver_only_once() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = asked.clone();
+    let resolver = move |name: &str| {
+        counter.fetch_add(1, SeqCst);
+        Some(Arc::new(FakeTool::new(name)) as Arc<dyn Tool>)
+    };
+    let executor = Executor::builder().resolver(resolver).build();
+    let (tools, mut turn, context) = (Toolbox::new(), Turn::new(), ToolContext::new());
+    drop(executor.run(&tools, vec![ToolCall::new("1", "w", "")], &mut turn, &context));
+    assert_eq!(asked.load(SeqCst), 0);
+    let outcomes = executor.run(&tools, vec![ToolCall::new("1", "w", "")], &mut turn, &context).finish().await;
+    assert!(!outcomes[0].is_error());
+    assert_eq!(asked.load(SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_never_answers_is_bound_by_deadline_and_cancellation() {
+    struct Hanging;
+    impl ToolSource for Hanging {
+        fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
+            Box::pin(std::future::pending())
+        }
+    }
+    let host = Executor::new().host(Hanging);
+    assert_eq!(host.call("w", "").await.unwrap_err().kind(), ErrorKind::Timeout);
+    let cancellation = opentool_core::Cancellation::new();
+    cancellation.cancel();
+    let context = ToolContext::new().with_cancellation(cancellation);
+    let outcome = host.run(ToolCall::new("1", "w", ""), &context).await;
+    assert_eq!(outcome.error().unwrap().kind(), ErrorKind::Cancelled);
+}
+
+#[tokio::test]
+async fn the_error_policies_hold_for_suspended_calls_and_failing_sources_of_a_host() {
+    struct Down;
+    impl ToolSource for Down {
+        fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
+            Box::pin(async { Err(ToolError::unavailable("down")) })
+        }
+    }
+    let errors = |_: &str, error: ToolError| error.with_code(7);
+    let executor = Executor::builder().approval(Ask::later()).throw_on_error(true).errors(errors).build();
+    let suspended = executor.host(FnTool::new("d", || 1).approval()).call("d", "").await.unwrap_err();
+    let down = executor.host(Down).call("d", "").await.unwrap_err();
+    for error in [suspended, down] {
+        assert!(error.is_fatal());
+        assert_eq!(error.code(), Some(7));
+    }
+}
+
+#[tokio::test]
+async fn limits_of_ones_own_hold_for_hosts() {
+    struct Quota;
+    impl LimitPolicy for Quota {
+        fn admit(&self, _: &Turn, _: &ToolCall, _: Option<&dyn Tool>) -> Result<(), ToolError> {
+            Err(ToolError::limit("quota"))
+        }
+    }
+    let host = Executor::builder().limits(Quota).build().host(FnTool::new("x", || 1));
+    assert_eq!(host.call("x", "").await.unwrap_err().kind(), ErrorKind::Limit);
+}
+
+#[tokio::test]
+async fn cancelling_the_context_of_one_call_leaves_every_other_alone() {
+    let deny = Ask::with(|request| {
+        request.context.cancellation().cancel();
+        async { Decision::Deny("no".into()) }
+    });
+    let _ = Executor::builder().approval(deny).build().host(FnTool::new("d", || 1).approval()).call("d", "").await;
+    assert!(Executor::new().host(FnTool::new("x", || 1)).call("x", "").await.is_ok());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_serial_tool_on_a_thread_of_its_own_never_runs_twice_even_past_its_deadline() {
+    static RUNNING: AtomicUsize = AtomicUsize::new(0);
+    static MOST: AtomicUsize = AtomicUsize::new(0);
+    let tool = FnTool::new("s", || {
+        MOST.fetch_max(RUNNING.fetch_add(1, SeqCst) + 1, SeqCst);
+        std::thread::sleep(Duration::from_millis(200));
+        RUNNING.fetch_sub(1, SeqCst);
+    });
+    let host =
+        Executor::new().host(tool.blocking().concurrency(Concurrency::Serial).timeout(Duration::from_millis(50)));
+    assert!(host.call("s", "").await.is_err());
+    let _ = host.call("s", "").await;
+    assert_eq!(MOST.load(SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_serial_call_that_queues_for_its_batch_keeps_nobody_else_waiting() {
+    let serial = FnTool::new("s", || async { tokio::time::sleep(Duration::from_millis(1)).await });
+    let serial = serial.concurrency(Concurrency::Serial).build().unwrap();
+    let inner = Executor::new().host(serial.clone());
+    let outer = FnTool::fallible("p", move || {
+        let inner = inner.clone();
+        async move {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            inner.call("s", "").await?;
+            Ok(1)
+        }
+    });
+    let tools = Toolbox::new().with(outer).unwrap().with(serial.clone()).unwrap();
+    let executor = Executor::builder().concurrency(1).build();
+    let (mut turn, context) = (Turn::new(), ToolContext::new());
+    let calls = vec![ToolCall::new("1", "p", ""), ToolCall::new("2", "s", "")];
+    let batch = executor.run(&tools, calls, &mut turn, &context).finish();
+    let other = async {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        let start = tokio::time::Instant::now();
+        Executor::new().host(serial).call("s", "").await.unwrap();
+        start.elapsed()
+    };
+    let (outcomes, waited) = tokio::join!(batch, other);
+    assert!(!outcomes[0].is_error() && !outcomes[1].is_error(), "{outcomes:?}");
+    assert!(waited < Duration::from_secs(1), "an idle tool kept a caller waiting for {waited:?}");
+}
+
+#[test]
+fn a_call_given_up_before_its_thread_began_never_runs() {
+    static RAN: AtomicUsize = AtomicUsize::new(0);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let hog = tokio::task::spawn_blocking(|| std::thread::sleep(Duration::from_millis(300)));
+        let tool = FnTool::new("b", || {
+            RAN.fetch_add(1, SeqCst);
+        });
+        let host = Executor::new().host(tool.blocking().timeout(Duration::from_millis(50)));
+        assert_eq!(host.call("b", "").await.unwrap_err().kind(), ErrorKind::Timeout);
+        hog.await.unwrap();
+        tokio::task::spawn_blocking(|| ()).await.unwrap();
+    });
+    assert_eq!(RAN.load(SeqCst), 0);
+}
+
+#[tokio::test]
+async fn filtering_a_handler_without_a_document_holds_for_every_name() {
+    struct Anything;
+    impl ToolHandler for Anything {
+        async fn call(&self, _: &str, _: Option<spec::Map>) -> Result<spec::Map, ToolError> {
+            Ok(spec::Map::new())
+        }
+        fn load(&self) -> Option<spec::OpenTool> {
+            None
+        }
+    }
+    let tools = Toolbox::from_handler(Anything).unwrap().filter(|tool| tool.definition().name() != "delete_all");
+    let host = Executor::new().host(tools);
+    assert!(host.call("list", "").await.is_ok());
+    assert_eq!(host.call("delete_all", "").await.unwrap_err().kind(), ErrorKind::UnknownTool);
+}
+
+#[tokio::test]
+async fn a_name_that_no_tool_can_have_is_neither_compared_nor_sent_back_whole() {
+    let host =
+        Executor::new().host(Toolbox::of((0..1000).map(|index| FakeTool::new(&format!("tool_{index}")))).unwrap());
+    let error = host.call(&"some_tool_".repeat(100_000), "").await.unwrap_err();
+    assert!(error.message().len() < 200, "{} bytes", error.message().len());
+}
+
+#[tokio::test]
+async fn the_answer_for_an_unknown_tool_is_bound_by_the_result_size_too() {
+    let long = |_: &str, _: &Toolbox| Ok(ToolOutput::text("x".repeat(100)));
+    let host = Executor::builder().max_result_size(10).unknown_tool(long).build().host(Toolbox::new());
+    assert_eq!(host.call("b", "").await.unwrap_err().kind(), ErrorKind::InvalidResult);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_heard_of_a_call_after_its_end() {
+    let late = FnTool::new("b", |context: ToolContext| {
+        std::thread::sleep(Duration::from_millis(100));
+        context.emit_blocking("late");
+    });
+    let slow = FnTool::new("w", || async { tokio::time::sleep(Duration::from_millis(300)).await });
+    let tools = Toolbox::of([late.blocking().timeout(Duration::from_millis(20)), slow]).unwrap();
+    let (executor, mut turn, context) = (Executor::new(), Turn::new(), ToolContext::new());
+    let calls = vec![ToolCall::new("1", "b", ""), ToolCall::new("2", "w", "")];
+    let mut batch = executor.run(&tools, calls, &mut turn, &context);
+    while let Some(event) = batch.next().await {
+        assert!(!matches!(event, ToolEvent::Output(..)), "{event:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_inline_tool_may_stream_without_awaiting() {
+    let tool = FnTool::new("b", |context: ToolContext| {
+        context.emit_blocking("piece");
+        1
+    });
+    let host = Executor::new().host(tool);
+    let context = ToolContext::new();
+    let batch = host.watch(ToolCall::new("1", "b", ""), &context).await.unwrap();
+    let events: Vec<_> = batch.collect().await;
+    assert!(events.iter().any(|event| matches!(event, ToolEvent::Output(..))), "{events:?}");
+    assert!(events.iter().any(|event| matches!(event, ToolEvent::Finished(..))), "{events:?}");
+}
+
+#[test]
+fn debug_shows_no_arguments() {
+    let call = ToolCall::new("1", "login", r#"{"password":"hunter2"}"#);
+    assert!(!format!("{call:?} {:?}", call.arguments).contains("hunter2"));
+}
