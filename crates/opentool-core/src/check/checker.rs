@@ -79,7 +79,15 @@ impl ArgumentChecker {
     ///
     /// When the text is not JSON, its root is not an object, a name is there twice, or the schema
     /// is not satisfied.
+    #[inline]
     pub fn check<'a>(&self, arguments: &'a str, strictness: Strictness) -> Result<Cow<'a, str>, ArgumentError> {
+        match &self.0.flat {
+            Some(flat) if flat.accepts_at_a_glance(arguments) => Ok(Cow::Borrowed(arguments)),
+            _ => self.check_closely(arguments, strictness),
+        }
+    }
+
+    fn check_closely<'a>(&self, arguments: &'a str, strictness: Strictness) -> Result<Cow<'a, str>, ArgumentError> {
         if is_nothing(arguments) {
             return self.check("{}", strictness).map(|nothing| Cow::Owned(nothing.into_owned()));
         }
@@ -89,7 +97,13 @@ impl ArgumentChecker {
         }
     }
 
-    /// What the flat checker makes of a text, for the tests that hold it to the validator.
+    /// What the flat checker makes of a text at a glance, for the tests that hold it to the validator.
+    #[cfg(test)]
+    pub(super) fn accepts_at_a_glance(&self, arguments: &str) -> bool {
+        self.0.flat.as_ref().is_some_and(|flat| flat.accepts_at_a_glance(arguments))
+    }
+
+    /// What the pass that looks closely makes of it.
     #[cfg(test)]
     pub(super) fn judge_flat(&self, arguments: &str) -> Option<Verdict> {
         self.0.flat.as_ref().map(|flat| flat.judge(arguments))

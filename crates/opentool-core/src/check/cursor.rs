@@ -269,7 +269,7 @@ fn decode_escape(escape: &str) -> (char, usize) {
 
 /// The end of the run of bytes from `at` that are neither quote, backslash nor control character.
 #[inline]
-fn plain_run(bytes: &[u8], mut at: usize) -> usize {
+pub(super) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGHS: u64 = ONES << 7;
     // Eight bytes at a time. The high bit of a byte of `word.wrapping_sub(ONES * n) & !word` is set

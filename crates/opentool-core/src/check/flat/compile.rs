@@ -5,11 +5,9 @@
 
 use serde_json::{Map, Value};
 
+use super::glance::MAX_SMALL;
 use super::{Flat, Limit, Numbers, Property, Rule, Scalar, Side, Strings};
 use crate::check::{number::Quantity, schema};
-
-/// Integers up to this size are compared as `i64` with bounds worked out beforehand.
-pub(super) const MAX_SMALL: i64 = 999_999_999_999_999_999;
 
 /// The properties that fit the bits of a `u64`.
 const MAX_PROPERTIES: usize = 64;
@@ -43,6 +41,7 @@ pub(in crate::check) fn compile(document: &Value) -> Option<Flat> {
         .map(|(name, schema)| {
             Some(Property {
                 name: name.as_str().into(),
+                written: format!("{}:", Value::from(name.as_str())).into_bytes().into(),
                 rule: rule(schema, document)?,
                 drops_null: !schema::requires(document, name) && !schema::admits_null(schema, document),
             })

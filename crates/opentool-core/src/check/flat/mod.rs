@@ -5,6 +5,7 @@
 //! does what it leaves undecided: text where something has to be dropped or decoded first.
 
 mod compile;
+mod glance;
 
 use super::{
     cursor::{Cursor, Malformed},
@@ -35,6 +36,8 @@ pub(super) struct Flat {
 #[derive(Debug)]
 struct Property {
     name: Box<str>,
+    /// The name as a text has it: quoted, escaped, and with its colon.
+    written: Box<[u8]>,
     rule: Rule,
     /// Whether `null` would be dropped before the check.
     drops_null: bool,
@@ -243,7 +246,7 @@ impl Numbers {
             Quantity::Double(_) => None,
         };
         let fits = match small {
-            Some(integer) if integer.unsigned_abs() <= compile::MAX_SMALL.unsigned_abs() => {
+            Some(integer) if integer.unsigned_abs() <= glance::MAX_SMALL.unsigned_abs() => {
                 self.low <= integer && integer <= self.high
             }
             _ => {

@@ -277,6 +277,9 @@ proptest! {
         let strictness = if strict { Strictness::Strict } else { Strictness::Lenient };
         let checker = ArgumentChecker::compile(&schema).unwrap();
         let explained = checker.check_by_validator(&text, strictness);
+        if checker.accepts_at_a_glance(&text) {
+            prop_assert_eq!(checker.judge_flat(&text), Some(Verdict::Accepted), "only a glance accepts {}", text);
+        }
         match checker.judge_flat(&text) {
             Some(Verdict::Accepted) => {
                 prop_assert!(matches!(explained, Ok(Cow::Borrowed(_))), "only flat accepts {text}: {explained:?}");
@@ -301,6 +304,8 @@ proptest! {
             None => Verdict::Refused,
         };
         let verdict = checker.judge_flat(&text);
+        let glanced = checker.accepts_at_a_glance(&text);
+        prop_assert!(!glanced || verdict == Some(Verdict::Accepted), "only a glance accepts {schema} {text}");
         let decided = verdict != Some(Verdict::Undecided);
         prop_assert!(decided || value.contains('\\'), "only escapes need the validator: {text}");
         prop_assert!(!decided || verdict == Some(expected), "{verdict:?}: {schema} {text}");
@@ -367,8 +372,7 @@ fn the_generators_reach_every_verdict() {
     let mut counts = [0_usize; 4];
     for _ in 0..1_000 {
         let (schema, text) = schema_and_text().new_tree(&mut runner).unwrap().current();
-        let verdict = ArgumentChecker::compile(&schema).unwrap().judge_flat(&text);
-        counts[match verdict {
+        counts[match ArgumentChecker::compile(&schema).unwrap().judge_flat(&text) {
             Some(Verdict::Accepted) => 0,
             Some(Verdict::Refused) => 1,
             Some(Verdict::Undecided) => 2,
@@ -376,4 +380,12 @@ fn the_generators_reach_every_verdict() {
         }] += 1;
     }
     assert!(counts.iter().all(|count| *count > 50), "{counts:?}");
+    let mut glances = 0;
+    for _ in 0..1_000 {
+        let (property, value) = (scalar_schema(), scalar_text()).new_tree(&mut runner).unwrap().current();
+        let schema = json!({ "type": "object", "properties": { "a": property } });
+        let checker = ArgumentChecker::compile(&schema).unwrap();
+        glances += usize::from(checker.accepts_at_a_glance(&format!("{{\"a\":{value}}}")));
+    }
+    assert!(glances > 50, "{glances}");
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::checker;
-use crate::check::{ArgumentChecker, SchemaError, flat::Verdict};
+use crate::check::{ArgumentChecker, SchemaError, Strictness, flat::Verdict};
 
 fn error(schema: &Value) -> SchemaError {
     ArgumentChecker::compile(schema).unwrap_err()
@@ -98,6 +98,58 @@ fn flat_schemas_are_judged_over_the_text() {
         assert_eq!(checker.judge_flat(&text), Some(verdict), "{text}");
     }
     assert_eq!(checker.judge_flat("{}"), Some(Verdict::Refused));
+}
+
+#[test]
+fn the_usual_text_is_accepted_at_a_glance_and_nothing_else() {
+    let checker = checker(&json!({
+        "type": "object",
+        "properties": {
+            "n": { "type": "integer", "minimum": -5 },
+            "s": { "type": "string", "maxLength": 3 },
+            "b": { "type": "boolean" },
+            "q\"": { "type": "number" },
+        },
+        "required": ["n"],
+    }));
+    for usual in [
+        r#"{"n":0}"#,
+        r#"{"n":-5,"s":"äb","b":true}"#,
+        r#"{"n": 12, "b": false}"#,
+        r#"{"n":999999999999999999,"q\"":7}"#,
+    ] {
+        assert!(checker.accepts_at_a_glance(usual), "{usual}");
+        assert!(checker.check_by_validator(usual, Strictness::Strict).is_ok(), "{usual}");
+    }
+    for other in [
+        "",
+        "{",
+        "{}",
+        r#"{"n":1"#,
+        r#"{"n":1,}"#,
+        r#"{"n":1}}"#,
+        r#"{"n":1} "#,
+        r#"{"n":-6}"#,
+        r#"{"n":-0}"#,
+        r#"{"n":01}"#,
+        r#"{"n":-}"#,
+        r#"{"n":1.0}"#,
+        r#"{"n":1e3}"#,
+        r#"{"n":1000000000000000000}"#,
+        r#"{"n":"1"}"#,
+        r#"{"n":null}"#,
+        r#"{"n":1,"n":1}"#,
+        r#"{"n":1,"s":"abcd"}"#,
+        r#"{"n":1,"s":"\n"}"#,
+        "{\"n\":1,\"s\":\"\n\"}",
+        r#"{"n":1,"s":"a}"#,
+        r#"{"n":1,"b":truer}"#,
+        r#"{"n":1,"x":1}"#,
+        r#"{"b":true,"n":1}"#,
+        r#"{"s":"a"}"#,
+    ] {
+        assert!(!checker.accepts_at_a_glance(other), "{other}");
+    }
 }
 
 #[test]
