@@ -1,5 +1,6 @@
 //! What a tool answers: [`ToolOutput`], and [`ResultConverter`], which may change it.
 
+use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -70,9 +71,7 @@ impl ToolOutput {
     ///
     /// Where the value cannot be serialised, for instance a map whose keys are no strings.
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, ToolError> {
-        write_json(value).map(Self::Json).map_err(|error| {
-            ToolError::invalid_result(format!("the result cannot be written as JSON: {error}")).with_source(error)
-        })
+        write_json(value).map(Self::Json)
     }
 
     /// Says whether there is no value.
@@ -123,15 +122,29 @@ impl ToolOutput {
 /// Writes a value as JSON, in one allocation of the right size where it is small.
 ///
 /// What `to_raw_value` allocates it has to shrink afterwards, which costs more than writing a number.
-fn write_json<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Box<RawValue>> {
+#[inline]
+pub(crate) fn write_json<T: Serialize + ?Sized>(value: &T) -> Result<Box<RawValue>, ToolError> {
     const SMALL: usize = 64;
     let mut buffer = [0; SMALL];
     let mut rest = &mut buffer[..];
     if serde_json::to_writer(&mut rest, value).is_ok() {
         let length = SMALL - rest.len();
-        return serde_json::from_slice::<&RawValue>(&buffer[..length]).map(RawValue::to_owned);
+        if let Some(raw) = str::from_utf8(&buffer[..length]).ok().and_then(just_written) {
+            return Ok(raw);
+        }
     }
-    to_raw_value(value)
+    to_raw_value(value).map_err(|error| {
+        ToolError::invalid_result(format!("the result cannot be written as JSON: {error}")).with_source(error)
+    })
+}
+
+/// Makes a raw value of JSON that serde_json has just written, without reading it once more as `RawValue::from_string`
+/// does: in the form in which serde_json hands raw values through serde. None where that form has changed.
+#[inline(never)]
+fn just_written(json: &str) -> Option<Box<RawValue>> {
+    let entry = ("$serde_json::private::RawValue", json);
+    let map = MapDeserializer::<_, serde::de::value::Error>::new(std::iter::once(entry));
+    Box::<RawValue>::deserialize(map).ok()
 }
 
 impl Part {

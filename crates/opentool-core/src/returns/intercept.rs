@@ -4,25 +4,32 @@ use std::cell::Cell;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 
+use crate::output::write_json;
 use crate::{ToolError, ToolOutput};
 
 /// The name by which a [`Text`](super::Text) is known in passing.
 pub(crate) const TEXT: &str = "$opentool::Text";
 
 /// Serialises a result straight to its JSON text.
+#[inline]
 pub(super) fn serialize<T: Serialize>(value: &T) -> Result<ToolOutput, ToolError> {
     let root = Root { value, found: Cell::new(Found::Json) };
-    let output = ToolOutput::json(&root)?;
-    match (root.found.get(), output) {
-        (Found::Nothing, _) => Ok(ToolOutput::Empty),
-        (Found::Text, ToolOutput::Json(quoted)) => {
-            serde_json::from_str(quoted.get()).map(ToolOutput::Text).map_err(|error| {
-                ToolError::invalid_result(format!("the text cannot be read back: {error}")).with_source(error)
-            })
-        }
-        (_, output) => Ok(output),
+    // The text is not an output yet: one that is made twice is copied in between.
+    let json = write_json(&root)?;
+    match root.found.get() {
+        Found::Json => Ok(ToolOutput::Json(json)),
+        Found::Nothing => Ok(ToolOutput::Empty),
+        Found::Text => unquote(&json),
     }
+}
+
+/// Makes text of the JSON string that quotes it.
+fn unquote(quoted: &RawValue) -> Result<ToolOutput, ToolError> {
+    serde_json::from_str(quoted.get())
+        .map(ToolOutput::Text)
+        .map_err(|error| ToolError::invalid_result(format!("the text cannot be read back: {error}")).with_source(error))
 }
 
 /// What the outermost value turned out to be.
