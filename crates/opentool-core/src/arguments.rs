@@ -15,7 +15,7 @@ use crate::ToolError;
 ///
 /// They stay text because a parsed [`Value`] has already merged duplicate keys and rounded large
 /// integers, and costs more than the call. An empty, blank or `null` text reads as `{}`. A clone
-/// shares the text.
+/// shares the text, unless it is short.
 ///
 /// ```
 /// use opentool_core::Arguments;
@@ -39,8 +39,13 @@ pub struct Arguments {
 #[derive(Clone)]
 enum Text {
     Static(&'static str),
+    /// Copied by a clone, which takes no longer than to count it, while counting would burden every call.
+    Short(Box<str>),
     Shared(Arc<str>),
 }
+
+/// How many bytes a short text has at most.
+const SHORT: usize = 128;
 
 const NONE: &str = "{}";
 
@@ -66,6 +71,7 @@ impl Arguments {
     pub fn as_str(&self) -> &str {
         match &self.text {
             Text::Static(text) => text,
+            Text::Short(text) => text,
             Text::Shared(text) => text,
         }
     }
@@ -89,6 +95,7 @@ impl Arguments {
     ///
     /// Where the text does not fit the type: an error of kind
     /// [`InvalidArguments`](crate::ErrorKind::InvalidArguments) that names the place by JSON pointer.
+    #[inline]
     pub fn parse<'a, T: Deserialize<'a>>(&'a self) -> Result<T, ToolError> {
         let text = self.as_str();
         serde_json::from_str(text).map_err(|error| explain::<T>(text, &error))
@@ -112,8 +119,8 @@ impl Arguments {
     }
 
     #[inline]
-    fn from_text(text: &str, share: impl FnOnce() -> Arc<str>) -> Self {
-        if is_none(text) { Self::none() } else { Self { text: Text::Shared(share()), value: OnceLock::new() } }
+    fn from_text(text: &str, keep: impl FnOnce() -> Text) -> Self {
+        if is_none(text) { Self::none() } else { Self { text: keep(), value: OnceLock::new() } }
     }
 }
 
@@ -174,7 +181,7 @@ impl Default for Arguments {
 impl From<&str> for Arguments {
     #[inline]
     fn from(text: &str) -> Self {
-        Self::from_text(text, || text.into())
+        Self::from_text(text, || if text.len() <= SHORT { Text::Short(text.into()) } else { Text::Shared(text.into()) })
     }
 }
 
@@ -186,7 +193,7 @@ impl From<String> for Arguments {
 
 impl From<Arc<str>> for Arguments {
     fn from(text: Arc<str>) -> Self {
-        Self::from_text(&text, || text.clone())
+        Self::from_text(&text, || Text::Shared(text.clone()))
     }
 }
 
