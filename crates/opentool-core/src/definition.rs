@@ -129,14 +129,16 @@ pub(crate) enum ToolName {
     Long(ToolDefinition),
 }
 
+// Aligned, so that every call copies it in words, not in odd pieces that the processor has to wait for.
 #[derive(Clone, Copy)]
+#[repr(align(8))]
 pub(crate) struct ShortName {
     length: u8,
     bytes: [u8; Self::MAX],
 }
 
 impl ShortName {
-    const MAX: usize = 30;
+    const MAX: usize = 31;
 
     fn new(name: &str) -> Option<Self> {
         let mut bytes = [0; Self::MAX];

@@ -21,7 +21,7 @@ use crate::event::EventSink;
 use crate::policy::{ApprovalRequest, Decision};
 use crate::{
     ArgumentChecker, Arguments, Concurrency, Invocation, Next, Resolver, Severity, Strictness, Tool, ToolCall,
-    ToolContext, ToolError, ToolMetadata, ToolOutput, Toolbox, Turn,
+    ToolContext, ToolDefinition, ToolError, ToolMetadata, ToolOutput, Toolbox, Turn,
 };
 
 /// A call that is about to be settled.
@@ -157,10 +157,9 @@ fn finish(job: &mut Job<'_>) {
 async fn attempt(job: &mut Job<'_>) -> Result<(), Stop> {
     let policies = job.policies;
     let mut found = None;
-    let tool = admit(job, &mut found)?;
-    let (metadata, definition) = guarded(|| Ok((tool.metadata(), tool.definition())))?;
+    let admitted @ Admitted { tool, metadata, definition } = admit(job, &mut found)?;
     let permit = if must_wait(job, metadata) {
-        match Box::pin(AssertUnwindSafe(wait(job, tool)).catch_unwind()).await {
+        match Box::pin(AssertUnwindSafe(wait(job, admitted)).catch_unwind()).await {
             Ok(permit) => Some(permit?),
             Err(panic) => return Err(panicked(panic).into()),
         }
@@ -185,17 +184,19 @@ async fn attempt(job: &mut Job<'_>) -> Result<(), Stop> {
     });
     let mut abandon = Abandon::unless_over(&context);
     let invocation = Invocation::new(&job.arguments, &context);
-    let mut future = guarded(|| Ok(Next::new(tool, &policies.middleware).run(invocation)))?;
+    let mut running = None;
     // A call that is ready at once costs neither timer nor token: they are made when it first waits.
     let mut interruption: Option<Pin<Box<dyn Future<Output = ToolError> + Send + '_>>> = None;
     let answer = &mut job.answer;
     poll_fn(|cx| {
-        let polled = guarded(|| match future.as_mut().poll(cx) {
-            Poll::Ready(result) => {
+        // The tool is called in here too, so that one guard is enough.
+        let polled = guarded(|| {
+            let future = running.get_or_insert_with(|| Next::new(tool, &policies.middleware).run(invocation));
+            if let Poll::Ready(result) = future.as_mut().poll(cx) {
                 *answer = Some(result);
-                convert(policies, metadata, answer)
+                convert(policies, metadata, answer)?;
             }
-            Poll::Pending => Ok(()),
+            Ok(())
         });
         if let Err(error) = polled {
             *answer = Some(Err(error));
@@ -215,7 +216,7 @@ async fn attempt(job: &mut Job<'_>) -> Result<(), Stop> {
     }
     // What the tool leaves behind is the tool's own code too; the answer stands whatever it does.
     let _ = guarded(|| {
-        drop(future);
+        drop(running);
         Ok(())
     });
     Ok(())
@@ -247,11 +248,19 @@ pub(super) fn guarded<T>(code: impl FnOnce() -> Result<T, ToolError>) -> Result<
     catch_unwind(AssertUnwindSafe(code)).unwrap_or_else(|panic| Err(panicked(panic)))
 }
 
+/// A tool that may be called, and what the rest of the call asks it about itself.
+#[derive(Clone, Copy)]
+struct Admitted<'t> {
+    tool: &'t dyn Tool,
+    metadata: &'t ToolMetadata,
+    definition: &'t ToolDefinition,
+}
+
 /// Finds the tool, holds the call to the limits of its turn, and checks the arguments.
 ///
 /// A tool that is not listed but found at run time is kept in `found`.
 #[inline]
-fn admit<'t, 'a: 't>(job: &mut Job<'a>, found: &'t mut Option<Arc<dyn Tool>>) -> Result<&'t dyn Tool, Stop> {
+fn admit<'t, 'a: 't>(job: &mut Job<'a>, found: &'t mut Option<Arc<dyn Tool>>) -> Result<Admitted<'t>, Stop> {
     let refusal = match &mut job.round {
         Some(round) => {
             *found = round.resolved.take();
@@ -280,9 +289,13 @@ fn admit<'t, 'a: 't>(job: &mut Job<'a>, found: &'t mut Option<Arc<dyn Tool>>) ->
     if job.context.is_cancelled() {
         return Err(ToolError::cancelled().into());
     }
-    guarded(|| check(job.policies, tool, &mut job.arguments))?;
+    let admitted = guarded(|| {
+        let admitted = Admitted { tool, metadata: tool.metadata(), definition: tool.definition() };
+        check(job.policies, admitted, &mut job.arguments)?;
+        Ok(admitted)
+    })?;
     debug!(gen_ai.tool.name = job.name, "arguments checked");
-    Ok(tool)
+    Ok(admitted)
 }
 
 /// Asks limits of somebody's own about a call that is a turn of its own.
@@ -298,18 +311,18 @@ fn limit_of_host(job: &Job<'_>) -> Option<ToolError> {
 }
 
 /// Checks arguments against the published schema, and drops from them what it tells to drop.
-fn check(policies: &Policies, tool: &dyn Tool, arguments: &mut Arguments) -> Result<(), ToolError> {
+fn check(policies: &Policies, tool: Admitted<'_>, arguments: &mut Arguments) -> Result<(), ToolError> {
     /// What even a tool that checks its own arguments may count on: an object without duplicate keys.
     static ANY_OBJECT: LazyLock<Option<ArgumentChecker>> =
         LazyLock::new(|| ArgumentChecker::compile(&json!({ "type": "object", "additionalProperties": true })).ok());
 
-    let checked = if tool.metadata().checks_own_arguments() {
+    let checked = if tool.metadata.checks_own_arguments() {
         match &*ANY_OBJECT {
             Some(checker) => checker.check(arguments.as_str(), Strictness::Lenient),
             None => return Ok(()),
         }
     } else {
-        tool.definition().checker().check(arguments.as_str(), policies.strictness)
+        tool.definition.checker().check(arguments.as_str(), policies.strictness)
     };
     if let Cow::Owned(text) = checked? {
         *arguments = Arguments::from(text);
@@ -327,9 +340,9 @@ fn must_wait(job: &Job<'_>, metadata: &ToolMetadata) -> bool {
 }
 
 /// Waits for approval, for the tool's own turn, and for a slot of the batch.
-async fn wait(job: &mut Job<'_>, tool: &dyn Tool) -> Result<Arc<Permit>, Stop> {
-    permit(job, tool).await?;
-    let (context, metadata) = (job.context, tool.metadata());
+async fn wait(job: &mut Job<'_>, admitted: Admitted<'_>) -> Result<Arc<Permit>, Stop> {
+    permit(job, admitted).await?;
+    let (context, metadata) = (job.context, admitted.metadata);
     let gate = job.round.as_ref().and_then(|round| round.gate.as_ref());
     let cancelled = |_| ToolError::cancelled();
     let (turn_of_tool, slot) = match (metadata.serial(), gate) {
@@ -356,11 +369,12 @@ async fn wait(job: &mut Job<'_>, tool: &dyn Tool) -> Result<Arc<Permit>, Stop> {
 }
 
 /// Sees to it that a call which needs approval has it; the arguments may be others afterwards.
-async fn permit(job: &mut Job<'_>, tool: &dyn Tool) -> Result<(), Stop> {
+async fn permit(job: &mut Job<'_>, admitted: Admitted<'_>) -> Result<(), Stop> {
+    let Admitted { tool, metadata, definition } = admitted;
     let decided = job.round.as_mut().and_then(|round| round.decision.take());
     let decision = match (decided, &job.policies.approval) {
         (Some(decision), _) => decision,
-        (None, None) if tool.metadata().needs_approval() => {
+        (None, None) if metadata.needs_approval() => {
             Decision::Deny("the tool needs approval and there is nobody to ask".to_owned())
         }
         (None, Some(policy)) if policy.needed(tool, &job.arguments) => {
@@ -370,12 +384,12 @@ async fn permit(job: &mut Job<'_>, tool: &dyn Tool) -> Result<(), Stop> {
         }
         (None, _) => return Ok(()),
     };
-    debug!(gen_ai.tool.name = tool.definition().name(), decision = decision.as_str(), "approval decided");
+    debug!(gen_ai.tool.name = definition.name(), decision = decision.as_str(), "approval decided");
     match decision {
         Decision::Approve => Ok(()),
         Decision::Edit(edited) => {
             job.arguments = edited;
-            Ok(check(job.policies, tool, &mut job.arguments)?)
+            Ok(check(job.policies, admitted, &mut job.arguments)?)
         }
         Decision::Suspend => Err(Stop::Suspended),
         Decision::Deny(reason) if reason.trim().is_empty() => Err(ToolError::denied("the call was denied").into()),

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use futures_util::future::lazy;
+
 use crate::{BoxFuture, DefinitionError, Invocation, ToolDefinition, ToolError, ToolOutput};
 
 /// Code that runs to its end where it is called.
@@ -31,7 +33,7 @@ impl Body {
     pub(crate) fn call<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         match self {
             // Inside the future, so that a panic is met by whoever polls it.
-            Self::Inline(function) => Box::pin(async move { function(invocation) }),
+            Self::Inline(function) => Box::pin(lazy(move |_| function(invocation))),
             Self::Blocking(function) => {
                 let function = Arc::clone(function);
                 let arguments = invocation.arguments.clone();

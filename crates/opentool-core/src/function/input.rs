@@ -34,6 +34,7 @@ pub trait ToolInput: Sized + Send {
 
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema + Send> ToolInput for T {
+    #[inline]
     fn read(arguments: &Arguments) -> Result<Self, ToolError> {
         read(arguments)
     }

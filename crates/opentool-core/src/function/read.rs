@@ -19,15 +19,17 @@ const WANTED: &str = "expected struct Duration";
 /// # Errors
 ///
 /// Where the text does not fit the type: the same error as for a breach of the schema, with the JSON pointer.
+#[inline]
 pub fn read<'a, T: Deserialize<'a>>(arguments: &'a Arguments) -> Result<T, ToolError> {
-    arguments
-        .parse()
-        .or_else(|error| if error.message().contains(WANTED) { read_durations(arguments, error) } else { Err(error) })
+    arguments.parse().or_else(|error| read_durations(arguments, error))
 }
 
 /// Reads again, with each duration that was refused written as serde wants it.
 #[cold]
 fn read_durations<'a, T: Deserialize<'a>>(arguments: &Arguments, mut refused: ToolError) -> Result<T, ToolError> {
+    if !refused.message().contains(WANTED) {
+        return Err(refused);
+    }
     let mut value = arguments.value()?.clone();
     loop {
         let pointer = refused.data().and_then(|data| data["problems"][0]["pointer"].as_str()).unwrap_or_default();
