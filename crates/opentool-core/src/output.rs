@@ -1,8 +1,10 @@
 //! What a tool answers: [`ToolOutput`], and [`ResultConverter`], which may change it.
 
+use std::io;
+
 use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Serialize};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
 use crate::ToolError;
 
@@ -119,23 +121,23 @@ impl ToolOutput {
     }
 }
 
-/// Writes a value as JSON, in one allocation of the right size where it is small.
+/// Writes a value as JSON in one pass, and in one allocation of the right size where it is small.
 ///
 /// What `to_raw_value` allocates it has to shrink afterwards, which costs more than writing a number.
 #[inline]
 pub(crate) fn write_json<T: Serialize + ?Sized>(value: &T) -> Result<Box<RawValue>, ToolError> {
-    const SMALL: usize = 64;
-    let mut buffer = [0; SMALL];
-    let mut rest = &mut buffer[..];
-    if serde_json::to_writer(&mut rest, value).is_ok() {
-        let length = SMALL - rest.len();
-        if let Some(raw) = str::from_utf8(&buffer[..length]).ok().and_then(just_written) {
-            return Ok(raw);
-        }
+    let mut written = Written { small: [0; SMALL], length: 0, large: Vec::new() };
+    serde_json::to_writer(&mut written, value).map_err(unwritten)?;
+    let bytes = if written.large.is_empty() { &written.small[..written.length] } else { &written.large };
+    match str::from_utf8(bytes).ok().and_then(just_written) {
+        Some(raw) => Ok(raw),
+        None => serde_json::from_slice(bytes).map_err(unwritten),
     }
-    to_raw_value(value).map_err(|error| {
-        ToolError::invalid_result(format!("the result cannot be written as JSON: {error}")).with_source(error)
-    })
+}
+
+#[cold]
+fn unwritten(error: serde_json::Error) -> ToolError {
+    ToolError::invalid_result(format!("the result cannot be written as JSON: {error}")).with_source(error)
 }
 
 /// Makes a raw value of JSON that serde_json has just written, without reading it once more as `RawValue::from_string`
@@ -145,6 +147,49 @@ fn just_written(json: &str) -> Option<Box<RawValue>> {
     let entry = ("$serde_json::private::RawValue", json);
     let map = MapDeserializer::<_, serde::de::value::Error>::new(std::iter::once(entry));
     Box::<RawValue>::deserialize(map).ok()
+}
+
+/// How many bytes of JSON are written without an allocation.
+const SMALL: usize = 64;
+
+/// What has been written: on the stack as long as it fits there, all of it on the heap from then on.
+struct Written {
+    small: [u8; SMALL],
+    length: usize,
+    large: Vec<u8>,
+}
+
+impl Written {
+    #[cold]
+    fn spill(&mut self, bytes: &[u8]) {
+        self.large.reserve(4 * SMALL + bytes.len());
+        self.large.extend_from_slice(&self.small[..self.length]);
+        self.large.extend_from_slice(bytes);
+    }
+}
+
+impl io::Write for Written {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if !self.large.is_empty() {
+            self.large.extend_from_slice(bytes);
+        } else if let Some(free) = self.small[self.length..].get_mut(..bytes.len()) {
+            free.copy_from_slice(bytes);
+            self.length += bytes.len();
+        } else {
+            self.spill(bytes);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Part {

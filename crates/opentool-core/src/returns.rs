@@ -103,6 +103,9 @@ fn take_known<T: 'static>(slot: &mut Option<T>) -> Option<ToolOutput> {
     if slot.is::<Option<()>>() {
         return Some(ToolOutput::Empty);
     }
+    if let Some(value) = slot.downcast_mut::<Option<Option<ToolOutput>>>() {
+        return value.take().map(Option::unwrap_or_default);
+    }
     slot.downcast_mut::<Option<ToolOutput>>()?.take()
 }
 

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -82,6 +83,26 @@ fn unit_and_none_are_no_value() {
 fn an_output_is_passed_on_as_it_is() {
     let parts = ToolOutput::Parts(vec![Part::Text("a".into()), Part::Text("b".into())]);
     assert_eq!(output(parts.clone()), parts);
+    assert_eq!(output(Some(parts.clone())), parts);
+    assert_eq!(output(None::<ToolOutput>), ToolOutput::Empty);
+}
+
+#[test]
+fn a_result_of_any_size_is_serialised_once() {
+    struct Once(Cell<bool>, usize);
+    impl Serialize for Once {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            assert!(!self.0.replace(true), "serialised a second time");
+            serializer.collect_seq(std::iter::repeat_n("é", self.1))
+        }
+    }
+    for length in [0, 1, 11, 12, 13, 60, 1000] {
+        let expected = format!("[{}]", vec!["\"é\""; length].join(","));
+        assert_eq!(json_text(Once(Cell::new(false), length)), expected);
+    }
+    for length in 60..70 {
+        assert_eq!(json_text(vec!["x".repeat(length)]), format!("[\"{}\"]", "x".repeat(length)));
+    }
 }
 
 #[test]
