@@ -1,15 +1,17 @@
 //! Schemas of Rust types, by the rules that every published schema follows.
 
+use std::time::Duration;
+
 use opentool_spec::schema::{SchemaError, normalise, normalise_output};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Returns the JSON Schema of a type's fields as a tool's arguments.
 ///
 /// This is what `#[tool]` and [`FnTool`](crate::FnTool) publish: no `title`, no `$schema`, an optional field is
-/// absent from `required` instead of a union with null, properties stand in the order of the declaration, and
-/// shared or recursive types are in `$defs`.
+/// absent from `required` instead of a union with null, properties stand in the order of the declaration,
+/// shared or recursive types are in `$defs`, and a [`Duration`] is a string such as `PT1H30M`.
 ///
 /// ```
 /// use opentool_core::input_schema;
@@ -61,30 +63,21 @@ pub fn input_schema<T: JsonSchema + ?Sized>() -> Result<Value, SchemaError> {
 /// Where the type nests deeper than any provider accepts.
 pub fn output_schema<T: JsonSchema + ?Sized>() -> Result<Value, SchemaError> {
     let mut schema = generate::<T>(SchemaSettings::draft2020_12().for_serialize());
-    keep_durations(&mut schema);
     normalise_output(&mut schema)?;
     Ok(schema)
 }
 
-fn generate<T: JsonSchema + ?Sized>(settings: SchemaSettings) -> Value {
-    settings.into_generator().into_root_schema_for::<T>().to_value()
-}
+/// The name of [`Duration`]'s definition, which no other type can have since it is given away first.
+const DURATION: &str = "Duration";
 
-/// Arguments that are durations are read from strings, but results that are durations are written as serde does it,
-/// so that the normaliser must not take them for strings.
-fn keep_durations(schema: &mut Value) {
-    match schema {
-        Value::Array(items) => items.iter_mut().for_each(keep_durations),
-        Value::Object(object) => {
-            let is_duration = object
-                .get("properties")
-                .and_then(Value::as_object)
-                .is_some_and(|parts| parts.len() == 2 && parts.contains_key("secs") && parts.contains_key("nanos"));
-            if is_duration && let Some(Value::Array(required)) = object.get_mut("required") {
-                required.retain(|name| name != "nanos");
-            }
-            object.values_mut().for_each(keep_durations);
-        }
-        _ => {}
+fn generate<T: JsonSchema + ?Sized>(settings: SchemaSettings) -> Value {
+    let arguments = settings.contract.is_deserialize();
+    let mut generator = settings.into_generator();
+    if arguments {
+        // Models write durations as strings, and so they are read; results are written as serde does it. A
+        // type of the same shape, or of the same name, is what its author says it is.
+        generator.subschema_for::<Duration>();
+        generator.definitions_mut().insert(DURATION.into(), json!({ "type": "string", "format": "duration" }));
     }
+    generator.into_root_schema_for::<T>().to_value()
 }

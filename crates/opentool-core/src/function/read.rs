@@ -3,10 +3,13 @@
 //! serde does it in one pass. One type needs more: the published schema of [`std::time::Duration`] is a string, which is
 //! what models write, while serde reads seconds and nanoseconds.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::value::RawValue;
 
 use crate::arguments::pointer_of;
 use crate::{Arguments, ToolError};
@@ -25,33 +28,50 @@ pub fn read<'a, T: Deserialize<'a>>(arguments: &'a Arguments) -> Result<T, ToolE
 }
 
 /// Reads again, with each duration that was refused written as serde wants it.
+///
+/// The text is rewritten and not a [`Value`](serde_json::Value) of it, in which large numbers would have been rounded.
 #[cold]
 fn read_durations<'a, T: Deserialize<'a>>(arguments: &Arguments, mut refused: ToolError) -> Result<T, ToolError> {
-    if !refused.message().contains(WANTED) {
-        return Err(refused);
-    }
-    let mut value = arguments.value()?.clone();
-    loop {
+    let mut text = arguments.as_str().to_owned();
+    while refused.message().contains(WANTED) {
         let pointer = refused.data().and_then(|data| data["problems"][0]["pointer"].as_str()).unwrap_or_default();
-        let Some(slot) = value.pointer_mut(pointer) else { return Err(refused) };
-        let Some(duration) = slot.as_str().and_then(parse_duration) else {
-            let expected = match slot {
-                Value::String(text) => format!("{text:?} is no duration; write it like \"PT1H30M\" or \"PT2.5S\""),
-                _ => return Err(refused),
-            };
-            return Err(ToolError::invalid_arguments(pointer, expected));
+        let Some(place) = find(&text, pointer) else { return Err(refused) };
+        let Ok(written) = serde_json::from_str::<String>(&text[place.clone()]) else { return Err(refused) };
+        let Some(duration) = parse_duration(&written) else {
+            let problem = format!("{written:?} is no duration; write it like \"PT1H30M\" or \"PT2.5S\"");
+            return Err(ToolError::invalid_arguments(pointer, problem));
         };
-        *slot = json!({ "secs": duration.as_secs(), "nanos": duration.subsec_nanos() });
-        match serde_path_to_error::deserialize(value.clone()) {
+        let (secs, nanos) = (duration.as_secs(), duration.subsec_nanos());
+        text.replace_range(place, &format!(r#"{{"secs":{secs},"nanos":{nanos}}}"#));
+        // A reader lends nothing, so that the new text need not live as long as what is read.
+        let mut deserializer = serde_json::Deserializer::from_reader(text.as_bytes());
+        match serde_path_to_error::deserialize(&mut deserializer) {
             Ok(read) => return Ok(read),
             Err(error) => {
-                refused = ToolError::invalid_arguments(pointer_of(error.path()), error.inner());
-                if !refused.message().contains(WANTED) {
-                    return Err(refused);
-                }
+                // Line and column are those of the rewritten text, which nobody has seen.
+                let (message, inner) = (error.inner().to_string(), error.inner());
+                let place = format!(" at line {} column {}", inner.line(), inner.column());
+                let message = message.strip_suffix(&place).unwrap_or(&message);
+                refused = ToolError::invalid_arguments(pointer_of(error.path()), message);
             }
         }
     }
+    Err(refused)
+}
+
+/// Finds the bytes of a JSON text that a pointer points to.
+fn find(text: &str, pointer: &str) -> Option<Range<usize>> {
+    let mut found: &RawValue = serde_json::from_str(text).ok()?;
+    for token in pointer.split('/').skip(1) {
+        let name = token.replace("~1", "/").replace("~0", "~");
+        found = if found.get().starts_with('[') {
+            serde_json::from_str::<Vec<&RawValue>>(found.get()).ok()?.get(name.parse::<usize>().ok()?)?
+        } else {
+            serde_json::from_str::<HashMap<Cow<'_, str>, &RawValue>>(found.get()).ok()?.get(&*name)?
+        };
+    }
+    let start = found.get().as_ptr().addr() - text.as_ptr().addr();
+    Some(start..start + found.get().len())
 }
 
 /// Reads an ISO-8601 duration without years and months, whose length is not fixed.
@@ -141,6 +161,20 @@ mod tests {
             by_name: BTreeMap::from([("a/b".to_owned(), seconds(3))]),
         };
         assert_eq!(read::<Plan<'_>>(&Arguments::from(text)).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_stands_beside_a_duration_is_read_as_it_was_written() {
+        #[derive(Deserialize, Debug)]
+        struct Order {
+            id: u128,
+            raw: Box<RawValue>,
+            wait: Duration,
+        }
+        let id = u128::from(u64::MAX) * 2 + 3;
+        let text = format!(r#"{{"id":{id}, "raw": {{"b":1.10,"b":2}}, "wait" : "PT1S" }}"#);
+        let order: Order = read(&Arguments::from(text)).unwrap();
+        assert_eq!((order.id, order.raw.get(), order.wait), (id, r#"{"b":1.10,"b":2}"#, Duration::from_secs(1)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{call, json, property, required};
+use crate::{call, definition, json, property, required};
 
 #[test]
 fn a_parameter_is_described_by_its_comment_or_by_the_attribute() {
@@ -231,6 +231,36 @@ async fn large_integers_arrive_exactly() {
     assert_eq!(host.call("same", text).await.unwrap().to_text(), u64::MAX.to_string());
     let error = host.call("same", r#"{"number":-1}"#).await.unwrap_err();
     assert_eq!(error.data().unwrap()["problems"][0]["pointer"], "/number");
+}
+
+#[tokio::test]
+async fn only_the_duration_of_std_is_published_as_text() {
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    struct Stamp {
+        secs: u64,
+        nanos: u32,
+    }
+    mod own {
+        #[derive(serde::Deserialize, schemars::JsonSchema)]
+        pub(super) struct Duration {
+            pub(super) secs: u64,
+            pub(super) nanos: u32,
+        }
+    }
+    #[tool]
+    fn stamp(at: Stamp, length: own::Duration, wait: Duration) -> Stamp {
+        Stamp { secs: at.secs + length.secs + wait.as_secs(), nanos: at.nanos + length.nanos }
+    }
+    let definition = definition(stamp::tool());
+    let definitions = &definition.input_schema()["$defs"];
+    for (parameter, expected) in [("at", "object"), ("length", "object"), ("wait", "string")] {
+        let schema = property(&definition, parameter);
+        let name = schema["$ref"].as_str().unwrap().strip_prefix("#/$defs/").unwrap();
+        assert_eq!(definitions[name]["type"], expected, "{parameter}");
+    }
+    assert_eq!(definition.output_schema().unwrap()["required"], json!(["secs", "nanos"]));
+    let arguments = json!({ "at": { "secs": 1, "nanos": 2 }, "length": { "secs": 3, "nanos": 4 }, "wait": "PT5S" });
+    assert_eq!(json(call(stamp::tool(), arguments).await.unwrap()), json!({ "secs": 9, "nanos": 6 }));
 }
 
 #[tokio::test]

@@ -43,7 +43,6 @@ fn normalise_object(schema: &mut Map<String, Value>, place: Place) {
         choices::constant(schema);
         integers::bound(schema);
         tidy(schema);
-        duration(schema);
         if !choices::join(schema) && !nullable::unwrap_single(schema) {
             break;
         }
@@ -109,32 +108,6 @@ fn normalise_inner(schema: &mut Value, outer: Place) {
 
 fn required_names(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
     schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
-}
-
-/// Turns what serde makes of [`std::time::Duration`] into a string, which is what models write.
-///
-/// Only its exact shape counts: other objects may have seconds too.
-fn duration(schema: &mut Map<String, Value>) {
-    let is_duration = keyword::has_type(schema, "object")
-        && schema.get("properties").and_then(Value::as_object).is_some_and(|properties| {
-            properties.len() == 2
-                && is_unsigned(properties.get("secs"), u64::MAX)
-                && is_unsigned(properties.get("nanos"), u32::MAX.into())
-        })
-        && required_names(schema).eq(["secs", "nanos"])
-        && schema.keys().all(|keyword| {
-            keyword::is_annotation(keyword) || matches!(keyword.as_str(), "type" | "properties" | "required")
-        });
-    if is_duration {
-        schema.retain(|keyword, _| keyword::is_annotation(keyword));
-        schema.insert("type".into(), "string".into());
-        schema.insert("format".into(), "duration".into());
-    }
-}
-
-/// Whether a schema is what becomes of an unsigned integer, and nothing else.
-fn is_unsigned(schema: Option<&Value>, maximum: u64) -> bool {
-    schema.is_some_and(|schema| *schema == json!({ "type": "integer", "minimum": 0, "maximum": maximum }))
 }
 
 /// Puts `required` into the order of the properties and drops empty containers.

@@ -19,7 +19,7 @@ use super::{SchemaError, circles, depth, keyword, nullable};
 /// - an optional property is absent from `required` and not a union with null; unions with null elsewhere, such as
 ///   the items of a `Vec<Option<T>>`, stay;
 /// - a choice between constants is an `enum` with a `type`; the documentation of variants joins the description;
-/// - integers have bounds instead of formats such as `int32`; [`std::time::Duration`] is a string;
+/// - integers have bounds instead of formats such as `int32`;
 /// - free JSON is `{}`, maps keep their `additionalProperties` (also a map that is the root itself);
 /// - definitions stand in `$defs` of the root, in the order of their first use: equal ones once, colliding names
 ///   numbered, unused ones dropped; what older drafts or OpenAPI 3.0 wrote differently is brought up to date;

@@ -144,25 +144,6 @@ fn a_flattened_enum_can_still_be_called() {
 }
 
 #[test]
-fn an_object_with_seconds_is_not_a_duration_by_that_alone() {
-    #[derive(JsonSchema)]
-    #[allow(dead_code)]
-    struct Instant {
-        secs: i64,
-        nanos: u32,
-    }
-    #[derive(JsonSchema)]
-    #[allow(dead_code)]
-    struct Arguments {
-        at: Instant,
-        wait: Option<Duration>,
-    }
-    let schema = normalised(schema_for!(Arguments).to_value());
-    assert_eq!(schema["$defs"]["Instant"]["type"], "object");
-    assert_eq!(schema["$defs"]["Duration"], json!({ "type": "string", "format": "duration" }));
-}
-
-#[test]
 fn a_map_as_the_root_stays_a_map() {
     let schema = normalised(schema_for!(HashMap<String, u8>).to_value());
     assert_eq!(schema["additionalProperties"], json!({ "type": "integer", "minimum": 0, "maximum": 255 }));
