@@ -34,7 +34,12 @@ impl ToolOptions {
         let parser = syn::meta::parser(|meta| options.read(&meta, &mut seen));
         parser.parse2(tokens)?;
         seen.exclude("read_only", "destructive", "a tool that destroys something is not read-only")?;
-        seen.exclude("serial", "exclusive", "`exclusive` already includes `serial`")?;
+        seen.exclude(
+            "serial",
+            "exclusive",
+            "take `serial` where no two calls of this tool may run at once, also of different batches, and \
+             `exclusive` where no other call of its batch may run beside it",
+        )?;
         Ok(options)
     }
 
