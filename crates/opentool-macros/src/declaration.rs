@@ -87,6 +87,9 @@ impl Declaration {
         quote! {
             {
                 use #krate::__private;
+                // What schemars derives counts on a prelude, which need not be there.
+                #[allow(unused_imports)]
+                use ::core::{convert::Into as _, option::Option::Some};
                 #items
                 #checks
                 __private::Declaration::<#state>::#form(#name, #handler)
@@ -109,20 +112,22 @@ impl Declaration {
             Argument::Context => quote!(#invocation.context),
             Argument::Parameter(parameter) => parameter.pass(),
         });
-        let own = match self.signature.result {
-            Returns::BorrowedText => Some(quote!(.to_owned())),
-            Returns::Owned(_) => None,
-        };
         let wait = self.signature.is_async.then(|| quote!(.await));
+        let result = quote!(#called(#receiver #(#arguments),*) #wait);
+        let result = match self.signature.result {
+            Returns::BorrowedText => quote!(::std::borrow::ToOwned::to_owned(#result)),
+            Returns::Owned(_) => result,
+        };
         let convert = quote_spanned!(self.signature.result_span()=> (&#returned).kind().convert(#returned));
         let body = quote! {
             #[allow(unused_imports)]
             use __private::{ResultReturn as _, ValueReturn as _};
             let _ = (&#this, &#invocation);
             // Named before the parameters, one of which may have the function's name.
+            #[allow(deprecated)]
             let #called = #function;
             #read
-            let #returned = #called(#receiver #(#arguments),*) #wait #own;
+            let #returned = #result;
             #convert
         };
         if self.signature.is_async {

@@ -1,10 +1,13 @@
 //! The struct that a tool's arguments are read into, written as its author would have written it.
 
-use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Attribute, Expr, ExprLit, GenericParam, Generics, Ident, Lifetime, Lit, PatType, Type, TypePath};
+use syn::{
+    Attribute, Expr, ExprLit, GenericParam, Generics, Ident, Lifetime, Lit, LitStr, PatType, Token, Type, TypePath,
+};
 
 use crate::attributes::{self, Faults};
 use crate::options::ParamOptions;
@@ -13,7 +16,7 @@ use crate::signature::{Place, Unsuitable, is_optional_text, is_path, is_text, pa
 /// Something that the model fills in.
 #[derive(Clone)]
 pub(crate) struct Parameter {
-    ident: Ident,
+    pub(crate) ident: Ident,
     ty: Type,
     kind: Kind,
     options: ParamOptions,
@@ -52,6 +55,38 @@ impl Parameter {
             unsuitable.visit_type_mut(&mut typed.ty.clone());
         }
         Some(Self { ident: ident?, ty: (*typed.ty).clone(), kind, options, carried })
+    }
+
+    /// The name that the model uses, where the parameter has one of its own and it stands here.
+    pub(crate) fn name(&self) -> Option<String> {
+        if let Some(name) = &self.options.name {
+            return Some(name.value());
+        }
+        let mut name = Some(self.ident.unraw().to_string());
+        for attribute in self.carried.iter().filter(|attribute| attribute.path().is_ident("serde")) {
+            // What serde does not understand either is for serde to say.
+            let _ = attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("flatten") || meta.path.is_ident("skip") {
+                    name = None;
+                } else if meta.path.is_ident("rename") && meta.input.peek(Token![=]) {
+                    name = Some(meta.value()?.parse::<LitStr>()?.value());
+                } else if meta.path.is_ident("rename") {
+                    meta.parse_nested_meta(|side| {
+                        let given = side.value()?.parse::<LitStr>()?;
+                        if side.path.is_ident("deserialize") {
+                            name = Some(given.value());
+                        }
+                        Ok(())
+                    })?;
+                } else if meta.input.peek(Token![=]) {
+                    meta.value()?.parse::<Expr>()?;
+                } else if meta.input.peek(syn::token::Paren) {
+                    meta.parse_nested_meta(|_| Ok(()))?;
+                }
+                Ok(())
+            });
+        }
+        name
     }
 
     /// The argument as the function wants it, from the field of the same name.
@@ -104,8 +139,8 @@ impl Parameter {
         }
     }
 
-    /// The field, and the function that makes its default.
-    fn field(&self) -> (TokenStream, Option<TokenStream>) {
+    /// The field, and the function that makes its default, which is as generic as the struct.
+    fn field(&self, generics: Option<&Generics>) -> (TokenStream, Option<TokenStream>) {
         let Self { ident, options, carried, .. } = self;
         let ty = self.field_type(&quote!('__arguments));
         let span = self.ty.span();
@@ -124,10 +159,14 @@ impl Parameter {
         }
         let default_function = self.default_value().map(|value| {
             let function = format_ident!("__default_{}", ident);
-            let path = function.to_string();
+            let split = generics.map(Generics::split_for_impl);
+            let declared = split.as_ref().map(|(declared, ..)| declared);
+            let turbofish = split.as_ref().map(|(_, names, _)| names.as_turbofish());
+            let where_clause = split.as_ref().and_then(|(.., clause)| *clause);
+            let path = quote!(#function #turbofish).to_string();
             attributes.extend(quote!(#[serde(default = #path)]));
             let returned = self.field_type(&quote!('static));
-            quote_spanned!(span=> fn #function() -> #returned { #value })
+            quote_spanned!(span=> fn #function #declared() -> #returned #where_clause { #value })
         });
         (quote_spanned!(span=> #(#carried)* #attributes #ident: #ty,), default_function)
     }
@@ -179,10 +218,22 @@ impl Input {
         if let Some(surroundings) = surroundings {
             for parameter in &mut parameters {
                 SelfType(surroundings.self_ty).visit_type_mut(&mut parameter.ty);
+                if let Some(default) = &mut parameter.options.default {
+                    SelfType(surroundings.self_ty).write_out(default);
+                }
             }
         }
         let borrow = parameters.iter().any(Parameter::borrows);
         let used = used_generics(&parameters, surroundings.map(|around| around.generics));
+        if let Some(surroundings) = surroundings {
+            let own = used.as_ref().map(names).unwrap_or_default();
+            let foreign: Vec<&Ident> = names(surroundings.generics).into_iter().filter(|n| !own.contains(n)).collect();
+            for parameter in &mut parameters {
+                if let Some(default) = &mut parameter.options.default {
+                    refuse_foreign_generics(default, &foreign);
+                }
+            }
+        }
         let mut generics = used.clone().unwrap_or_default();
         if borrow {
             let lifetime = Lifetime::new("'__arguments", Span::call_site());
@@ -205,7 +256,8 @@ impl Input {
             .collect();
         // Bounds of the `impl` stand on the struct; derived ones besides them would be ambiguous.
         let bound = used.is_some().then(|| quote!(#[serde(bound = "")] #[schemars(bound = "")]));
-        let (fields, defaults): (Vec<_>, Vec<_>) = parameters.iter().map(Parameter::field).unzip();
+        let (fields, defaults): (Vec<_>, Vec<_>) =
+            parameters.iter().map(|parameter| parameter.field(used.as_ref())).unzip();
         let serde = attributes::path_text(&quote!(#krate::__private::serde));
         let schemars = attributes::path_text(&quote!(#krate::__private::schemars));
         let where_clause = &generics.where_clause;
@@ -224,6 +276,36 @@ impl Input {
             pattern: quote!(__Input { #(#names),* }),
         })
     }
+}
+
+/// The names of types and constants.
+fn names<'g>(generics: &'g Generics) -> Vec<&'g Ident> {
+    let own = |parameter: &'g GenericParam| match parameter {
+        GenericParam::Lifetime(_) => None,
+        GenericParam::Type(parameter) => Some(&parameter.ident),
+        GenericParam::Const(parameter) => Some(&parameter.ident),
+    };
+    generics.params.iter().filter_map(own).collect()
+}
+
+/// Puts an error in the place of a default that depends on what the struct does not know.
+fn refuse_foreign_generics(default: &mut Expr, foreign: &[&Ident]) {
+    if let Some(name) = foreign.iter().find(|name| mentions(default.to_token_stream(), name)) {
+        let message = format!(
+            "a default can depend on `{name}` only where the type of a parameter does: take an `Option` and \
+             choose the value in the body"
+        );
+        *default = Expr::Verbatim(syn::Error::new_spanned(&*default, message).to_compile_error());
+    }
+}
+
+/// Says whether a name stands in tokens, however deep.
+fn mentions(tokens: TokenStream, name: &Ident) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == *name,
+        TokenTree::Group(group) => mentions(group.stream(), name),
+        _ => false,
+    })
 }
 
 /// The generics of the `impl` that the parameters' types mention, with their bounds.
@@ -273,6 +355,37 @@ impl VisitMut for Mentioned {
 
 /// Puts the type of the `impl` in the place of `Self`, which a nested struct cannot say.
 struct SelfType<'a>(&'a Type);
+
+impl SelfType<'_> {
+    /// Does the same in an expression, which may hide `Self` in the tokens of a macro.
+    fn write_out(&self, value: &mut Expr) {
+        let tokens = value.to_token_stream();
+        if mentions(tokens.clone(), &Ident::new("Self", Span::call_site())) {
+            *value = Expr::Verbatim(self.in_tokens(tokens));
+        }
+    }
+
+    fn in_tokens(&self, tokens: TokenStream) -> TokenStream {
+        let own = self.0;
+        let mut written = TokenStream::new();
+        let mut tokens = tokens.into_iter().peekable();
+        while let Some(token) = tokens.next() {
+            match token {
+                TokenTree::Ident(name) if name == "Self" => written.extend(match tokens.peek() {
+                    Some(TokenTree::Punct(next)) if next.as_char() == ':' => quote_spanned!(name.span()=> <#own>),
+                    _ => quote!(#own),
+                }),
+                TokenTree::Group(group) => {
+                    let mut inner = Group::new(group.delimiter(), self.in_tokens(group.stream()));
+                    inner.set_span(group.span());
+                    written.extend([TokenTree::Group(inner)]);
+                }
+                other => written.extend([other]),
+            }
+        }
+        written
+    }
+}
 
 impl VisitMut for SelfType<'_> {
     fn visit_type_mut(&mut self, ty: &mut Type) {

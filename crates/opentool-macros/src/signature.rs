@@ -1,5 +1,7 @@
 //! What a tool's signature says, and what no tool can have.
 
+use std::collections::HashMap;
+
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
@@ -74,6 +76,7 @@ impl ToolSignature {
                 }
             }
         }
+        refuse_equal_parameters(&arguments, faults);
         Self {
             ident: signature.ident.clone(),
             is_async: signature.asyncness.is_some(),
@@ -132,6 +135,25 @@ fn refuse_qualifiers(signature: &Signature, faults: &mut Faults) {
     }
     if let Some(variadic) = &signature.variadic {
         faults.at(variadic, "a tool has a fixed list of parameters; take a `Vec<T>` instead");
+    }
+}
+
+/// Two parameters of one name could never both be filled in.
+fn refuse_equal_parameters(arguments: &[Argument], faults: &mut Faults) {
+    let mut seen = HashMap::new();
+    for argument in arguments {
+        let Argument::Parameter(parameter) = argument else { continue };
+        let Some(name) = parameter.name() else { continue };
+        if let Some(first) = seen.insert(name.clone(), &parameter.ident) {
+            let second = &parameter.ident;
+            faults.at(
+                second,
+                format!(
+                    "`{first}` and `{second}` are both named `{name}` for the model: parameters of one tool need \
+                     different names"
+                ),
+            );
+        }
     }
 }
 
@@ -223,15 +245,31 @@ fn reference_advice(reference: &TypeReference, place: Place) -> String {
             let owned = match &**element {
                 Type::Slice(slice) => format!("Vec<{}>", pretty(&slice.elem)),
                 Type::Path(_) if is_path(element, "String") => "&str".to_owned(),
+                Type::Path(_) if is_path(element, "str") && is_static(reference) => {
+                    return "an argument lives as long as its call: take `&str`".to_owned();
+                }
                 Type::Path(_) if is_path(element, "str") => "String".to_owned(),
                 other => pretty(other),
             };
+            let context = if reference_is_shared(reference) && may_be_alias(element) {
+                "; the context is known by its name, `&ToolContext`, and by no alias"
+            } else {
+                ""
+            };
             format!(
                 "an argument is read from a model's text, so that only `&str`, `Option<&str>` and \
-                 `&ToolContext` can be borrowed: take `{owned}`"
+                 `&ToolContext` can be borrowed: take `{owned}`{context}"
             )
         }
     }
+}
+
+/// Says whether a type may be the context under another name.
+fn may_be_alias(ty: &Type) -> bool {
+    !is_path(ty, "String")
+        && !is_path(ty, "str")
+        && matches!(ty, Type::Path(path)
+            if path.path.segments.last().is_some_and(|segment| segment.arguments.is_none()))
 }
 
 /// A type as its author wrote it, more or less.
@@ -245,10 +283,10 @@ fn is_context(ty: &Type) -> bool {
         if reference_is_shared(reference) && is_path(&reference.elem, "ToolContext"))
 }
 
-/// Says whether a type is `&str`.
+/// Says whether a type is `&str`, of a lifetime that a call can have.
 pub(crate) fn is_text(ty: &Type) -> bool {
     matches!(ty, Type::Reference(reference)
-        if reference_is_shared(reference) && is_path(&reference.elem, "str"))
+        if reference_is_shared(reference) && !is_static(reference) && is_path(&reference.elem, "str"))
 }
 
 /// Says whether a type is `Option<&str>`.

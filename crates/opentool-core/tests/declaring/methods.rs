@@ -185,3 +185,71 @@ async fn a_tool_behind_a_condition_exists_only_under_it() {
     assert_eq!(Conditional.into_toolbox().unwrap().names().collect::<Vec<_>>(), ["there"]);
     assert_eq!(call(Conditional, json!({})).await.unwrap(), ToolOutput::Empty);
 }
+
+#[tokio::test]
+async fn two_methods_under_opposite_conditions_may_share_a_name() {
+    struct Paths;
+    #[toolbox]
+    impl Paths {
+        #[cfg(unix)]
+        #[tool]
+        fn separator(&self) -> &str {
+            "/"
+        }
+
+        #[cfg(not(unix))]
+        #[tool]
+        fn separator(&self) -> &str {
+            "\\"
+        }
+    }
+    assert_eq!(call(Paths, json!({})).await.unwrap(), ToolOutput::text(std::path::MAIN_SEPARATOR_STR));
+}
+
+#[tokio::test]
+async fn a_default_may_come_from_the_type_of_the_impl() {
+    struct Pages;
+    #[toolbox]
+    impl Pages {
+        const SIZE: usize = 7;
+
+        #[tool]
+        fn size(
+            &self,
+            #[param(default = Self::SIZE)] size: usize,
+            #[param(default = vec![Self::SIZE])] more: Vec<usize>,
+        ) -> usize {
+            size + more.len()
+        }
+    }
+    assert_eq!(json(call(Pages, json!({})).await.unwrap()), 8);
+    assert_eq!(Pages::definitions().unwrap()[0].input_schema()["properties"]["size"]["default"], 7);
+}
+
+#[tokio::test]
+async fn a_default_may_depend_on_the_parameters_of_the_impl() {
+    struct Cell<T>(T);
+    #[toolbox]
+    impl<T> Cell<T>
+    where
+        T: DeserializeOwned + Serialize + JsonSchema + Default + Clone + Send + Sync + 'static,
+    {
+        fn other() -> T {
+            T::default()
+        }
+
+        #[tool]
+        fn pair(
+            &self,
+            #[param(required = false)] left: T,
+            #[param(default = Self::other())] right: T,
+            label: &str,
+        ) -> (T, T, T, String) {
+            (left, right, self.0.clone(), label.to_owned())
+        }
+    }
+    let answer = call(Cell(3_u8), json!({ "label": "x" })).await.unwrap();
+    assert_eq!(json(answer), json!([0, 0, 3, "x"]));
+    let answer = call(Cell(String::from("a")), json!({ "label": "x", "left": "b" })).await.unwrap();
+    assert_eq!(json(answer), json!(["b", "", "a", "x"]));
+}

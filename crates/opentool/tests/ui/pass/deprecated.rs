@@ -1,0 +1,27 @@
+//! A tool that is deprecated warns those who call it, and not its author.
+#![deny(warnings)]
+
+use opentool::prelude::*;
+
+/// Say one.
+#[deprecated]
+#[tool]
+pub fn one() -> u8 {
+    1
+}
+
+struct Old;
+
+#[toolbox]
+impl Old {
+    #[deprecated(note = "take another")]
+    #[tool]
+    pub async fn two(&self, text: &str) -> String {
+        text.to_owned()
+    }
+}
+
+fn main() {
+    assert!(one::definition().is_ok());
+    assert!(Old.into_toolbox().is_ok());
+}
