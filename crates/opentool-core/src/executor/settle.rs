@@ -192,9 +192,13 @@ async fn attempt(job: &mut Job<'_>) -> Result<(), Stop> {
         // The tool is called in here too, so that one guard is enough.
         let polled = guarded(|| {
             let future = running.get_or_insert_with(|| Next::new(tool, &policies.middleware).run(invocation));
-            if let Poll::Ready(result) = future.as_mut().poll(cx) {
+            // The result is converted where the tool left it: on a copy, all that follows would wait for the copy.
+            let mut polled = future.as_mut().poll(cx);
+            if let Poll::Ready(Ok(output)) = &mut polled {
+                convert(policies, metadata, output)?;
+            }
+            if let Poll::Ready(result) = polled {
                 *answer = Some(result);
-                convert(policies, metadata, answer)?;
             }
             Ok(())
         });
@@ -399,12 +403,7 @@ async fn permit(job: &mut Job<'_>, admitted: Admitted<'_>) -> Result<(), Stop> {
 
 /// Gives a result its last form, by the tool's wishes and the policies.
 #[inline]
-fn convert(
-    policies: &Policies,
-    metadata: &ToolMetadata,
-    answer: &mut Option<Result<ToolOutput, ToolError>>,
-) -> Result<(), ToolError> {
-    let Some(Ok(output)) = answer else { return Ok(()) };
+fn convert(policies: &Policies, metadata: &ToolMetadata, output: &mut ToolOutput) -> Result<(), ToolError> {
     if let Some(converter) = metadata.converter().or(policies.converter.as_deref()) {
         *output = converter.convert(std::mem::take(output))?;
     }
