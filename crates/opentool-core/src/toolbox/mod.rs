@@ -43,6 +43,9 @@ struct Inner {
     open: Option<Arc<dyn Resolver>>,
 }
 
+/// How many names are compared one after another faster than one of them is hashed.
+const FEW: usize = 4;
+
 impl Toolbox {
     /// Makes an empty toolbox.
     #[must_use]
@@ -129,8 +132,13 @@ impl Toolbox {
 
     /// Returns the tool of a name.
     #[must_use]
+    #[inline]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.0.tools.get(name)
+        let tools = &self.0.tools;
+        if tools.len() <= FEW {
+            return tools.iter().find(|(known, _)| ***known == *name).map(|(_, tool)| tool);
+        }
+        tools.get(name)
     }
 
     /// Says whether there is a tool of that name.
