@@ -69,6 +69,7 @@ mod source;
 pub mod testing;
 mod tool;
 mod toolbox;
+mod trace;
 mod turn;
 
 pub use arguments::Arguments;
@@ -95,6 +96,7 @@ pub use schema::{input_schema, output_schema};
 pub use source::{IntoToolSource, Source, ToolSource, kind};
 pub use tool::{Invocation, Tool};
 pub use toolbox::{Toolbox, ToolboxDocument, ToolboxError};
+pub use trace::TraceContext;
 pub use turn::{NotPending, Turn};
 
 #[cfg(feature = "macros")]

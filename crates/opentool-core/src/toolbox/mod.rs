@@ -67,7 +67,11 @@ impl Toolbox {
     }
 
     /// Makes a toolbox without a list of its tools, which asks for each of them by name.
-    pub(crate) fn open(resolver: impl Resolver) -> Self {
+    ///
+    /// For whatever takes calls without saying what it can do, such as a handler without a document. Such tools
+    /// should [check their own arguments](crate::ToolMetadata::with_checks_own_arguments).
+    #[must_use]
+    pub fn open(resolver: impl Resolver) -> Self {
         Self(Arc::new(Inner { open: Some(Arc::new(resolver)), ..Inner::default() }))
     }
 
