@@ -1,0 +1,250 @@
+//! Reading what servers answer, in all the ways in which they really do.
+
+use opentool_spec::{Map, OpenTool, Severity, Version};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::ClientError;
+
+/// How often an error message may be the JSON of another error before the rest is taken for a message.
+const WRAPPINGS: usize = 4;
+
+/// A whole answer.
+pub(crate) struct Answer<'a> {
+    /// The base URL, for errors.
+    pub(crate) url: &'a str,
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
+}
+
+/// The members of a JSON-RPC answer that matter; `jsonrpc` and `id` may be anything.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+impl Answer<'_> {
+    /// The result of a call; none where it is absent or null.
+    pub(crate) fn result(&self, errors_in_results: bool) -> Result<Option<Box<RawValue>>, ClientError> {
+        let (_, envelope) = self.envelope()?;
+        match envelope.result {
+            Some(result) if errors_in_results => match disguised_error(result) {
+                Some(error) => Err(error),
+                None => Ok(Some(result.to_owned())),
+            },
+            result => Ok(result.map(ToOwned::to_owned)),
+        }
+    }
+
+    /// The version of the server, whatever it looks like.
+    pub(crate) fn version(&self) -> Result<Version, ClientError> {
+        let (text, _) = self.envelope()?;
+        let members: Map = serde_json::from_str(text).unwrap_or_default();
+        match members.get("version").or_else(|| members.get("versionNumber")) {
+            Some(Value::String(version)) => Ok(Version::new(version)),
+            Some(Value::Null) | None => Err(self.empty()),
+            Some(other) => Ok(Version::new(other.to_string())),
+        }
+    }
+
+    /// The text of the server's document; none where the server says, in one way or another, that it has none.
+    pub(crate) fn document(&self) -> Result<Option<String>, ClientError> {
+        #[derive(Deserialize)]
+        struct Refusal {
+            code: i32,
+            #[serde(default)]
+            message: String,
+        }
+
+        let absent = matches!(self.status, 404 | 405 | 410 | 501);
+        let text = match self.envelope() {
+            Ok((text, _)) => text,
+            Err(ClientError::Call { code: Some(404 | 405), .. }) => return Ok(None),
+            // Nothing, `null`, HTML, or a router that does not know the route.
+            Err(ClientError::ResponseNull { .. }) => return Ok(None),
+            Err(_) if absent => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let members: Map = serde_json::from_str(text).unwrap_or_default();
+        if members.is_empty() {
+            return Ok(None);
+        }
+        if !members.contains_key("opentool")
+            && !members.contains_key("functions")
+            && let Ok(Refusal { code, message }) = serde_json::from_str(text)
+        {
+            return match code {
+                404 => Ok(None),
+                code => Err(ClientError::Call { message, code: Some(code), data: None }),
+            };
+        }
+        Ok(Some(text.to_owned()))
+    }
+
+    /// Whether the server did as it was told, where the answer says nothing else.
+    pub(crate) fn acknowledged(&self) -> Result<(), ClientError> {
+        match self.envelope() {
+            Ok(_) | Err(ClientError::ResponseNull { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The JSON object of a good answer, or what the answer says is wrong. The body is read before the status is judged.
+    fn envelope(&self) -> Result<(&str, Envelope<'_>), ClientError> {
+        if self.status == 401 {
+            return Err(ClientError::Unauthorized);
+        }
+        let object =
+            json_object(&self.body).and_then(|text| Some((text, serde_json::from_str::<Envelope<'_>>(text).ok()?)));
+        match object {
+            Some((_, Envelope { error: Some(error), .. })) => Err(read_error(error.get())),
+            Some(object) if self.is_success() => Ok(object),
+            Some(_) => Err(ClientError::ErrorNull { status: self.status }),
+            None if self.is_success() => Err(self.empty()),
+            None => {
+                let not_followed = if self.status / 100 == 3 { ", and redirects are not followed" } else { "" };
+                Err(ClientError::NoAccess {
+                    url: self.url.to_owned(),
+                    reason: format!("the answer was HTTP {}{not_followed}", self.status),
+                    status: Some(self.status),
+                    source: None,
+                })
+            }
+        }
+    }
+
+    fn is_success(&self) -> bool {
+        self.status / 100 == 2
+    }
+
+    fn empty(&self) -> ClientError {
+        ClientError::ResponseNull { status: self.status }
+    }
+}
+
+/// Reads the data of one event of a stream: a JSON-RPC body, or the bare result.
+pub(crate) fn event_result(data: &str, errors_in_results: bool) -> Result<Option<Box<RawValue>>, ClientError> {
+    let unreadable = ClientError::ResponseNull { status: 200 };
+    let Some(text) = json_object(data.as_bytes()) else {
+        let raw = serde_json::from_str::<Box<RawValue>>(data).map_err(|_| unreadable)?;
+        return Ok(Some(raw).filter(|raw| raw.get() != "null"));
+    };
+    let members: Map = serde_json::from_str(text).map_err(|_| unreadable)?;
+    if ["jsonrpc", "result", "error"].iter().any(|member| members.contains_key(*member)) {
+        return Answer { url: "", status: 200, body: text.into() }.result(errors_in_results);
+    }
+    Ok(RawValue::from_string(text.to_owned()).ok())
+}
+
+/// Reads the data of an `error` event: a JSON-RPC body, a bare `{code, message, id}`, or just a text.
+pub(crate) fn event_error(data: &str) -> ClientError {
+    if let Some(text) = json_object(data.as_bytes()) {
+        if let Ok(Envelope { error: Some(error), .. }) = serde_json::from_str(text) {
+            return read_error(error.get());
+        }
+        return read_error(text);
+    }
+    read_error(data)
+}
+
+/// Reads a document, forgiving what can be forgiven.
+pub(crate) fn read_document(text: &str) -> Result<OpenTool, ClientError> {
+    let reading = OpenTool::read(text);
+    reading.document.ok_or_else(|| {
+        let errors = reading.report.findings.iter().filter(|finding| finding.severity == Severity::Error);
+        let reason = errors.map(|finding| finding.message.clone()).next();
+        ClientError::InvalidDocument { reason: reason.unwrap_or_else(|| "it is no OpenTool document".to_owned()) }
+    })
+}
+
+/// The text of a body that is a JSON object, at least by its look.
+fn json_object(body: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(body).ok()?;
+    let text = text.trim_start_matches('\u{feff}').trim();
+    text.starts_with('{').then_some(text)
+}
+
+/// Reads an error of any shape.
+fn read_error(text: &str) -> ClientError {
+    Fault::parse(text).unwrapped().into()
+}
+
+/// An error as a server wrote it.
+struct Fault {
+    code: Option<i32>,
+    message: String,
+    data: Option<Value>,
+}
+
+impl Fault {
+    fn parse(text: &str) -> Self {
+        match serde_json::from_str(text) {
+            Ok(Value::Object(members)) => Self::of(members),
+            Ok(Value::String(message)) => Self { code: None, message, data: None },
+            _ => Self { code: None, message: text.to_owned(), data: None },
+        }
+    }
+
+    fn of(mut members: Map) -> Self {
+        let code = members.get("code").and_then(code);
+        let message = match members.remove("message") {
+            Some(Value::String(message)) => message,
+            Some(Value::Null) | None => "the server gave no reason".to_owned(),
+            Some(other) => other.to_string(),
+        };
+        Self { code, message, data: members.remove("data").filter(|data| !data.is_null()) }
+    }
+
+    /// The error that the message is the JSON of, if it is; some servers wrap one into another.
+    fn unwrapped(mut self) -> Self {
+        for _ in 0..WRAPPINGS {
+            let Some(inner) = Self::inside(&self.message) else { break };
+            self = Self { data: inner.data.or(self.data), ..inner };
+        }
+        self
+    }
+
+    fn inside(message: &str) -> Option<Self> {
+        let members: Map = serde_json::from_str(json_object(message.as_bytes())?).ok()?;
+        let is_error = members.get("code").and_then(code).is_some() && members.get("message")?.is_string();
+        is_error.then(|| Self::of(members))
+    }
+}
+
+impl From<Fault> for ClientError {
+    fn from(Fault { code, message, data }: Fault) -> Self {
+        Self::Call { message, code, data }
+    }
+}
+
+/// A code as a number, as the text of one, or as a number with a fraction of nothing.
+fn code(value: &Value) -> Option<i32> {
+    match value {
+        Value::Number(number) => match number.as_i64() {
+            Some(code) => i32::try_from(code).ok(),
+            None => number.as_f64().filter(|code| code.fract() == 0.0 && code.abs() < 1e9).map(|code| code as i32),
+        },
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// The error that a successful result of exactly `{"code": int ≥ 400, "message": string}` really is.
+fn disguised_error(result: &RawValue) -> Option<ClientError> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Disguised {
+        code: i32,
+        message: String,
+    }
+
+    if !result.get().starts_with('{') {
+        return None;
+    }
+    let Disguised { code, message } = serde_json::from_str(result.get()).ok()?;
+    (code >= 400).then(|| Fault { code: Some(code), message, data: None }.unwrapped().into())
+}

@@ -1,0 +1,261 @@
+//! The link to a server: one request and its answer, within its time, again where it may be sent again.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use opentool_core::{ToolContext, TraceContext};
+use opentool_spec::rpc::Request;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
+use reqwest::{Method, Response, redirect};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::Verifier;
+use serde_json::value::RawValue;
+use tokio::time::{sleep, timeout};
+
+use crate::ClientError;
+use crate::address::Address;
+use crate::answer::Answer;
+use crate::settings::Settings;
+
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+
+/// How many times the first wait the longest one is.
+const LONGEST_WAIT: u32 = 30;
+
+/// The link to a server, made when it is first used.
+pub(crate) struct Link {
+    pub(crate) settings: Settings,
+    http: OnceLock<Result<Http, ClientError>>,
+}
+
+struct Http {
+    client: reqwest::Client,
+    address: Address,
+    authorization: Option<HeaderValue>,
+}
+
+/// A request, ready to be sent as often as it may be.
+pub(crate) struct Outgoing {
+    method: Method,
+    route: &'static str,
+    body: Option<Vec<u8>>,
+    repeatable: bool,
+    trace: Option<TraceContext>,
+}
+
+impl Outgoing {
+    /// A request for what the server says about itself.
+    pub(crate) fn get(route: &'static str) -> Self {
+        Self { method: Method::GET, route, body: None, repeatable: true, trace: None }
+    }
+
+    /// A request to do something.
+    pub(crate) fn post(route: &'static str) -> Self {
+        Self { method: Method::POST, route, body: None, repeatable: false, trace: None }
+    }
+
+    /// A request to call a function.
+    pub(crate) fn call(route: &'static str, id: &str, name: &str, params: Box<RawValue>) -> Result<Self, ClientError> {
+        let body = serde_json::to_vec(&Request::new(id, name, Some(params)))
+            .map_err(|error| ClientError::Setup { reason: format!("the call cannot be written: {error}") })?;
+        Ok(Self { body: Some(body), ..Self::post(route) })
+    }
+
+    /// Says that the request may be sent again.
+    pub(crate) fn repeatable(mut self, repeatable: bool) -> Self {
+        self.repeatable = repeatable;
+        self
+    }
+
+    /// Says which trace the request belongs to, unless the client knows better.
+    pub(crate) fn in_trace_of(mut self, context: &ToolContext) -> Self {
+        self.trace = context.typed::<TraceContext>().cloned();
+        self
+    }
+}
+
+impl Link {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self { settings, http: OnceLock::new() }
+    }
+
+    /// Sends a request and reads the answer, in the time that requests have.
+    pub(crate) async fn ask<T>(
+        &self,
+        request: Outgoing,
+        read: impl Fn(&Answer<'_>) -> Result<T, ClientError>,
+    ) -> Result<T, ClientError> {
+        self.ask_within(self.settings.timeout, request, read).await
+    }
+
+    /// Calls a function in the time that its context gives it, or until it is cancelled.
+    pub(crate) async fn call(
+        &self,
+        id: &str,
+        name: &str,
+        params: Box<RawValue>,
+        context: &ToolContext,
+    ) -> Result<Option<Box<RawValue>>, ClientError> {
+        let repeatable = self.settings.metadata.get(name).is_some_and(|metadata| metadata.is_idempotent());
+        let request = Outgoing::call("call", id, name, params)?.repeatable(repeatable).in_trace_of(context);
+        let time = context.remaining().unwrap_or(self.settings.timeout);
+        let answer = self.ask_within(time, request, |answer| answer.result(self.settings.errors_in_results));
+        context.cancellation().guard(answer).await.unwrap_or(Err(ClientError::Cancelled))
+    }
+
+    async fn ask_within<T>(
+        &self,
+        time: Duration,
+        request: Outgoing,
+        read: impl Fn(&Answer<'_>) -> Result<T, ClientError>,
+    ) -> Result<T, ClientError> {
+        let attempts = async {
+            let mut wait = self.settings.backoff;
+            let mut left = if request.repeatable { self.settings.retries } else { 0 };
+            loop {
+                let error = match self.exchange(&request).await.and_then(|answer| read(&answer)) {
+                    Ok(value) => return Ok(value),
+                    Err(error) if left > 0 && error.is_transient() => error,
+                    Err(error) => return Err(self.harmless(error)),
+                };
+                left -= 1;
+                tracing::debug!(route = request.route, %error, ?wait, "the server is in trouble; trying again");
+                sleep(jittered(wait)).await;
+                wait = (wait * 2).min(self.settings.backoff * LONGEST_WAIT);
+            }
+        };
+        timeout(time, attempts).await.unwrap_or(Err(ClientError::Timeout { after: time }))
+    }
+
+    /// Sends a request once and reads the whole answer.
+    async fn exchange(&self, request: &Outgoing) -> Result<Answer<'_>, ClientError> {
+        let response = self.send(request).await?;
+        self.whole(response).await
+    }
+
+    /// Sends a request once; the answer's body is still to come.
+    pub(crate) async fn send(&self, request: &Outgoing) -> Result<Response, ClientError> {
+        let http = self.http()?;
+        let mut builder = http.client.request(request.method.clone(), http.address.route(request.route));
+        if let Some(authorization) = &http.authorization {
+            builder = builder.header(AUTHORIZATION, authorization.clone());
+        }
+        let current = self.settings.trace.as_ref().and_then(|current| current());
+        if let Some(trace) = current.as_ref().or(request.trace.as_ref()) {
+            builder = builder.header(TRACEPARENT, trace.traceparent());
+            if let Some(state) = trace.tracestate() {
+                builder = builder.header(TRACESTATE, state);
+            }
+        }
+        if let Some(body) = &request.body {
+            builder = builder.header(CONTENT_TYPE, "application/json").body(body.clone());
+        }
+        let response = builder.send().await.map_err(|error| ClientError::broken(http.address.as_str(), error))?;
+        tracing::debug!(route = request.route, status = response.status().as_u16(), "the server answered");
+        Ok(response)
+    }
+
+    /// Reads the rest of an answer, as far as answers may go.
+    pub(crate) async fn whole(&self, mut response: Response) -> Result<Answer<'_>, ClientError> {
+        let limit = self.settings.max_response_size;
+        let mut body = Vec::new();
+        while let Some(chunk) = self.next_chunk(&mut response).await? {
+            if body.len() + chunk.len() > limit {
+                return Err(ClientError::TooLarge { limit });
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Answer { url: self.url(), status: response.status().as_u16(), body })
+    }
+
+    /// Reads the next piece of an answer.
+    pub(crate) async fn next_chunk(
+        &self,
+        response: &mut Response,
+    ) -> Result<Option<impl Deref<Target = [u8]> + use<>>, ClientError> {
+        response.chunk().await.map_err(|error| ClientError::broken(self.url(), error))
+    }
+
+    /// Makes sure that an error does not give the key away.
+    pub(crate) fn harmless(&self, error: ClientError) -> ClientError {
+        match &self.settings.key {
+            Some(key) => key.cut_out_of(error),
+            None => error,
+        }
+    }
+
+    fn url(&self) -> &str {
+        self.settings.address.as_ref().map(Address::as_str).unwrap_or_default()
+    }
+
+    fn http(&self) -> Result<&Http, ClientError> {
+        self.http.get_or_init(|| connect(&self.settings)).as_ref().map_err(Clone::clone)
+    }
+}
+
+fn connect(settings: &Settings) -> Result<Http, ClientError> {
+    let address = settings.address.clone()?;
+    let authorization = settings.key.as_ref().map(|key| key.header()).transpose()?;
+    let mut builder = reqwest::Client::builder()
+        .user_agent(concat!("opentool-client/", env!("CARGO_PKG_VERSION")))
+        // Whoever answers with a redirect would otherwise choose who gets the key and the arguments.
+        .redirect(redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .connect_timeout(settings.connect_timeout)
+        .pool_idle_timeout(settings.idle_timeout)
+        .pool_max_idle_per_host(settings.max_idle_connections)
+        .tls_backend_preconfigured(tls(settings, &address)?);
+    if !address.is_https() {
+        // A proxy would read the key; through https it sees only where the tunnel goes.
+        builder = builder.no_proxy();
+    }
+    let client = builder.build().map_err(|error| setup(&error))?;
+    Ok(Http { client, address, authorization })
+}
+
+/// The TLS side of the client. It is made here so that one crypto provider is enough for the whole program.
+fn tls(settings: &Settings, address: &Address) -> Result<ClientConfig, ClientError> {
+    let provider = CryptoProvider::get_default().cloned().unwrap_or_else(|| Arc::new(ring::default_provider()));
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| setup(&error))?;
+    let builder = match &settings.ca_certificates {
+        Some(pem) => builder.with_root_certificates(roots(pem)?),
+        // Reading the system's certificates takes a while, and nobody will ask for them.
+        None if !address.is_https() => builder.with_root_certificates(RootCertStore::empty()),
+        None => {
+            let verifier = Verifier::new(provider).map_err(|error| setup(&error))?;
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
+        }
+    };
+    Ok(builder.with_no_client_auth())
+}
+
+fn roots(pem: &[u8]) -> Result<RootCertStore, ClientError> {
+    let unusable = |reason: &dyn std::fmt::Display| ClientError::Setup {
+        reason: format!("the CA certificates cannot be used: {reason}"),
+    };
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem) {
+        let certificate = certificate.map_err(|error| unusable(&error))?;
+        roots.add(certificate).map_err(|error| unusable(&error))?;
+    }
+    if roots.is_empty() { Err(unusable(&"there is none in the PEM text")) } else { Ok(roots) }
+}
+
+fn setup(error: &dyn std::error::Error) -> ClientError {
+    ClientError::Setup { reason: error.to_string() }
+}
+
+/// Between half and all of a wait, so that clients that failed together do not come back together.
+fn jittered(wait: Duration) -> Duration {
+    // Every hasher of the standard library starts from other keys, which is as random as a wait needs to be.
+    let random = RandomState::new().build_hasher().finish() as u32;
+    wait.mul_f64(0.5 + f64::from(random) / f64::from(u32::MAX) / 2.0)
+}
