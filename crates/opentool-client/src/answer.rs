@@ -73,16 +73,17 @@ impl Answer<'_> {
         if members.is_empty() {
             return Ok(None);
         }
-        if !members.contains_key("opentool")
-            && !members.contains_key("functions")
-            && let Ok(Refusal { code, message }) = serde_json::from_str(text)
-        {
-            return match code {
-                404 => Ok(None),
-                code => Err(ClientError::Call { message, code: Some(code), data: None }),
-            };
+        if members.contains_key("opentool") || members.contains_key("functions") {
+            return Ok(Some(text.to_owned()));
         }
-        Ok(Some(text.to_owned()))
+        match serde_json::from_str(text) {
+            Ok(Refusal { code: 404, .. }) => Ok(None),
+            Ok(Refusal { code, message }) => Err(ClientError::Call { message, code: Some(code), data: None }),
+            Err(_) => {
+                let reason = "it has neither `opentool` nor `functions`".to_owned();
+                Err(ClientError::InvalidDocument { reason })
+            }
+        }
     }
 
     /// Whether the server did as it was told, where the answer says nothing else.
@@ -154,11 +155,19 @@ pub(crate) fn event_error(data: &str) -> ClientError {
 /// Reads a document, forgiving what can be forgiven.
 pub(crate) fn read_document(text: &str) -> Result<OpenTool, ClientError> {
     let reading = OpenTool::read(text);
-    reading.document.ok_or_else(|| {
-        let errors = reading.report.findings.iter().filter(|finding| finding.severity == Severity::Error);
-        let reason = errors.map(|finding| finding.message.clone()).next();
-        ClientError::InvalidDocument { reason: reason.unwrap_or_else(|| "it is no OpenTool document".to_owned()) }
-    })
+    let mut errors = reading.report.findings.iter().filter(|finding| finding.severity == Severity::Error);
+    let first = errors.next().map(|finding| finding.message.as_str());
+    match (reading.document, first) {
+        (Some(document), None) => Ok(document),
+        (Some(document), Some(first)) => {
+            let others = errors.count();
+            tracing::warn!(first, others, "the server's document has errors; taking what can be read of it");
+            Ok(document)
+        }
+        (None, first) => {
+            Err(ClientError::InvalidDocument { reason: first.unwrap_or("it is no OpenTool document").to_owned() })
+        }
+    }
 }
 
 /// The text of a body that is a JSON object, at least by its look.

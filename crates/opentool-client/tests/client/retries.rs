@@ -1,0 +1,79 @@
+//! What is sent again, and what never is.
+
+use std::time::Duration;
+
+use opentool_client::{Client, ClientError};
+use opentool_core::ToolMetadata;
+
+use crate::add;
+use crate::script::{self, Reply, Server, Step, html, json, result};
+
+/// The ways in which a server is in trouble.
+fn troubles() -> Vec<Reply> {
+    vec![vec![Step::Close], html(502), html(503), html(504), html(429), json(503, "{}"), script::error(503, "busy")]
+}
+
+fn client(server: &Server) -> Client {
+    Client::new(server.url()).backoff(Duration::from_millis(1))
+}
+
+#[tokio::test]
+async fn a_call_that_is_not_marked_idempotent_is_sent_once() {
+    for trouble in troubles() {
+        let server = Server::start([trouble, result("{}")]).await;
+        let client = client(&server).retries(5).metadata("subtract", ToolMetadata::new().with_idempotent(true));
+        assert!(client.call(add()).await.is_err());
+        assert_eq!(server.seen().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_marked_idempotent_is_sent_again() {
+    for trouble in troubles() {
+        let server = Server::start([trouble.clone(), trouble, result(r#"{"sum":3}"#)]).await;
+        let client = client(&server).metadata("add", ToolMetadata::new().with_idempotent(true));
+        assert_eq!(client.call(add()).await.unwrap().result["sum"], 3);
+        assert_eq!(server.seen().len(), 3);
+    }
+}
+
+#[tokio::test]
+async fn version_and_load_are_asked_for_again() {
+    for trouble in [vec![Step::Close], html(502), json(503, "{}")] {
+        let server = Server::start([trouble.clone(), json(200, r#"{"version":"1.0.0"}"#)]).await;
+        assert_eq!(client(&server).version().await.unwrap().version, "1.0.0");
+        assert_eq!(server.seen().len(), 2);
+        let server = Server::start([trouble, json(200, "{}")]).await;
+        assert!(client(&server).load().await.unwrap().is_none());
+        assert_eq!(server.seen().len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn stopping_is_asked_for_once() {
+    let server = Server::start([html(503)]).await;
+    assert!(client(&server).stop().await.is_err());
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn after_the_last_attempt_the_last_error_is_returned() {
+    let server = Server::start([html(502), html(503)]).await;
+    let error = client(&server).retries(3).version().await.unwrap_err();
+    assert!(matches!(error, ClientError::NoAccess { status: Some(503), .. }), "{error:?}");
+    assert_eq!(server.seen().len(), 4);
+    assert!(client(&server).retries(0).version().await.is_err());
+    assert_eq!(server.seen().len(), 5);
+}
+
+#[tokio::test]
+async fn what_will_not_pass_is_not_tried_again() {
+    let refusals =
+        [json(401, "{}"), html(404), html(500), script::error(500, "no"), script::error(429, "no"), json(200, "")];
+    for refusal in refusals {
+        let server = Server::start([refusal]).await;
+        let client = client(&server).metadata("add", ToolMetadata::new().with_idempotent(true));
+        assert!(client.call(add()).await.is_err());
+        assert_eq!(server.seen().len(), 1);
+    }
+}

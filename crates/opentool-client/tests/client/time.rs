@@ -1,0 +1,83 @@
+//! Deadlines and cancellations.
+
+use std::time::{Duration, Instant};
+
+use opentool_client::{Client, ClientError};
+use opentool_core::{Cancellation, ErrorKind, Executor, ToolCall, ToolContext, ToolMetadata};
+
+use crate::script::{Server, Step, json};
+use crate::{add, json_of};
+
+/// Longer than any test runs, even on a busy machine.
+const FOREVER: Duration = Duration::from_secs(600);
+
+#[tokio::test]
+async fn a_request_past_its_time_is_a_timeout_and_closes_the_connection() {
+    let server = Server::start([vec![Step::Hang]]).await;
+    let client = Client::new(server.url()).timeout(Duration::from_millis(50));
+    let error = client.call(add()).await.unwrap_err();
+    assert!(matches!(error, ClientError::Timeout { after } if after == Duration::from_millis(50)), "{error:?}");
+    assert_eq!(json_of(&error), r#"{"code":504,"message":"the server did not answer within 50ms"}"#);
+    server.hung_up(1).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_never_ends_is_a_timeout_too() {
+    let half = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"result\"";
+    let server = Server::start([vec![Step::Write(half.into()), Step::Hang]]).await;
+    let error = Client::new(server.url()).timeout(Duration::from_millis(50)).version().await.unwrap_err();
+    assert!(matches!(error, ClientError::Timeout { .. }), "{error:?}");
+    server.hung_up(1).await;
+}
+
+#[tokio::test]
+async fn dropping_the_call_closes_the_connection() {
+    let server = Server::start([vec![Step::Hang]]).await;
+    let client = Client::new(server.url()).timeout(FOREVER);
+    let call = tokio::spawn(async move { client.call(add()).await });
+    server.requests(1).await;
+    call.abort();
+    server.hung_up(1).await;
+}
+
+#[tokio::test]
+async fn cancelling_the_context_ends_the_call_and_closes_the_connection() {
+    let server = Server::start([vec![Step::Hang]]).await;
+    let client = Client::new(server.url()).timeout(FOREVER);
+    let cancellation = Cancellation::new();
+    let context = ToolContext::new().with_cancellation(cancellation.clone());
+    let call = tokio::spawn(async move { client.call_in(add(), &context).await });
+    server.requests(1).await;
+    cancellation.cancel();
+    let error = call.await.unwrap().unwrap_err();
+    assert!(matches!(error, ClientError::Cancelled), "{error:?}");
+    assert_eq!(json_of(&error), r#"{"code":499,"message":"the request was cancelled"}"#);
+    server.hung_up(1).await;
+}
+
+#[tokio::test]
+async fn the_deadline_of_a_tool_call_bounds_the_request() {
+    let server = Server::start([json(200, "{}"), vec![Step::Hang]]).await;
+    let client = Client::new(server.url())
+        .timeout(FOREVER)
+        .metadata("slow", ToolMetadata::new().with_timeout(Duration::from_millis(50)));
+    let host = Executor::new().host(client);
+    let started = Instant::now();
+    let error = host.call("slow", "{}").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert!(started.elapsed() < FOREVER / 10);
+    server.hung_up(1).await;
+}
+
+#[tokio::test]
+async fn cancelling_a_tool_call_closes_the_connection() {
+    let server = Server::start([json(200, "{}"), vec![Step::Hang]]).await;
+    let host = Executor::new().host(Client::new(server.url()).timeout(FOREVER));
+    let cancellation = Cancellation::new();
+    let context = ToolContext::new().with_cancellation(cancellation.clone());
+    let call = tokio::spawn(async move { host.run(ToolCall::new("1", "slow", "{}"), &context).await });
+    server.requests(2).await;
+    cancellation.cancel();
+    assert_eq!(call.await.unwrap().error().unwrap().kind(), ErrorKind::Cancelled);
+    server.hung_up(1).await;
+}

@@ -1,0 +1,54 @@
+//! https.
+
+use std::sync::Arc;
+
+use opentool_client::{Client, ClientError};
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::TlsAcceptor;
+
+use crate::add;
+use crate::script::{Server, result};
+
+/// A server with a certificate of its own, and the certificate.
+async fn start() -> (Server, String) {
+    let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certified.cert.der().clone()], key)
+        .unwrap();
+    let server = Server::start_with([result(r#"{"sum":3}"#)], Some(TlsAcceptor::from(Arc::new(config)))).await;
+    (server, certified.cert.pem())
+}
+
+#[tokio::test]
+async fn a_server_with_a_trusted_certificate_is_called_through_tls() {
+    let (server, certificate) = start().await;
+    assert!(server.url().starts_with("https://"));
+    let client = Client::new(server.url()).ca_certificates(certificate).api_key("s3cret");
+    assert_eq!(client.call(add()).await.unwrap().result["sum"], 3);
+    assert_eq!(server.only().header("authorization"), Some("Bearer s3cret"));
+}
+
+#[tokio::test]
+async fn a_server_with_an_unknown_certificate_is_no_access_and_gets_no_key() {
+    let (server, _) = start().await;
+    let (_, other) = start().await;
+    let error = Client::new(server.url()).ca_certificates(other).api_key("s3cret").call(add()).await.unwrap_err();
+    assert!(matches!(error, ClientError::NoAccess { status: None, .. }), "{error:?}");
+    assert!(error.to_string().contains("certificate"), "{error}");
+    assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn certificates_that_are_none_are_an_error_of_the_first_request() {
+    for pem in ["", "not a certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+        let error = Client::new("https://127.0.0.1:1").ca_certificates(pem).version().await.unwrap_err();
+        assert!(matches!(error, ClientError::Setup { .. }), "{error:?}");
+        assert!(error.to_string().contains("the CA certificates cannot be used: "), "{error}");
+    }
+}
