@@ -53,6 +53,7 @@ mod answer;
 mod client;
 mod error;
 mod events;
+mod http;
 mod key;
 mod link;
 mod remote;

@@ -1,25 +1,21 @@
 //! The link to a server: one request and its answer, within its time, again where it may be sent again.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::ops::Deref;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
+use bytes::Bytes;
 use opentool_core::{ToolContext, TraceContext};
 use opentool_spec::rpc::Request;
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
-use reqwest::{Method, Response, redirect};
-use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::Verifier;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};
+use reqwest::{Method, Response};
 use serde_json::value::RawValue;
 use tokio::time::{sleep, timeout};
 
 use crate::ClientError;
 use crate::address::Address;
 use crate::answer::Answer;
+use crate::http::Http;
 use crate::settings::Settings;
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
@@ -34,17 +30,11 @@ pub(crate) struct Link {
     http: OnceLock<Result<Http, ClientError>>,
 }
 
-struct Http {
-    client: reqwest::Client,
-    address: Address,
-    authorization: Option<HeaderValue>,
-}
-
 /// A request, ready to be sent as often as it may be.
 pub(crate) struct Outgoing {
     method: Method,
     route: &'static str,
-    body: Option<Vec<u8>>,
+    body: Option<Bytes>,
     repeatable: bool,
     trace: Option<TraceContext>,
 }
@@ -64,7 +54,7 @@ impl Outgoing {
     pub(crate) fn call(route: &'static str, id: &str, name: &str, params: Box<RawValue>) -> Result<Self, ClientError> {
         let body = serde_json::to_vec(&Request::new(id, name, Some(params)))
             .map_err(|error| ClientError::Setup { reason: format!("the call cannot be written: {error}") })?;
-        Ok(Self { body: Some(body), ..Self::post(route) })
+        Ok(Self { body: Some(body.into()), ..Self::post(route) })
     }
 
     /// Says that the request may be sent again.
@@ -175,10 +165,7 @@ impl Link {
     }
 
     /// Reads the next piece of an answer.
-    pub(crate) async fn next_chunk(
-        &self,
-        response: &mut Response,
-    ) -> Result<Option<impl Deref<Target = [u8]> + use<>>, ClientError> {
+    pub(crate) async fn next_chunk(&self, response: &mut Response) -> Result<Option<Bytes>, ClientError> {
         response.chunk().await.map_err(|error| ClientError::broken(self.url(), error))
     }
 
@@ -195,62 +182,8 @@ impl Link {
     }
 
     fn http(&self) -> Result<&Http, ClientError> {
-        self.http.get_or_init(|| connect(&self.settings)).as_ref().map_err(Clone::clone)
+        self.http.get_or_init(|| Http::new(&self.settings)).as_ref().map_err(Clone::clone)
     }
-}
-
-fn connect(settings: &Settings) -> Result<Http, ClientError> {
-    let address = settings.address.clone()?;
-    let authorization = settings.key.as_ref().map(|key| key.header()).transpose()?;
-    let mut builder = reqwest::Client::builder()
-        .user_agent(concat!("opentool-client/", env!("CARGO_PKG_VERSION")))
-        // Whoever answers with a redirect would otherwise choose who gets the key and the arguments.
-        .redirect(redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .connect_timeout(settings.connect_timeout)
-        .pool_idle_timeout(settings.idle_timeout)
-        .pool_max_idle_per_host(settings.max_idle_connections)
-        .tls_backend_preconfigured(tls(settings, &address)?);
-    if !address.is_https() {
-        // A proxy would read the key; through https it sees only where the tunnel goes.
-        builder = builder.no_proxy();
-    }
-    let client = builder.build().map_err(|error| setup(&error))?;
-    Ok(Http { client, address, authorization })
-}
-
-/// The TLS side of the client. It is made here so that one crypto provider is enough for the whole program.
-fn tls(settings: &Settings, address: &Address) -> Result<ClientConfig, ClientError> {
-    let provider = CryptoProvider::get_default().cloned().unwrap_or_else(|| Arc::new(ring::default_provider()));
-    let builder = ClientConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()
-        .map_err(|error| setup(&error))?;
-    let builder = match &settings.ca_certificates {
-        Some(pem) => builder.with_root_certificates(roots(pem)?),
-        // Reading the system's certificates takes a while, and nobody will ask for them.
-        None if !address.is_https() => builder.with_root_certificates(RootCertStore::empty()),
-        None => {
-            let verifier = Verifier::new(provider).map_err(|error| setup(&error))?;
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
-        }
-    };
-    Ok(builder.with_no_client_auth())
-}
-
-fn roots(pem: &[u8]) -> Result<RootCertStore, ClientError> {
-    let unusable = |reason: &dyn std::fmt::Display| ClientError::Setup {
-        reason: format!("the CA certificates cannot be used: {reason}"),
-    };
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(pem) {
-        let certificate = certificate.map_err(|error| unusable(&error))?;
-        roots.add(certificate).map_err(|error| unusable(&error))?;
-    }
-    if roots.is_empty() { Err(unusable(&"there is none in the PEM text")) } else { Ok(roots) }
-}
-
-fn setup(error: &dyn std::error::Error) -> ClientError {
-    ClientError::Setup { reason: error.to_string() }
 }
 
 /// Between half and all of a wait, so that clients that failed together do not come back together.

@@ -45,6 +45,15 @@ async fn a_server_with_an_unknown_certificate_is_no_access_and_gets_no_key() {
 }
 
 #[tokio::test]
+async fn without_certificates_of_our_own_those_of_the_system_decide() {
+    let (server, _) = start().await;
+    let error = Client::new(server.url()).api_key("s3cret").call(add()).await.unwrap_err();
+    // A machine without any certificates cannot trust anybody, which is found before the first connection.
+    assert!(matches!(error, ClientError::NoAccess { status: None, .. } | ClientError::Setup { .. }), "{error:?}");
+    assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
 async fn certificates_that_are_none_are_an_error_of_the_first_request() {
     for pem in ["", "not a certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
         let error = Client::new("https://127.0.0.1:1").ca_certificates(pem).version().await.unwrap_err();
