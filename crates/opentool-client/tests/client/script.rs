@@ -15,6 +15,8 @@ use tokio_rustls::TlsAcceptor;
 pub(crate) enum Step {
     /// Write these bytes, and give them time to arrive on their own.
     Write(Vec<u8>),
+    /// Take time.
+    Wait(Duration),
     /// Say and do nothing until the client closes the connection.
     Hang,
     /// Close the connection.
@@ -92,7 +94,7 @@ struct State {
     replies: Mutex<VecDeque<Reply>>,
     seen: Mutex<Vec<Seen>>,
     connections: watch::Sender<usize>,
-    hung_up: watch::Sender<usize>,
+    closed: watch::Sender<usize>,
     requests: watch::Sender<usize>,
 }
 
@@ -108,7 +110,7 @@ impl Server {
             replies: Mutex::new(replies.into_iter().collect()),
             seen: Mutex::default(),
             connections: watch::channel(0).0,
-            hung_up: watch::channel(0).0,
+            closed: watch::channel(0).0,
             requests: watch::channel(0).0,
         });
         let scheme = if tls.is_some() { "https" } else { "http" };
@@ -140,9 +142,9 @@ impl Server {
         until(&self.state.requests, count).await;
     }
 
-    /// Waits until the client has closed so many connections on which the server was to answer.
+    /// Waits until so many connections are closed; where the server was to hang, it was the client who closed them.
     pub(crate) async fn hung_up(&self, count: usize) {
-        until(&self.state.hung_up, count).await;
+        until(&self.state.closed, count).await;
     }
 }
 
@@ -167,6 +169,7 @@ async fn accept(listener: TcpListener, state: Arc<State>, tls: Option<TlsAccepto
                     }
                 }
             }
+            state.closed.send_modify(|count| *count += 1);
         });
     }
 }
@@ -186,9 +189,9 @@ async fn serve(mut socket: impl AsyncRead + AsyncWrite + Unpin, state: &State) -
                     socket.flush().await?;
                     tokio::time::sleep(Duration::from_millis(2)).await;
                 }
+                Step::Wait(time) => tokio::time::sleep(time).await,
                 Step::Hang => {
                     let _ = socket.read(&mut [0; 1]).await;
-                    state.hung_up.send_modify(|count| *count += 1);
                     return Ok(());
                 }
                 Step::Close => {

@@ -94,9 +94,10 @@ fn the_key_is_in_no_debug_error_or_log_and_arguments_and_results_in_no_log() {
         .with_ansi(false)
         .finish();
     let mut printed = String::new();
-    // One thread, so that the subscriber of this test sees what the connections say.
+    // For the whole process: with one for this thread, what other tests log first decides what is logged at all.
+    tracing::subscriber::set_global_default(subscriber).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    tracing::subscriber::with_default(subscriber, || runtime.block_on(everything(&mut printed)));
+    runtime.block_on(everything(&mut printed));
 
     let logged = log.0.lock().unwrap().clone();
     assert!(logged.contains("hyper") && logged.contains("the server answered"), "nothing was logged: {logged}");

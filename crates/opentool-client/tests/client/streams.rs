@@ -1,12 +1,11 @@
 //! What `/streamCall` may answer.
 
-use std::time::Duration;
-
 use futures_util::StreamExt;
 use opentool_client::{Client, ClientError};
 
 use crate::add;
 use crate::script::{Reply, Server, Step, events, html, json};
+use crate::time::SHORT;
 
 /// The results as JSON, and the error that ended them.
 async fn streamed(reply: Reply) -> (Vec<String>, Option<ClientError>) {
@@ -160,7 +159,7 @@ async fn a_refusal_is_an_error() {
 async fn a_stream_that_falls_silent_is_a_timeout() {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
     let server = Server::start([vec![Step::Write(head.into()), Step::Hang]]).await;
-    let mut stream = Client::new(server.url()).timeout(Duration::from_millis(50)).stream_call(add());
+    let mut stream = Client::new(server.url()).timeout(SHORT).stream_call(add());
     assert!(matches!(stream.next().await, Some(Err(ClientError::Timeout { .. }))));
     server.hung_up(1).await;
 }

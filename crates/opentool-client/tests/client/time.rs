@@ -2,22 +2,25 @@
 
 use std::time::{Duration, Instant};
 
-use opentool_client::{Client, ClientError};
+use opentool_client::{Client, ClientError, OpenTool};
 use opentool_core::{Cancellation, ErrorKind, Executor, ToolCall, ToolContext, ToolMetadata};
+use opentool_spec::{Function, Info};
 
-use crate::script::{Server, Step, json};
+use crate::script::{Server, Step, json, result};
 use crate::{add, json_of};
 
+/// Short, but enough to connect and send a request on a busy machine.
+pub(crate) const SHORT: Duration = Duration::from_secs(1);
 /// Longer than any test runs, even on a busy machine.
-const FOREVER: Duration = Duration::from_secs(600);
+const FOREVER: Duration = Duration::from_secs(120);
 
 #[tokio::test]
 async fn a_request_past_its_time_is_a_timeout_and_closes_the_connection() {
     let server = Server::start([vec![Step::Hang]]).await;
-    let client = Client::new(server.url()).timeout(Duration::from_millis(50));
+    let client = Client::new(server.url()).timeout(SHORT);
     let error = client.call(add()).await.unwrap_err();
-    assert!(matches!(error, ClientError::Timeout { after } if after == Duration::from_millis(50)), "{error:?}");
-    assert_eq!(json_of(&error), r#"{"code":504,"message":"the server did not answer within 50ms"}"#);
+    assert!(matches!(error, ClientError::Timeout { after } if after == SHORT), "{error:?}");
+    assert_eq!(json_of(&error), r#"{"code":504,"message":"the server did not answer within 1s"}"#);
     server.hung_up(1).await;
 }
 
@@ -25,7 +28,7 @@ async fn a_request_past_its_time_is_a_timeout_and_closes_the_connection() {
 async fn an_answer_that_never_ends_is_a_timeout_too() {
     let half = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"result\"";
     let server = Server::start([vec![Step::Write(half.into()), Step::Hang]]).await;
-    let error = Client::new(server.url()).timeout(Duration::from_millis(50)).version().await.unwrap_err();
+    let error = Client::new(server.url()).timeout(SHORT).version().await.unwrap_err();
     assert!(matches!(error, ClientError::Timeout { .. }), "{error:?}");
     server.hung_up(1).await;
 }
@@ -58,15 +61,26 @@ async fn cancelling_the_context_ends_the_call_and_closes_the_connection() {
 #[tokio::test]
 async fn the_deadline_of_a_tool_call_bounds_the_request() {
     let server = Server::start([json(200, "{}"), vec![Step::Hang]]).await;
-    let client = Client::new(server.url())
-        .timeout(FOREVER)
-        .metadata("slow", ToolMetadata::new().with_timeout(Duration::from_millis(50)));
+    let client = Client::new(server.url()).timeout(FOREVER).metadata("slow", ToolMetadata::new().with_timeout(SHORT));
     let host = Executor::new().host(client);
     let started = Instant::now();
     let error = host.call("slow", "{}").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
     assert!(started.elapsed() < FOREVER / 10);
     server.hung_up(1).await;
+}
+
+#[tokio::test]
+async fn a_call_with_a_deadline_has_until_then_whatever_the_client_s_own_timeout() {
+    let mut slowly = vec![Step::Wait(Duration::from_millis(200))];
+    slowly.extend(result(r#"{"done":true}"#));
+    let server = Server::start([slowly]).await;
+    let client = Client::new(server.url()).timeout(Duration::from_millis(20));
+    let document = OpenTool::new(Info::new("T", "1")).function(Function::new("slow", "Take your time."));
+    let metadata = ToolMetadata::new().with_timeout(FOREVER);
+    let toolbox = client.metadata("slow", metadata).toolbox_of(&document).unwrap();
+    let output = Executor::new().host(toolbox).call("slow", "{}").await.unwrap();
+    assert_eq!(output.to_text(), r#"{"done":true}"#);
 }
 
 #[tokio::test]
