@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use opentool_core::{BoxFuture, Tool, ToolDefinition, ToolError, ToolMetadata, ToolSource, Toolbox, ToolboxError};
+use opentool_core::{BoxFuture, Tool, ToolDefinition, ToolError, ToolSource, Toolbox, ToolboxError};
 use opentool_spec::OpenTool;
 use serde_json::json;
 use tokio::time::Instant;
@@ -99,6 +99,12 @@ impl Client {
         }
         Ok(toolbox)
     }
+
+    /// The tools as they are known, unless that is too long ago.
+    fn fresh(&self) -> Option<Toolbox> {
+        let known = self.tools.known()?;
+        (known.at.elapsed() < self.link.settings.refresh_after).then_some(known.toolbox)
+    }
 }
 
 /// A client is asked for its tools per request, and asks the server now and then.
@@ -128,13 +134,6 @@ impl ToolSource for Client {
     }
 }
 
-impl Client {
-    fn fresh(&self) -> Option<Toolbox> {
-        let known = self.tools.known()?;
-        (known.at.elapsed() < self.link.settings.refresh_after).then_some(known.toolbox)
-    }
-}
-
 fn invalid_document(error: ToolboxError) -> ClientError {
     ClientError::InvalidDocument { reason: error.to_string() }
 }
@@ -144,7 +143,7 @@ fn unlisted(link: Arc<Link>) -> impl Fn(&str) -> Option<Arc<dyn Tool>> + Send + 
     move |name| {
         // A name that no tool can have is an unknown tool.
         let definition = ToolDefinition::builder(name).input_schema(json!({ "type": "object" })).build().ok()?;
-        let metadata: ToolMetadata = link.settings.metadata_of(name).with_checks_own_arguments(true);
+        let metadata = link.settings.metadata_of(name).with_checks_own_arguments(true);
         Some(Arc::new(RemoteTool::new(definition, metadata, link.clone())))
     }
 }

@@ -104,3 +104,23 @@ async fn whoever_knows_the_current_span_decides_on_the_trace() {
     client.call_in(add(), &context).await.unwrap();
     assert_eq!(server.only().header("traceparent"), Some(current.as_str()));
 }
+
+/// The environment belongs to the whole process, so the test runs itself again in one of its own.
+#[tokio::test]
+async fn the_key_is_not_sent_to_a_proxy_of_the_environment() {
+    const URL: &str = "OPENTOOL_TEST_SERVER";
+    if let Ok(url) = std::env::var(URL) {
+        Client::new(url).api_key("s3cret").call(add()).await.unwrap();
+        return;
+    }
+    let server = Server::start([result("{}")]).await;
+    let proxy = Server::start([result("{}")]).await;
+    let this = "requests::the_key_is_not_sent_to_a_proxy_of_the_environment";
+    let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+    again.args(["--exact", this]).env(URL, server.url());
+    again.env("http_proxy", proxy.url()).env("HTTP_PROXY", proxy.url()).env("ALL_PROXY", proxy.url());
+    again.env_remove("NO_PROXY").env_remove("no_proxy");
+    let output = tokio::task::spawn_blocking(move || again.output()).await.unwrap().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!((server.seen().len(), proxy.connections()), (1, 0));
+}
