@@ -1,1 +1,79 @@
-//! server
+//! The OpenTool HTTP server.
+//!
+//! It serves tools to every client of the OpenTool client/server spec, those included that disagree with the spec and with each
+//! other. There are two ways in:
+//!
+//! - [`Server`] binds an address, serves HTTP or HTTPS, bounds its connections, and drains when it is told to stop;
+//! - [`router`] is the same routes as an [`axum::Router`], to be merged into an application that has a server already.
+//!
+//! ```
+//! # use opentool_core::FnTool;
+//! # use opentool_server::Server;
+//! # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Add { a: i64, b: i64 }
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let add = FnTool::new("add", |Add { a, b }| a + b);
+//! let server = Server::new(add).api_keys(["s3cret"]).bind("127.0.0.1:0").await?;
+//! println!("listening on http://{}/opentool", server.local_addr()?);
+//! # server.shutdown_handle().shutdown();
+//! server.serve().await;
+//! # Ok(()) }
+//! ```
+//!
+//! # Routes
+//!
+//! | route | answers |
+//! |---|---|
+//! | `GET /opentool/version` | `{"version": "x.y.z"}` |
+//! | `POST /opentool/call` | the JSON-RPC answer to one call, HTTP 200 whatever became of the call |
+//! | `GET /opentool/load` | the tools as a strict OpenTool document; `{}` for a handler without one |
+//! | `POST /opentool/streamCall` | server-sent events: what a tool emits while it runs |
+//! | `POST /opentool/stop` | stops the server; off unless [enabled](ConfigBuilder::enable_stop) |
+//! | `GET /healthz`, `GET /readyz` | 200; `/readyz` 503 once the server drains. Open to everybody |
+//! | `GET /metrics` | Prometheus text |
+//!
+//! # Who may call
+//!
+//! [API keys](ConfigBuilder::api_keys) have names, which is all that logs show of them, and are looked at before a body is read. A
+//! request of a web page is refused unless its [origin is allowed](ConfigBuilder::allowed_origin), and on a loopback address so is a
+//! request addressed to a [host that is not](ConfigBuilder::allowed_host), which is what a page that rebinds its name sends.
+//!
+//! # What an operator sees
+//!
+//! Every tool error is HTTP 200, because clients take other statuses for a server that is not there. So alert on the `outcome` of
+//! `opentool_calls_total`, not on statuses:
+//!
+//! | metric | |
+//! |---|---|
+//! | `opentool_calls_total{tool,outcome}` | `outcome` is `ok` or the [kind of the error](opentool_core::ErrorKind); names of no tool share the label `_unknown` |
+//! | `opentool_call_duration_seconds{tool}` | a histogram |
+//! | `opentool_calls_in_flight`, `opentool_buffered_bytes`, `opentool_connections`, `opentool_draining` | what is going on now |
+//! | `opentool_http_responses_total{status}`, `opentool_connections_evicted_total` | refusals show here |
+//!
+//! There is one `tracing` event per request, target `opentool::access`, and one span, target `opentool::request`, which is the parent of
+//! the span of the call. The W3C trace context of a request reaches its tools as an [`opentool_core::TraceContext`] in their
+//! context, and [`trace_hook`](ConfigBuilder::trace_hook) joins it to the application's own tracing. Neither keys nor arguments nor
+//! results are in any of these.
+
+mod answer;
+mod body;
+mod call;
+mod config;
+mod document;
+mod endpoint;
+mod envelope;
+mod gate;
+mod keys;
+mod lifecycle;
+mod log;
+mod metrics;
+mod router;
+mod server;
+mod stream;
+mod watched;
+
+pub use config::{Config, ConfigBuilder, ConfigError};
+pub use keys::KeyError;
+pub use lifecycle::ShutdownHandle;
+pub use router::router;
+pub use server::{BoundServer, ServeError, Server};
+pub use watched::FileError;

@@ -1,0 +1,185 @@
+//! API keys: named, several, compared in constant time.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use subtle::ConstantTimeEq;
+
+use crate::watched::{FileError, Watched};
+
+/// A key and the name under which logs show it.
+#[derive(Clone)]
+pub(crate) struct Key {
+    pub(crate) name: Arc<str>,
+    secret: Box<str>,
+}
+
+/// Why a key cannot be one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// There is no text.
+    #[error("is empty")]
+    Empty,
+    /// A header cannot carry it, or could not be told from a scheme and a key.
+    #[error("has a character that is no visible ASCII one")]
+    Character,
+}
+
+impl Key {
+    pub(crate) fn new(name: impl Into<Arc<str>>, secret: &str) -> Result<Self, KeyError> {
+        if secret.is_empty() {
+            return Err(KeyError::Empty);
+        }
+        if !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(KeyError::Character);
+        }
+        Ok(Self { name: name.into(), secret: secret.into() })
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Key").field(&self.name).finish()
+    }
+}
+
+/// The keys that open the server.
+pub(crate) struct KeyRing {
+    fixed: Vec<Key>,
+    file: Option<Watched<Vec<Key>>>,
+}
+
+impl KeyRing {
+    pub(crate) fn new(fixed: Vec<Key>, file: Option<PathBuf>) -> Result<Self, FileError> {
+        let file = match file {
+            None => None,
+            Some(path) => {
+                let watched = Watched::new(vec![path.clone()], |paths| read_file(&paths[0]))?;
+                if watched.get().is_empty() {
+                    return Err(FileError::new(path, "it holds no key; write one `name:key` a line"));
+                }
+                Some(watched)
+            }
+        };
+        Ok(Self { fixed, file })
+    }
+
+    /// Finds the key of a request and returns its name.
+    pub(crate) fn admit(&self, headers: &HeaderMap) -> Option<Arc<str>> {
+        let mut values = headers.get_all(AUTHORIZATION).iter();
+        let given = values.next()?.as_bytes().trim_ascii();
+        if values.next().is_some() {
+            return None;
+        }
+        let given = without_scheme(given);
+        // Every key is looked at, so that the time does not tell which one came close.
+        let mut name = find(&self.fixed, given);
+        if let Some(file) = &self.file {
+            name = name.or(find(&file.get(), given));
+        }
+        name
+    }
+}
+
+fn find(keys: &[Key], given: &[u8]) -> Option<Arc<str>> {
+    let mut found = None;
+    for key in keys {
+        if bool::from(key.secret.as_bytes().ct_eq(given)) {
+            found = Some(key);
+        }
+    }
+    found.map(|key| key.name.clone())
+}
+
+/// `Bearer KEY`, or the bare key as some clients send it; a key has no spaces, so the two cannot be confused.
+fn without_scheme(given: &[u8]) -> &[u8] {
+    const SCHEME: &[u8] = b"bearer ";
+    match given.split_at_checked(SCHEME.len()) {
+        Some((scheme, key)) if scheme.eq_ignore_ascii_case(SCHEME) => key.trim_ascii_start(),
+        _ => given,
+    }
+}
+
+/// Reads `name:key` lines. Blank lines and lines that begin with `#` are skipped.
+///
+/// A file without keys is no error here: emptied while the server runs, it opens nothing any more.
+fn read_file(path: &Path) -> Result<Vec<Key>, FileError> {
+    let text = fs::read_to_string(path).map_err(|error| FileError::io(path, &error))?;
+    let mut keys = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let at = |problem: &str| FileError::new(path, format!("line {}: {problem}", index + 1));
+        let (name, secret) = line.split_once(':').ok_or_else(|| at("it is not `name:key`"))?;
+        let (name, secret) = (name.trim(), secret.trim());
+        if name.is_empty() {
+            return Err(at("the key has no name"));
+        }
+        keys.push(Key::new(name, secret).map_err(|error| at(&format!("the key of `{name}` {error}")))?);
+    }
+    Ok(keys)
+}
+
+impl fmt::Debug for KeyRing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut names = f.debug_list();
+        names.entries(&self.fixed);
+        if let Some(file) = &self.file {
+            names.entries(file.get().iter());
+        }
+        names.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn admitted(ring: &KeyRing, header: &str) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        headers.insert(AUTHORIZATION, header.parse().unwrap());
+        ring.admit(&headers).map(|name| name.to_string())
+    }
+
+    #[test]
+    fn a_key_is_taken_bare_or_behind_a_scheme_in_any_case() {
+        let ring = KeyRing::new(vec![Key::new("a", "one").unwrap(), Key::new("b", "two").unwrap()], None).unwrap();
+        for header in ["two", "Bearer two", "bearer two", "BEARER   two", " two "] {
+            assert_eq!(admitted(&ring, header).as_deref(), Some("b"), "{header}");
+        }
+        for header in ["", "Bearer", "Bearer ", "Basic two", "tw", "twoo", "one two", "Bearer bearer two"] {
+            assert_eq!(admitted(&ring, header), None, "{header}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_of_keys_is_told_without_the_key() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("keys");
+        for (text, problem) in [
+            ("ci:one\nplanted-secret\n", "line 2: it is not `name:key`"),
+            ("# keys\n\n:planted-secret", "line 3: the key has no name"),
+            ("ci:planted secret", "line 1: the key of `ci` has a character that is no visible ASCII one"),
+            ("ci:", "line 1: the key of `ci` is empty"),
+            ("# nothing", "it holds no key; write one `name:key` a line"),
+        ] {
+            fs::write(&path, text).unwrap();
+            assert_eq!(KeyRing::new(vec![], Some(path.clone())).unwrap_err().problem, problem);
+        }
+    }
+
+    #[test]
+    fn debug_shows_names_only() {
+        let ring = KeyRing::new(vec![Key::new("ci", "planted-secret").unwrap()], None).unwrap();
+        assert_eq!(format!("{ring:?}"), r#"[Key("ci")]"#);
+    }
+}

@@ -1,0 +1,133 @@
+//! One connection, from its first byte to its last.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+
+use super::connections::{Busy, Connection, Farewell, Phase};
+use super::tls::Certificates;
+use super::tracked::Tracked;
+use crate::answer::AnswerBody;
+use crate::endpoint::{Door, Endpoint};
+
+/// How much of a request is read ahead. It bounds what an idle client can make the server hold.
+const READ_AHEAD: usize = 64 * 1024;
+
+/// What the connections of a listener share.
+pub(super) struct Listening {
+    pub(super) endpoint: Arc<Endpoint>,
+    pub(super) door: Door,
+    pub(super) certificates: Option<Certificates>,
+    pub(super) max_header_size: usize,
+}
+
+/// What the requests of a connection share.
+struct Caller {
+    listening: Arc<Listening>,
+    connection: Arc<Connection>,
+    peer: SocketAddr,
+}
+
+/// Serves a connection until either side has enough.
+pub(super) async fn talk(listening: Arc<Listening>, socket: TcpStream, peer: SocketAddr, connection: Arc<Connection>) {
+    // Until a client says something it gets no buffers: thousands may be idle.
+    tokio::select! {
+        ready = socket.readable() => if ready.is_err() { return },
+        _ = connection.dismissed() => return,
+    }
+    connection.enter(Phase::Head);
+    match &listening.certificates {
+        None => Box::pin(serve(socket, listening, peer, connection)).await,
+        Some(certificates) => {
+            let acceptor = TlsAcceptor::from(Arc::clone(&*certificates.get()));
+            let greeted = tokio::select! {
+                greeted = Box::pin(acceptor.accept(socket)) => greeted,
+                _ = connection.dismissed() => return,
+            };
+            match greeted {
+                Ok(socket) => {
+                    connection.enter(Phase::Idle);
+                    Box::pin(serve(socket, listening, peer, connection)).await;
+                }
+                Err(error) => {
+                    tracing::debug!(target: "opentool::server", %peer, %error, "TLS handshake failed");
+                }
+            }
+        }
+    }
+}
+
+async fn serve<S>(socket: S, listening: Arc<Listening>, peer: SocketAddr, connection: Arc<Connection>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let mut http = http1::Builder::new();
+    http.max_buf_size(READ_AHEAD.max(listening.max_header_size))
+        .max_header_size(listening.max_header_size)
+        // The listener looks after time, for waiting and for slow requests alike.
+        .header_read_timeout(None);
+    let io = TokioIo::new(Tracked::new(socket, connection.clone()));
+    let caller = Arc::new(Caller { listening, connection: connection.clone(), peer });
+    let service = service_fn(move |request| {
+        let caller = caller.clone();
+        async move {
+            let busy = Busy::new(&caller.connection);
+            let listening = &*caller.listening;
+            let mut answer = listening.endpoint.handle(&listening.door, Some(caller.peer), request).await;
+            if let AnswerBody::Stream(frames) = answer.body_mut() {
+                frames.hold(busy);
+            }
+            Ok::<_, Infallible>(answer)
+        }
+    });
+    let mut http = http.serve_connection(io, service);
+    loop {
+        tokio::select! {
+            // First whatever the client has sent.
+            biased;
+            result = &mut http => {
+                if let Err(error) = result {
+                    tracing::debug!(target: "opentool::server", %peer, %error, "connection broke");
+                }
+                return;
+            }
+            farewell = connection.dismissed() => match farewell {
+                Farewell::None => {}
+                Farewell::Quiet => std::pin::Pin::new(&mut http).graceful_shutdown(),
+                Farewell::Abort => return,
+                Farewell::LateHead => {
+                    let mut socket = http.into_parts().io.into_inner();
+                    // Nobody has answered on this request, so the words are ours.
+                    let _ = socket.write_all(late_head().as_bytes()).await;
+                    let _ = socket.shutdown().await;
+                    return;
+                }
+            },
+        }
+    }
+}
+
+fn late_head() -> String {
+    refusal("408 Request Timeout", 408, "the request did not arrive in time")
+}
+
+pub(super) fn full() -> String {
+    refusal("503 Service Unavailable", 503, "the server has as many connections as it may; try again")
+}
+
+/// An answer to somebody whose request was never read.
+fn refusal(status: &str, code: u16, message: &str) -> String {
+    let body =
+        format!(r#"{{"jsonrpc":"2.0","result":{{}},"error":{{"code":{code},"message":"{message}"}},"id":null}}"#);
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
+}

@@ -1,0 +1,43 @@
+//! TLS from files that are read again when they change.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::watched::{FileError, Watched};
+
+pub(super) type Certificates = Watched<Arc<ServerConfig>>;
+
+pub(super) fn watch(certificates: PathBuf, key: PathBuf) -> Result<Certificates, FileError> {
+    Watched::new(vec![certificates, key], |paths| read(&paths[0], &paths[1]).map(Arc::new))
+}
+
+fn read(certificates: &Path, key: &Path) -> Result<ServerConfig, FileError> {
+    let chain = CertificateDer::pem_file_iter(certificates)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| unusable(certificates, error))?;
+    if chain.is_empty() {
+        return Err(FileError::new(certificates, "it holds no certificate in PEM form"));
+    }
+    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, error))?;
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, secret))
+        .map_err(|error| {
+            FileError::new(certificates, format!("the certificate cannot be used with the key: {error}"))
+        })?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+fn unusable(path: &Path, error: pem::Error) -> FileError {
+    match error {
+        pem::Error::Io(error) => FileError::io(path, &error),
+        pem::Error::NoItemsFound => FileError::new(path, "it holds nothing usable in PEM form"),
+        _ => FileError::new(path, "it is no PEM file"),
+    }
+}

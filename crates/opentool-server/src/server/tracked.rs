@@ -1,0 +1,103 @@
+//! A socket that tells its connection what moves, and that closes so that the last answer arrives.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
+
+use super::connections::Connection;
+
+/// How long a client may take to notice that it was answered for good.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// How much of what it still sends is read meanwhile.
+const LINGER_BYTES: usize = 256 * 1024;
+
+pub(super) struct Tracked<S> {
+    socket: S,
+    connection: Arc<Connection>,
+    linger: Option<Linger>,
+}
+
+struct Linger {
+    until: Pin<Box<Sleep>>,
+    left: usize,
+}
+
+impl<S> Tracked<S> {
+    pub(super) fn new(socket: S, connection: Arc<Connection>) -> Self {
+        Self { socket, connection, linger: None }
+    }
+
+    fn wrote(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(1..)) = written {
+            self.connection.touch();
+        }
+        written
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Tracked<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let read = Pin::new(&mut self.socket).poll_read(cx, buf);
+        if buf.filled().len() > before {
+            self.connection.received();
+        }
+        read
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Tracked<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.socket).poll_write(cx, buf);
+        self.wrote(written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.socket).poll_write_vectored(cx, bufs);
+        self.wrote(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.socket.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_flush(cx)
+    }
+
+    /// Says that nothing more comes, then waits a little for the client to hang up.
+    ///
+    /// A socket that is closed while bytes are unread is reset, and with it an answer that the client has not read: that of
+    /// a body too large, for instance.
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.linger.is_none() {
+            ready!(Pin::new(&mut this.socket).poll_shutdown(cx))?;
+        }
+        let linger = this
+            .linger
+            .get_or_insert_with(|| Linger { until: Box::pin(tokio::time::sleep(LINGER)), left: LINGER_BYTES });
+        let mut scratch = [0; 4096];
+        while linger.left > 0 {
+            let mut buf = ReadBuf::new(&mut scratch);
+            match Pin::new(&mut this.socket).poll_read(cx, &mut buf) {
+                Poll::Ready(Ok(())) if !buf.filled().is_empty() => {
+                    linger.left = linger.left.saturating_sub(buf.filled().len());
+                }
+                Poll::Ready(_) => return Poll::Ready(Ok(())),
+                Poll::Pending => break,
+            }
+        }
+        linger.until.as_mut().poll(cx).map(|()| Ok(()))
+    }
+}
