@@ -12,10 +12,10 @@ use tokio::time::Sleep;
 use super::connections::Connection;
 
 /// How long a client may take to notice that it was answered for good.
-const LINGER: Duration = Duration::from_secs(1);
+const LINGER: Duration = Duration::from_secs(2);
 
-/// How much of what it still sends is read meanwhile.
-const LINGER_BYTES: usize = 256 * 1024;
+/// How much of what it still sends is read meanwhile: clients there are that send all before they read anything.
+const LINGER_BYTES: usize = 20 * 1024 * 1024;
 
 pub(super) struct Tracked<S> {
     socket: S,
@@ -87,7 +87,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Tracked<S> {
         let linger = this
             .linger
             .get_or_insert_with(|| Linger { until: Box::pin(tokio::time::sleep(LINGER)), left: LINGER_BYTES });
-        let mut scratch = [0; 4096];
+        let mut scratch = [0; 16 * 1024];
         while linger.left > 0 {
             let mut buf = ReadBuf::new(&mut scratch);
             match Pin::new(&mut this.socket).poll_read(cx, &mut buf) {

@@ -1,0 +1,138 @@
+//! How a server stops: nothing that it accepted is lost.
+
+use std::time::Duration;
+
+use opentool_core::testing::FakeTool;
+use opentool_core::{Executor, Toolbox};
+use opentool_server::Server;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep};
+
+use crate::raw::{PATIENCE, call, get, post, start};
+use crate::tools::takes;
+
+#[tokio::test]
+async fn a_call_in_flight_is_answered_and_its_connection_closed() {
+    let tool = takes("takes", Duration::from_millis(800));
+    let log = tool.log();
+    let server = start(Server::new(tool)).await;
+    let mut wire = server.connect().await;
+    wire.send(call("takes", "{}").bytes()).await;
+    let until = Instant::now() + PATIENCE;
+    while log.running() == 0 {
+        assert!(Instant::now() < until);
+        sleep(Duration::from_millis(10)).await;
+    }
+    server.handle.shutdown();
+    let reply = wire.reply().await;
+    assert_eq!(reply.json()["result"]["result"], "done");
+    assert_eq!(reply.header("connection"), Some("close"));
+    wire.closed().await;
+    let addr = server.addr;
+    server.ended().await;
+    TcpStream::connect(addr).await.unwrap_err();
+}
+
+#[tokio::test]
+async fn while_it_delays_the_server_is_not_ready_and_still_answers() {
+    let server = start(Server::new(takes("f", Duration::ZERO)).drain_delay(Duration::from_secs(2))).await;
+    assert_eq!(server.ask(get("/readyz")).await.status, 200);
+    server.handle.shutdown();
+    assert!(server.handle.is_draining());
+    let reply = server.ask(get("/readyz")).await;
+    assert_eq!((reply.status, reply.text()), (503, r#"{"status":"draining"}"#));
+    assert_eq!(server.ask(get("/healthz")).await.status, 200);
+    assert_eq!(server.call("f", "{}").await["result"]["result"], "done");
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn a_busy_keep_alive_client_is_answered_every_time_until_it_is_told_to_close() {
+    let server = start(Server::new(takes("f", Duration::from_millis(5))).drain_delay(Duration::from_millis(300))).await;
+    let handle = server.handle.clone();
+    let addr = server.addr;
+    let client = tokio::spawn(async move {
+        let mut answered = 0;
+        // As a pool would: a new connection where the old one was closed, until nobody listens any more.
+        while let Ok(stream) = TcpStream::connect(addr).await {
+            let mut wire = crate::raw::Wire::new(stream);
+            loop {
+                wire.send(call("f", "{}").bytes()).await;
+                let reply = wire.reply().await;
+                assert_eq!(reply.json()["result"]["result"], "done");
+                answered += 1;
+                if reply.header("connection") == Some("close") {
+                    break;
+                }
+            }
+        }
+        answered
+    });
+    sleep(Duration::from_millis(200)).await;
+    handle.shutdown();
+    server.ended().await;
+    assert!(client.await.unwrap() > 3);
+}
+
+#[tokio::test]
+async fn a_client_that_waits_between_requests_is_let_go_and_one_that_just_sent_is_answered() {
+    let server = start(Server::new(takes("f", Duration::ZERO))).await;
+    let (mut idle, mut sends) = (server.connect().await, server.connect().await);
+    for wire in [&mut idle, &mut sends] {
+        wire.send(call("f", "{}").bytes()).await;
+        wire.reply().await;
+    }
+    server.handle.shutdown();
+    sends.send(call("f", "{}").bytes()).await;
+    assert_eq!(sends.reply().await.json()["result"]["result"], "done");
+    idle.closed().await;
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn calls_that_never_end_get_a_deadline_error_when_the_drain_is_over() {
+    let tool = FakeTool::new("hangs").hangs();
+    let log = tool.log();
+    let server = Server::new(Toolbox::of([tool]).unwrap())
+        .executor(Executor::builder().no_timeout().build())
+        .drain_timeout(Duration::from_millis(300));
+    let server = start(server).await;
+    let (mut called, mut streamed) = (server.connect().await, server.connect().await);
+    called.send(call("hangs", "{}").bytes()).await;
+    streamed.send(post("/opentool/streamCall").body(r#"{"method":"hangs","id":"1"}"#).bytes()).await;
+    let until = Instant::now() + PATIENCE;
+    while log.running() < 2 {
+        assert!(Instant::now() < until);
+        sleep(Duration::from_millis(10)).await;
+    }
+    server.handle.shutdown();
+    let message = called.reply().await.rpc_error(200, 504);
+    assert_eq!(message, "the server stopped before the tool answered");
+    let stream = streamed.reply().await;
+    assert!(
+        stream.text().contains("event:error\ndata:{\"jsonrpc\":\"2.0\",\"result\":{},\"error\":{\"code\":504,"),
+        "{stream:?}"
+    );
+    server.ended().await;
+    assert_eq!(log.running(), 0);
+}
+
+#[tokio::test]
+async fn a_call_past_its_own_deadline_is_answered_with_that_during_the_drain() {
+    let executor = Executor::builder().timeout(Duration::from_millis(500)).build();
+    let server = start(Server::new(FakeTool::new("hangs").hangs()).executor(executor)).await;
+    let mut wire = server.connect().await;
+    wire.send(call("hangs", "{}").bytes()).await;
+    sleep(Duration::from_millis(100)).await;
+    server.handle.shutdown();
+    assert_eq!(wire.reply().await.rpc_error(200, 504), "the tool did not answer within 500ms");
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn a_server_without_connections_stops_at_once() {
+    let server = start(Server::new(takes("f", Duration::ZERO))).await;
+    server.handle.shutdown();
+    server.handle.shutdown();
+    server.ended().await;
+}

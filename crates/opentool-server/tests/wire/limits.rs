@@ -1,0 +1,273 @@
+//! What an unkind client can and cannot do.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use opentool_core::testing::FakeTool;
+use opentool_core::{ToolMetadata, Toolbox};
+use opentool_server::Server;
+use serde_json::json;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::raw::{PATIENCE, Running, call, get, post, start};
+use crate::tools::{Echo, every_way};
+
+/// Waits until a page of metrics has a line.
+async fn until_metric(server: &Running, line: &str) {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let page = server.ask(get("/metrics")).await;
+        if page.text().lines().any(|found| found == line) {
+            return;
+        }
+        assert!(Instant::now() < until, "no `{line}` in {}", page.text());
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_is_answered_with_408_and_closed() {
+    let server = start(Server::new(Echo).header_timeout(Duration::from_millis(300))).await;
+    let mut wire = server.connect().await;
+    wire.send("GET /opentool/version HT").await;
+    wire.reply().await.rpc_error(408, 408);
+    wire.closed().await;
+    // Also on a connection that was used before.
+    let mut wire = server.connect().await;
+    wire.send(get("/opentool/version").bytes()).await;
+    assert_eq!(wire.reply().await.status, 200);
+    wire.send("GET").await;
+    wire.reply().await.rpc_error(408, 408);
+}
+
+#[tokio::test]
+async fn a_connection_without_a_request_is_closed_in_time_and_a_used_one_outlives_the_time_for_heads() {
+    let server =
+        start(Server::new(Echo).header_timeout(Duration::from_millis(100)).idle_timeout(Duration::from_millis(1500)))
+            .await;
+    let (mut silent, mut used) = (server.connect().await, server.connect().await);
+    used.send(get("/opentool/version").bytes()).await;
+    assert_eq!(used.reply().await.status, 200);
+    sleep(Duration::from_millis(700)).await;
+    used.send(get("/opentool/version").bytes()).await;
+    assert_eq!(used.reply().await.status, 200);
+    silent.closed().await;
+    used.closed().await;
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_answered_with_408() {
+    let server = start(Server::new(Echo).configure(|config| config.body_timeout(Duration::from_millis(200)))).await;
+    for head in ["Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"] {
+        let mut wire = server.connect().await;
+        wire.send(format!("POST /opentool/call HTTP/1.1\r\nHost: localhost\r\n{head}")).await;
+        let reply = wire.reply().await;
+        reply.rpc_error(408, 408);
+        assert_eq!(reply.header("connection"), Some("close"));
+    }
+}
+
+#[tokio::test]
+async fn an_announced_body_that_is_too_large_is_refused_before_it_is_sent() {
+    let server = start(Server::new(Echo)).await;
+    let mut wire = server.connect().await;
+    wire.send(format!("POST /opentool/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", 1u64 << 30))
+        .await;
+    wire.reply().await.rpc_error(413, 413);
+}
+
+#[tokio::test]
+async fn endless_chunks_are_refused_when_they_are_too_many() {
+    let server = start(Server::new(Echo).configure(|config| config.max_body(100_000))).await;
+    let mut wire = server.connect().await;
+    wire.send("POST /opentool/call HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n").await;
+    let chunk = format!("1000\r\n{}\r\n", " ".repeat(0x1000));
+    // One more than may come; whatever is sent after that may or may not be taken.
+    for _ in 0..=100_000 / 0x1000 {
+        wire.send(&chunk).await;
+    }
+    wire.reply().await.rpc_error(413, 413);
+    let mut wire = server.connect().await;
+    wire.send("POST /opentool/call HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n").await;
+    let body = r#"{"method":"f","params":{"a":1},"id":"1"}"#;
+    for byte in body.chars() {
+        wire.send(format!("1\r\n{byte}\r\n")).await;
+    }
+    wire.send("0\r\n\r\n").await;
+    assert_eq!(wire.reply().await.json()["result"], json!({"a": 1}), "chunks are no fault in themselves");
+}
+
+#[tokio::test]
+async fn nested_brackets_and_broken_texts_are_answered_and_cost_no_stack() {
+    let server = start(Server::new(every_way())).await;
+    let deep = "[".repeat(100_000);
+    server.ask(post("/opentool/call").body(deep.clone())).await.rpc_error(400, -32700);
+    server.ask(post("/opentool/call").body("{\"a\":".repeat(100_000))).await.rpc_error(400, -32700);
+    let body = format!(r#"{{"method":"nothing","id":"1","params":{{"a":{deep}{}}}}}"#, "]".repeat(100_000));
+    let reply = server.ask(post("/opentool/call").body(body)).await;
+    assert_eq!((reply.status, &reply.json()["id"]), (200, &json!("1")));
+    let reply = server.ask(post("/opentool/call").body(*b"{\"method\":\"\xff\",\"id\":\"1\"}")).await;
+    assert_eq!(reply.rpc_error(400, -32700), "the body is not UTF-8: byte 11 breaks it");
+    assert_eq!(server.call("add", r#"{"a":1,"b":2}"#).await["result"]["result"], 3);
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_large_is_refused() {
+    let server = start(Server::new(Echo)).await;
+    let mut wire = server.connect().await;
+    wire.try_send(get("/opentool/version").header("X", &"x".repeat(100_000)).bytes()).await;
+    assert_eq!(wire.reply().await.status, 431);
+    let reply = server.ask(get("/opentool/version").header("X", &"x".repeat(20_000))).await;
+    assert_eq!(reply.status, 200);
+}
+
+#[tokio::test]
+async fn past_the_calls_in_flight_a_call_is_told_so_and_later_ones_run_again() {
+    let go = Arc::new(Notify::new());
+    let tool = FakeTool::new("waits").acts({
+        let go = go.clone();
+        move |_, _| {
+            let go = go.clone();
+            async move {
+                go.notified().await;
+                Ok("went".into())
+            }
+        }
+    });
+    let log = tool.log();
+    let server = start(Server::new(tool).configure(|config| config.max_calls_in_flight(2))).await;
+    let mut first = [server.connect().await, server.connect().await];
+    for wire in &mut first {
+        wire.send(call("waits", "{}").bytes()).await;
+    }
+    until_metric(&server, "opentool_calls_in_flight 2").await;
+    let reply = server.ask(call("waits", "{}")).await;
+    assert_eq!(reply.rpc_error(200, 503), "too many calls in flight: the server runs 2 at once");
+    let reply = server.ask(post("/opentool/streamCall").body(r#"{"method":"waits","id":"1"}"#)).await;
+    reply.rpc_error(200, 503);
+    assert_eq!(log.count(), 2);
+    go.notify_waiters();
+    for wire in &mut first {
+        assert_eq!(wire.reply().await.json()["result"]["result"], "went");
+    }
+    go.notify_one();
+    assert_eq!(server.call("waits", "{}").await["result"]["result"], "went");
+}
+
+#[tokio::test]
+async fn past_the_budget_of_bytes_a_large_body_gets_503_and_a_small_one_gets_through() {
+    let server = start(Server::new(Echo).configure(|config| config.max_buffered_bytes(200_000))).await;
+    let mut slow = server.connect().await;
+    slow.send("POST /opentool/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n").await;
+    slow.send(" ".repeat(150_000)).await;
+    until_metric(&server, "opentool_buffered_bytes 150000").await;
+    let reply = server.ask(post("/opentool/call").body(" ".repeat(100_000))).await;
+    reply.rpc_error(503, 503);
+    assert_eq!(server.call("f", r#"{"a":1}"#).await["result"], json!({"a": 1}));
+    drop(slow);
+    until_metric(&server, "opentool_buffered_bytes 0").await;
+    let body = format!(r#"{{"method":"f","id":"1","params":{{"a":"{}"}}}}"#, "x".repeat(150_000));
+    let reply = server.ask(post("/opentool/call").body(body)).await;
+    assert_eq!(reply.json()["result"]["a"].as_str().unwrap().len(), 150_000);
+}
+
+#[tokio::test]
+async fn at_the_cap_of_connections_the_longest_idle_one_is_closed_and_busy_ones_are_not() {
+    let go = Arc::new(Notify::new());
+    let tool = FakeTool::new("waits").acts({
+        let go = go.clone();
+        move |_, _| {
+            let go = go.clone();
+            async move {
+                go.notified().await;
+                Ok("went".into())
+            }
+        }
+    });
+    let log = tool.log();
+    let server = start(Server::new(tool).max_connections(3)).await;
+    let mut busy = server.connect().await;
+    busy.send(call("waits", "{}").bytes()).await;
+    let until = Instant::now() + PATIENCE;
+    while log.running() == 0 {
+        assert!(Instant::now() < until);
+        sleep(Duration::from_millis(10)).await;
+    }
+    let mut idle = server.connect().await;
+    idle.send(get("/opentool/version").bytes()).await;
+    idle.reply().await;
+    sleep(Duration::from_millis(600)).await;
+    let mut newer = server.connect().await;
+    newer.send(get("/opentool/version").bytes()).await;
+    newer.reply().await;
+    let mut newest = server.connect().await;
+    newest.send(get("/opentool/version").bytes()).await;
+    assert_eq!(newest.reply().await.status, 200);
+    idle.closed().await;
+    newer.send(get("/opentool/version").bytes()).await;
+    assert_eq!(newer.reply().await.status, 200);
+    go.notify_waiters();
+    assert_eq!(busy.reply().await.json()["result"]["result"], "went");
+}
+
+#[tokio::test]
+async fn where_every_connection_is_busy_a_new_one_is_told_so() {
+    let tool = FakeTool::new("hangs").hangs();
+    let log = tool.log();
+    let server = start(Server::new(tool).max_connections(1)).await;
+    let mut busy = server.connect().await;
+    busy.send(call("hangs", "{}").bytes()).await;
+    let until = Instant::now() + PATIENCE;
+    while log.running() == 0 {
+        assert!(Instant::now() < until);
+        sleep(Duration::from_millis(10)).await;
+    }
+    server.connect().await.reply().await.rpc_error(503, 503);
+}
+
+#[tokio::test]
+async fn hanging_up_cancels_the_call_and_nothing_stays_in_flight() {
+    let (sender, mut cancelled) = mpsc::channel(1);
+    let tool = FakeTool::new("f").acts(move |_, context| {
+        let (sender, cancellation) = (sender.clone(), context.cancellation().clone());
+        async move {
+            tokio::spawn(async move {
+                cancellation.cancelled().await;
+                sender.send(()).await.unwrap();
+            });
+            std::future::pending().await
+        }
+    });
+    let log = tool.log();
+    let server = start(Server::new(tool)).await;
+    let mut wire = server.connect().await;
+    wire.send(call("f", "{}").bytes()).await;
+    until_metric(&server, "opentool_calls_in_flight 1").await;
+    assert_eq!(log.running(), 1);
+    drop(wire);
+    timeout(PATIENCE, cancelled.recv()).await.expect("the call goes on").unwrap();
+    until_metric(&server, "opentool_calls_in_flight 0").await;
+    until_metric(&server, r#"opentool_calls_total{tool="f",outcome="cancelled"} 1"#).await;
+}
+
+#[tokio::test]
+async fn hundreds_of_idle_and_half_open_connections_leave_room_for_a_good_client() {
+    let slow =
+        FakeTool::new("slow").hangs().with_metadata(ToolMetadata::new().with_timeout(Duration::from_millis(100)));
+    let tools = Toolbox::of([slow, FakeTool::new("f").answers("ok")]).unwrap();
+    let server = start(Server::new(tools).max_connections(100)).await;
+    let mut held = Vec::new();
+    for index in 0..300 {
+        let mut wire = server.connect().await;
+        match index % 3 {
+            0 => wire.send("POST /opentool/call HTTP/1.1\r\nHo").await,
+            1 => wire.send("POST /opentool/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n{").await,
+            _ => {}
+        }
+        held.push(wire);
+        if index % 10 == 0 {
+            assert_eq!(server.call("f", "{}").await["result"]["result"], "ok");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! `/streamCall`, byte by byte.
+
+use std::time::Duration;
+
+use opentool_core::testing::FakeTool;
+use opentool_core::{ToolError, ToolMetadata, ToolOutput, Toolbox};
+use opentool_server::Server;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::raw::{PATIENCE, Request, Running, post, start};
+use crate::tools::raw;
+
+fn stream(method: &str) -> Request {
+    post("/opentool/streamCall").body(format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{{}},"id":"s1"}}"#))
+}
+
+/// Sends a request and returns each chunk of the answer.
+async fn frames(server: &Running, request: Request) -> Vec<String> {
+    let mut wire = server.connect().await;
+    wire.send(request.bytes()).await;
+    let head = wire.head().await.unwrap();
+    assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
+    let mut frames = Vec::new();
+    while let Some(chunk) = wire.chunk().await {
+        frames.push(String::from_utf8(chunk).unwrap());
+    }
+    frames
+}
+
+fn tools() -> Toolbox {
+    Toolbox::of([
+        FakeTool::new("counts").acts(|_, context| async move {
+            context.emit(raw(r#"{"n":1}"#)).await;
+            context.emit("two").await;
+            context.progress(0.5, None, None);
+            Ok(ToolOutput::Empty)
+        }),
+        FakeTool::new("plain").answers(raw("{\n  \"a\": [\r\n1]\n}")),
+        FakeTool::new("fails").acts(|_, context| async move {
+            context.emit("one").await;
+            Err(ToolError::failed("no \"more\"").with_code(7))
+        }),
+        FakeTool::new("late").hangs().with_metadata(ToolMetadata::new().with_timeout(Duration::from_millis(50))),
+    ])
+    .unwrap()
+}
+
+// 12
+#[tokio::test]
+async fn frames_are_exactly_what_the_client_matches_and_each_is_flushed_alone() {
+    let server = start(Server::new(tools())).await;
+    assert_eq!(
+        frames(&server, stream("counts")).await,
+        [
+            "event:start\ndata:{\"start\":\"counts\"}\n\n",
+            "event:data\ndata:{\"jsonrpc\":\"2.0\",\"result\":{\"n\":1},\"error\":null,\"id\":\"s1\"}\n\n",
+            "event:data\ndata:{\"jsonrpc\":\"2.0\",\"result\":{\"result\":\"two\"},\"error\":null,\"id\":\"s1\"}\n\n",
+            "event:done\ndata:{\"done\":\"counts\"}\n\n",
+        ]
+    );
+}
+
+// 12
+#[tokio::test]
+async fn a_tool_that_emits_nothing_gives_its_result_in_one_line() {
+    let server = start(Server::new(tools())).await;
+    assert_eq!(
+        frames(&server, stream("plain")).await,
+        [
+            "event:start\ndata:{\"start\":\"plain\"}\n\n",
+            "event:data\ndata:{\"jsonrpc\":\"2.0\",\"result\":{   \"a\": [  1] },\"error\":null,\"id\":\"s1\"}\n\n",
+            "event:done\ndata:{\"done\":\"plain\"}\n\n",
+        ]
+    );
+}
+
+// 12
+#[tokio::test]
+async fn a_failure_ends_the_stream_with_a_json_rpc_error() {
+    let server = start(Server::new(tools())).await;
+    let fails = frames(&server, stream("fails")).await;
+    assert_eq!(fails.len(), 3, "{fails:?}");
+    assert_eq!(
+        fails[2],
+        "event:error\ndata:{\"jsonrpc\":\"2.0\",\"result\":{},\"error\":{\"code\":7,\"message\":\"no \\\"more\\\"\"},\"id\":\"s1\"}\n\n"
+    );
+    for (method, code) in [("no_such", 405), ("late", 504)] {
+        let frames = frames(&server, stream(method)).await;
+        assert_eq!(frames[0], format!("event:start\ndata:{{\"start\":\"{method}\"}}\n\n"));
+        assert!(
+            frames[1].starts_with("event:error\ndata:") && frames[1].contains(&format!("\"code\":{code},")),
+            "{frames:?}"
+        );
+        assert_eq!(frames.len(), 2);
+    }
+}
+
+// 12
+#[tokio::test]
+async fn what_asks_for_no_stream_is_answered_as_a_call_would_be() {
+    let server = start(Server::new(tools()).api_keys(["k"])).await;
+    server.ask(stream("counts")).await.rpc_error(401, 401);
+    server.ask(post("/opentool/streamCall").key("k").body("{")).await.rpc_error(400, -32700);
+    server.ask(post("/opentool/streamCall").key("k").body("[]")).await.rpc_error(200, -32600);
+}
+
+#[tokio::test]
+async fn a_frame_arrives_while_the_tool_still_runs_and_hanging_up_cancels_the_call() {
+    let (sender, mut cancelled) = mpsc::channel(1);
+    let tool = FakeTool::new("f").acts(move |_, context| {
+        let sender = sender.clone();
+        async move {
+            context.emit("first").await;
+            let cancellation = context.cancellation().clone();
+            tokio::spawn(async move {
+                cancellation.cancelled().await;
+                sender.send(()).await.unwrap();
+            });
+            std::future::pending().await
+        }
+    });
+    let log = tool.log();
+    let server = start(Server::new(tool)).await;
+    let mut wire = server.connect().await;
+    wire.send(stream("f").bytes()).await;
+    wire.head().await.unwrap();
+    wire.chunk().await.unwrap();
+    let first = wire.chunk().await.unwrap();
+    assert!(String::from_utf8(first).unwrap().contains("first"));
+    assert_eq!(log.running(), 1);
+    drop(wire);
+    timeout(PATIENCE, cancelled.recv()).await.expect("the call goes on").unwrap();
+}
