@@ -24,7 +24,7 @@ use crate::gate::Hosts;
 /// Serves tools over HTTP, with everything that a [router](crate::router) leaves to whoever binds the socket.
 ///
 /// ```no_run
-/// # use opentool_core::toolbox;
+/// # use opentool_core::{tool, toolbox};
 /// use opentool_server::Server;
 ///
 /// struct Clock;

@@ -38,8 +38,9 @@ struct Caller {
 /// Serves a connection until either side has enough.
 pub(super) async fn talk(listening: Arc<Listening>, socket: TcpStream, peer: SocketAddr, connection: Arc<Connection>) {
     // Until a client says something it gets no buffers: thousands may be idle.
+    let mut byte = [0];
     tokio::select! {
-        ready = socket.readable() => if ready.is_err() { return },
+        first = socket.peek(&mut byte) => if !matches!(first, Ok(1)) { return },
         _ = connection.dismissed() => return,
     }
     connection.enter(Phase::Head);

@@ -326,9 +326,9 @@ async fn an_address_that_others_can_reach_is_not_bound_without_a_key_unless_that
     assert!(refusal.contains("0.0.0.0:0") && refusal.contains("--insecure-no-auth"), "{refusal}");
     let refusal = server().admin_addr("0.0.0.0:0").bind("127.0.0.1:0").await.unwrap_err().to_string();
     assert!(refusal.contains("0.0.0.0:0"), "{refusal}");
-    server().api_keys(["k"]).bind("0.0.0.0:0").await.unwrap();
-    server().no_auth().bind("0.0.0.0:0").await.unwrap();
-    server().bind("127.0.0.1:0").await.unwrap();
+    drop(server().api_keys(["k"]).bind("0.0.0.0:0").await.unwrap());
+    drop(server().no_auth().bind("0.0.0.0:0").await.unwrap());
+    drop(server().bind("127.0.0.1:0").await.unwrap());
 }
 
 #[tokio::test]

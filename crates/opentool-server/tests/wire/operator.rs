@@ -1,1 +1,201 @@
-//! todo
+//! What an operator sees: probes, metrics, the access log and traces.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use opentool_core::testing::FakeTool;
+use opentool_core::{ToolOutput, Toolbox, TraceContext};
+use opentool_server::Server;
+use serde_json::json;
+
+use crate::raw::{Running, Wire, call, get, post, request, start};
+use crate::secrets::Captured;
+use crate::tools::{Echo, every_way, shows};
+
+const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+/// Reads the text format of Prometheus as strictly as its own parser: samples by name and labels, and the type of each family.
+fn parse(page: &str) -> (BTreeMap<String, f64>, BTreeMap<String, String>) {
+    let (mut samples, mut types, mut helped) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+    assert!(page.ends_with('\n'));
+    for line in page.lines() {
+        if let Some(rest) = line.strip_prefix("# HELP ") {
+            let (name, help) = rest.split_once(' ').unwrap();
+            assert!(!help.is_empty() && !helped.contains(&name.to_owned()), "{line}");
+            helped.push(name.to_owned());
+        } else if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = rest.split_once(' ').unwrap();
+            assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
+            assert!(types.insert(name.to_owned(), kind.to_owned()).is_none(), "{line}");
+        } else {
+            let (sample, value) = line.rsplit_once(' ').unwrap();
+            let name = sample.split('{').next().unwrap();
+            let family = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+            assert!(types.contains_key(family) || types.contains_key(name), "a sample before its type: {line}");
+            assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{line}");
+            if let Some(labels) = sample.strip_prefix(name).unwrap().strip_prefix('{') {
+                for label in labels.strip_suffix('}').unwrap().split(',') {
+                    let (label, value) = label.split_once('=').unwrap();
+                    assert!(label.bytes().all(|byte| byte.is_ascii_lowercase()), "{line}");
+                    assert!(value.starts_with('"') && value.ends_with('"') && value.len() > 2, "{line}");
+                }
+            }
+            assert!(samples.insert(sample.to_owned(), value.parse().unwrap()).is_none(), "twice: {line}");
+        }
+    }
+    (samples, types)
+}
+
+#[tokio::test]
+async fn metrics_count_calls_by_tool_and_outcome_and_prometheus_can_read_them() {
+    let server = start(Server::new(every_way())).await;
+    for _ in 0..3 {
+        server.call("add", r#"{"a":1,"b":2}"#).await;
+    }
+    server.call("add", "{}").await;
+    server.call("slow", "{}").await;
+    for name in ["no_such", "other", "a\\\"}\\n evil"] {
+        server.ask(call(name, "{}")).await;
+    }
+    server.ask(post("/opentool/call").body("{")).await;
+    let reply = server.ask(get("/metrics")).await;
+    assert_eq!(reply.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    let (samples, types) = parse(reply.text());
+    assert_eq!(samples[r#"opentool_calls_total{tool="add",outcome="ok"}"#], 3.0);
+    assert_eq!(samples[r#"opentool_calls_total{tool="add",outcome="invalid_arguments"}"#], 1.0);
+    assert_eq!(samples[r#"opentool_calls_total{tool="slow",outcome="timeout"}"#], 1.0);
+    assert_eq!(samples[r#"opentool_calls_total{tool="_unknown",outcome="unknown_tool"}"#], 3.0);
+    assert!(!reply.text().contains("no_such") && !reply.text().contains("evil"), "{}", reply.text());
+    assert_eq!(samples[r#"opentool_http_responses_total{status="400"}"#], 1.0);
+    assert_eq!(samples["opentool_calls_in_flight"], 0.0);
+    assert_eq!(types["opentool_call_duration_seconds"], "histogram");
+    let bucket = |tool: &str, bound: &str| {
+        samples[&format!("opentool_call_duration_seconds_bucket{{tool=\"{tool}\",le=\"{bound}\"}}")]
+    };
+    assert_eq!((bucket("add", "+Inf"), samples[r#"opentool_call_duration_seconds_count{tool="add"}"#]), (4.0, 4.0));
+    assert_eq!((bucket("slow", "0.025"), bucket("slow", "30")), (0.0, 1.0), "it took 50 ms");
+    assert!(samples[r#"opentool_call_duration_seconds_sum{tool="slow"}"#] >= 0.05);
+}
+
+#[tokio::test]
+async fn tools_that_nobody_listed_get_a_label_once_they_ran() {
+    let server = start(Server::new(Echo)).await;
+    server.call("late", "{}").await;
+    server.call("nobody", "{}").await;
+    let (samples, _) = parse(server.ask(get("/metrics")).await.text());
+    assert_eq!(samples[r#"opentool_calls_total{tool="late",outcome="ok"}"#], 1.0);
+    assert_eq!(samples[r#"opentool_calls_total{tool="_unknown",outcome="unknown_tool"}"#], 1.0);
+}
+
+#[tokio::test]
+async fn an_address_of_its_own_takes_the_probes_and_the_metrics_away_from_the_tools() {
+    let server = start(Server::new(every_way()).api_keys(["k"]).admin_addr("127.0.0.1:0")).await;
+    let admin = server.admin.unwrap();
+    assert_ne!(admin, server.addr);
+    let ask = async |request: crate::raw::Request| {
+        let mut wire = Wire::new(tokio::net::TcpStream::connect(admin).await.unwrap());
+        wire.send(request.bytes()).await;
+        wire.reply().await
+    };
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        assert_eq!(ask(get(path).key("k")).await.status, 200);
+        server.ask(get(path).key("k")).await.rpc_error(404, 404);
+    }
+    ask(get("/metrics")).await.rpc_error(401, 401);
+    ask(get("/metrics").key("k").host("evil.example")).await.rpc_error(403, 403);
+    ask(get("/opentool/version").key("k")).await.rpc_error(404, 404);
+    assert_eq!(server.ask(get("/opentool/version").key("k")).await.status, 200);
+}
+
+#[tokio::test]
+async fn head_is_answered_like_get_without_a_body() {
+    let server = start(Server::new(every_way())).await;
+    let mut wire = server.connect().await;
+    wire.send(request("HEAD", "/healthz").bytes()).await;
+    let head = wire.head().await.unwrap();
+    assert_eq!((head.status, head.header("content-length")), (200, Some("15")));
+    wire.send(get("/healthz").bytes()).await;
+    assert_eq!(wire.reply().await.text(), r#"{"status":"ok"}"#);
+}
+
+fn traced() -> Toolbox {
+    let tool = shows("trace", |context| {
+        let trace = context.typed::<TraceContext>();
+        let (parent, state) = (trace.map(TraceContext::traceparent), trace.and_then(TraceContext::tracestate));
+        ToolOutput::json(&json!({"parent": parent, "state": state, "id": context.call_id()})).unwrap()
+    });
+    Toolbox::new().with(tool).unwrap()
+}
+
+async fn trace(server: &Running, headers: &[(&str, &str)]) -> serde_json::Value {
+    let request = headers.iter().fold(call("trace", "{}"), |request, (name, value)| request.header(name, value));
+    server.ask(request).await.json()["result"].clone()
+}
+
+#[tokio::test]
+async fn the_trace_context_of_a_request_reaches_its_tools() {
+    let server = start(Server::new(traced())).await;
+    let result = trace(&server, &[("traceparent", PARENT), ("tracestate", "a=1"), ("Tracestate", "b=2")]).await;
+    assert_eq!(result, json!({"parent": PARENT, "state": "a=1,b=2", "id": "1"}));
+    for headers in [&[][..], &[("traceparent", "00-zz-1-01")], &[("traceparent", PARENT), ("traceparent", PARENT)]] {
+        assert_eq!(trace(&server, headers).await["parent"], json!(null), "{headers:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_span_of_a_request_names_its_parent_and_is_the_parent_of_the_call() {
+    let captured = Captured::start();
+    let ours = "00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111111-01";
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let hook = {
+        let seen = seen.clone();
+        move |incoming: Option<&TraceContext>| {
+            seen.lock().unwrap().push(incoming.map(|trace| trace.trace_id().to_owned()));
+            TraceContext::parse(ours)
+        }
+    };
+    let server = start(Server::new(traced()).configure(|config| config.trace_hook(hook))).await;
+    let result = trace(&server, &[("traceparent", PARENT)]).await;
+    assert_eq!(result["parent"], ours, "tools pass on what the hook returns");
+    assert_eq!(*seen.lock().unwrap(), [Some("4bf92f3577b34da6a3ce929d0e0e4736".to_owned())]);
+    let text = captured.text();
+    for field in [
+        "otel.name=POST /opentool/call",
+        "otel.kind=\"server\"",
+        "trace_id=\"4bf92f3577b34da6a3ce929d0e0e4736\"",
+        "parent_id=\"00f067aa0ba902b7\"",
+        "http.response.status_code=200",
+    ] {
+        assert!(text.contains(field), "no `{field}` in {text}");
+    }
+    let call = text.lines().find(|line| line.contains("execute_tool{")).unwrap();
+    assert!(call.find("request{").unwrap() < call.find("execute_tool{").unwrap(), "{call}");
+}
+
+#[tokio::test]
+async fn the_access_log_has_one_line_a_request_with_the_name_of_the_key() {
+    let captured = Captured::start();
+    let server = Server::new(FakeTool::new("f").answers("x")).configure(|config| config.named_key("ci", "planted-key"));
+    let server = start(server).await;
+    server.ask(call("f", "{}").key("planted-key")).await;
+    server.ask(call("made_up", "{}").key("planted-key")).await;
+    server.ask(get("/secret/path?token=planted").key("planted-key")).await;
+    let text = captured.text();
+    let lines: Vec<_> = text.lines().filter(|line| line.contains("opentool::access")).collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    for field in [
+        "http.request.method=\"POST\"",
+        "http.route=\"/call\"",
+        "http.response.status_code=200",
+        "key=\"ci\"",
+        "gen_ai.tool.name=\"f\"",
+        "outcome=\"ok\"",
+        "network.peer.address=127.0.0.1:",
+        "duration_ms=",
+    ] {
+        assert!(lines[0].contains(field), "no `{field}` in {}", lines[0]);
+    }
+    assert!(lines[1].contains("gen_ai.tool.name=\"_unknown\"") && lines[1].contains("outcome=\"unknown_tool\""));
+    assert!(lines[2].contains("http.route=\"(unknown)\"") && lines[2].contains("status_code=404"), "{}", lines[2]);
+    assert!(!lines.concat().contains("planted"), "{text}");
+}

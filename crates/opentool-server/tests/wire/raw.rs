@@ -11,98 +11,98 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// Long enough for a busy machine; whoever waits that long has found a fault.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server that runs until the test is over.
-pub struct Running {
-    pub addr: SocketAddr,
-    pub admin: Option<SocketAddr>,
-    pub handle: ShutdownHandle,
-    pub task: JoinHandle<()>,
+pub(crate) struct Running {
+    pub(crate) addr: SocketAddr,
+    pub(crate) admin: Option<SocketAddr>,
+    pub(crate) handle: ShutdownHandle,
+    pub(crate) task: JoinHandle<()>,
 }
 
-pub async fn start(server: Server) -> Running {
+pub(crate) async fn start(server: Server) -> Running {
     start_at(server, "127.0.0.1:0").await
 }
 
-pub async fn start_at(server: Server, addr: &str) -> Running {
+pub(crate) async fn start_at(server: Server, addr: &str) -> Running {
     let bound = server.bind(addr).await.unwrap();
     let (addr, admin, handle) = (bound.local_addr().unwrap(), bound.admin_addr(), bound.shutdown_handle());
     Running { addr, admin, handle, task: tokio::spawn(bound.serve()) }
 }
 
 impl Running {
-    pub async fn connect(&self) -> Wire<TcpStream> {
+    pub(crate) async fn connect(&self) -> Wire<TcpStream> {
         Wire::new(TcpStream::connect(self.addr).await.unwrap())
     }
 
     /// Sends a request on a connection of its own.
-    pub async fn ask(&self, request: Request) -> Reply {
+    pub(crate) async fn ask(&self, request: Request) -> Reply {
         let mut wire = self.connect().await;
         wire.send(&request.bytes()).await;
         wire.reply().await
     }
 
     /// Calls a tool and returns the JSON-RPC answer.
-    pub async fn call(&self, method: &str, params: &str) -> Value {
+    pub(crate) async fn call(&self, method: &str, params: &str) -> Value {
         let reply = self.ask(call(method, params)).await;
         assert_eq!(reply.status, 200, "{reply:?}");
         reply.json()
     }
 
     /// Waits for the server's own end.
-    pub async fn ended(self) {
+    pub(crate) async fn ended(self) {
         timeout(PATIENCE, self.task).await.expect("the server does not end").unwrap();
     }
 }
 
-pub fn call(method: &str, params: &str) -> Request {
+pub(crate) fn call(method: &str, params: &str) -> Request {
     post("/opentool/call").body(format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params},"id":"1"}}"#))
 }
 
 /// A request, written as it will be sent.
 #[derive(Clone)]
-pub struct Request {
+pub(crate) struct Request {
     method: String,
     path: String,
     headers: Vec<(String, String)>,
     body: Option<Vec<u8>>,
 }
 
-pub fn get(path: &str) -> Request {
+pub(crate) fn get(path: &str) -> Request {
     request("GET", path)
 }
 
-pub fn post(path: &str) -> Request {
+pub(crate) fn post(path: &str) -> Request {
     request("POST", path)
 }
 
-pub fn request(method: &str, path: &str) -> Request {
+pub(crate) fn request(method: &str, path: &str) -> Request {
     let headers = vec![("Host".to_owned(), "localhost".to_owned())];
     Request { method: method.to_owned(), path: path.to_owned(), headers, body: None }
 }
 
 impl Request {
-    pub fn header(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    pub fn host(mut self, host: &str) -> Self {
+    pub(crate) fn host(mut self, host: &str) -> Self {
         self.headers.retain(|(name, _)| name != "Host");
         self.header("Host", host)
     }
 
-    pub fn key(self, key: &str) -> Self {
+    pub(crate) fn key(self, key: &str) -> Self {
         self.header("Authorization", &format!("Bearer {key}"))
     }
 
-    pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = Some(body.into());
         self
     }
 
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut out = format!("{} {} HTTP/1.1\r\n", self.method, self.path);
         for (name, value) in &self.headers {
             out += &format!("{name}: {value}\r\n");
@@ -119,28 +119,28 @@ impl Request {
 
 /// A response.
 #[derive(Debug)]
-pub struct Reply {
-    pub status: u16,
-    pub headers: Vec<(String, String)>,
-    pub body: Vec<u8>,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Reply {
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
     }
 
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }
 
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     /// Asserts that the body is a JSON-RPC error of a code, whatever the status, and returns its message.
     #[track_caller]
-    pub fn rpc_error(&self, status: u16, code: i64) -> String {
+    pub(crate) fn rpc_error(&self, status: u16, code: i64) -> String {
         assert_eq!(self.status, status, "{self:?}");
         assert_eq!(self.header("content-type"), Some("application/json"), "{self:?}");
         let json = self.json();
@@ -153,23 +153,23 @@ impl Reply {
 }
 
 /// One connection.
-pub struct Wire<S> {
+pub(crate) struct Wire<S> {
     stream: S,
     read: Vec<u8>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
-    pub fn new(stream: S) -> Self {
+    pub(crate) fn new(stream: S) -> Self {
         Self { stream, read: Vec::new() }
     }
 
-    pub async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.stream.write_all(bytes.as_ref()).await.unwrap();
         self.stream.flush().await.unwrap();
     }
 
     /// Sends as much as the other side takes.
-    pub async fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+    pub(crate) async fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         matches!(timeout(PATIENCE, self.stream.write_all(bytes.as_ref())).await, Ok(Ok(())))
     }
 
@@ -204,7 +204,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
     }
 
     /// Reads the status line and the headers.
-    pub async fn head(&mut self) -> Option<Reply> {
+    pub(crate) async fn head(&mut self) -> Option<Reply> {
         let head = String::from_utf8(self.until(b"\r\n\r\n").await?).unwrap();
         let mut lines = head.trim_end().split("\r\n");
         let status = lines.next()?.split(' ').nth(1)?.parse().unwrap();
@@ -215,7 +215,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         Some(Reply { status, headers, body: Vec::new() })
     }
 
-    pub async fn reply(&mut self) -> Reply {
+    pub(crate) async fn reply(&mut self) -> Reply {
         let mut reply = self.head().await.expect("the connection closed without an answer");
         if let Some(length) = reply.header("content-length") {
             reply.body = self.exactly(length.parse().unwrap()).await;
@@ -228,7 +228,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
     }
 
     /// Reads one chunk of a chunked body; none at its end.
-    pub async fn chunk(&mut self) -> Option<Vec<u8>> {
+    pub(crate) async fn chunk(&mut self) -> Option<Vec<u8>> {
         let size = String::from_utf8(self.until(b"\r\n").await?).unwrap();
         let size = usize::from_str_radix(size.trim(), 16).unwrap();
         let chunk = self.exactly(size).await;
@@ -237,7 +237,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
     }
 
     /// Asserts that the server hangs up without another word.
-    pub async fn closed(&mut self) {
+    pub(crate) async fn closed(&mut self) {
         while self.more().await {}
         assert_eq!(String::from_utf8_lossy(&self.read), "");
     }

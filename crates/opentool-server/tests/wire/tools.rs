@@ -10,22 +10,22 @@ use opentool_core::{
 use serde_json::json;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-pub struct Add {
+pub(crate) struct Add {
     a: i64,
     b: i64,
 }
 
-pub fn add() -> FnTool {
+pub(crate) fn add() -> FnTool {
     FnTool::new("add", |Add { a, b }: Add| a + b)
 }
 
 /// A result as JSON text.
-pub fn raw(text: &str) -> ToolOutput {
+pub(crate) fn raw(text: &str) -> ToolOutput {
     ToolOutput::Json(serde_json::value::RawValue::from_string(text.to_owned()).unwrap())
 }
 
 /// One tool for each way in which a call can end.
-pub fn every_way() -> Toolbox {
+pub(crate) fn every_way() -> Toolbox {
     let named = ToolDefinition::builder("named").output_name("degrees").build().unwrap();
     let tools = [
         FakeTool::new("object").answers(raw(r#"{"x": 1}"#)),
@@ -48,7 +48,7 @@ pub fn every_way() -> Toolbox {
 }
 
 /// A handler that answers what it was asked, and describes nothing.
-pub struct Echo;
+pub(crate) struct Echo;
 
 impl ToolHandler for Echo {
     async fn call(&self, name: &str, arguments: Option<Map>) -> Result<Map, ToolError> {
@@ -64,12 +64,12 @@ impl ToolHandler for Echo {
 }
 
 /// A tool that wants nothing but time.
-pub fn takes(name: &str, time: Duration) -> FakeTool {
+pub(crate) fn takes(name: &str, time: Duration) -> FakeTool {
     FakeTool::new(name).answers_after(time, "done")
 }
 
 /// A tool that hands a test the context it was called with.
-pub fn shows<F>(name: &str, show: F) -> impl Tool
+pub(crate) fn shows<F>(name: &str, show: F) -> impl Tool
 where
     F: Fn(&ToolContext) -> ToolOutput + Send + Sync + 'static,
 {
