@@ -29,11 +29,13 @@ pub(crate) struct Fault {
     pub(crate) status: StatusCode,
     pub(crate) code: i32,
     pub(crate) message: String,
+    /// Whether what is left of the request is not worth reading.
+    hang_up: bool,
 }
 
 impl Fault {
     fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, code: i32::from(status.as_u16()), message: message.into() }
+        Self { status, code: i32::from(status.as_u16()), message: message.into(), hang_up: false }
     }
 
     /// The body is no JSON: the one fault of an envelope that is no HTTP 200.
@@ -43,7 +45,7 @@ impl Fault {
 
     /// The client took too long, or went away half-way.
     pub(crate) fn slow_body() -> Self {
-        Self::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")
+        Self { hang_up: true, ..Self::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time") }
     }
 
     pub(crate) fn broken_body() -> Self {
@@ -51,11 +53,13 @@ impl Fault {
     }
 
     pub(crate) fn too_large(limit: usize) -> Self {
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body is larger than the {limit} bytes allowed"))
+        let message = format!("the body is larger than the {limit} bytes allowed");
+        Self { hang_up: true, ..Self::new(StatusCode::PAYLOAD_TOO_LARGE, message) }
     }
 
     pub(crate) fn over_budget() -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "the server holds as many bytes of requests as it may; try again")
+        let message = "the server holds as many bytes of requests as it may; try again";
+        Self { hang_up: true, ..Self::new(StatusCode::SERVICE_UNAVAILABLE, message) }
     }
 
     pub(crate) fn invalid_request(message: impl Into<String>) -> Self {
@@ -106,20 +110,16 @@ impl Fault {
     pub(crate) fn answer_to(&self, id: Id<'_>) -> Answer {
         let mut answer = json(self.status, self.body(id));
         let headers = answer.headers_mut();
-        match self.status {
-            StatusCode::UNAUTHORIZED => {
-                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            }
-            // What is left of the body is not worth reading.
-            StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE => {
-                headers.insert(CONNECTION, HeaderValue::from_static("close"));
-            }
-            _ => {}
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if self.hang_up {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         answer
     }
 
-    pub(crate) fn body(&self, id: Id<'_>) -> Vec<u8> {
+    fn body(&self, id: Id<'_>) -> Vec<u8> {
         let mut out = Vec::with_capacity(96 + self.message.len());
         write_failure(&mut out, self.code, &self.message, None, id);
         out

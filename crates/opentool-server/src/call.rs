@@ -87,7 +87,7 @@ impl Endpoint {
         call: ToolCall,
         context: &ToolContext,
     ) -> Result<(Outcome, Cow<'static, Toolbox>), ToolError> {
-        let toolbox = self.host.toolbox().await?;
+        let toolbox = self.toolbox().await?;
         let outcome = self.host.executor().host(toolbox.clone()).run(call, context).await;
         Ok((outcome, Cow::Owned(toolbox)))
     }

@@ -1,12 +1,18 @@
 //! `/load`: the tools as a document that no client chokes on.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::StatusCode;
 use opentool_core::{ToolError, Toolbox};
 use opentool_spec::Server;
+use tokio::time::timeout;
 
 use crate::answer::{Answer, Fault, json};
 use crate::endpoint::Endpoint;
+
+/// How long a source may take to say which tools it has: as long as a call.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Endpoint {
     pub(crate) async fn load(&self) -> Answer {
@@ -17,7 +23,7 @@ impl Endpoint {
             Some(toolbox) => self.write(toolbox).inspect(|document| {
                 let _ = self.document.set(document.clone());
             }),
-            None => match self.host.toolbox().await {
+            None => match self.toolbox().await {
                 Ok(toolbox) => self.write(&toolbox),
                 Err(error) => Err(error),
             },
@@ -28,6 +34,14 @@ impl Endpoint {
                 tracing::warn!(target: "opentool::server", %error, "the tools cannot be described");
                 Fault::unavailable(format!("the tools cannot be described: {error}")).answer()
             }
+        }
+    }
+
+    /// Asks the source for its tools, but not for ever.
+    pub(crate) async fn toolbox(&self) -> Result<Toolbox, ToolError> {
+        match timeout(PATIENCE, self.host.toolbox()).await {
+            Ok(answered) => answered,
+            Err(_) => Err(ToolError::unavailable("the source of the tools does not answer")),
         }
     }
 

@@ -77,6 +77,11 @@ impl Route {
     fn is_open(self) -> bool {
         matches!(self, Self::Healthz | Self::Readyz)
     }
+
+    /// Whether machines ask for it again and again.
+    pub(crate) fn is_probe(self) -> bool {
+        matches!(self, Self::Healthz | Self::Readyz | Self::Metrics)
+    }
 }
 
 impl Endpoint {

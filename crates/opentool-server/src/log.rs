@@ -70,25 +70,36 @@ impl<'a> Entry<'a> {
 
     fn write(&self, status: StatusCode, sent: usize) {
         self.endpoint.metrics.respond(status);
-        if !tracing::event_enabled!(target: ACCESS, Level::INFO) {
-            return;
+        /// The level must be known when the crate is compiled.
+        macro_rules! line {
+            ($level:expr) => {
+                if tracing::event_enabled!(target: ACCESS, $level) {
+                    tracing::event!(
+                        target: ACCESS,
+                        $level,
+                        {
+                            http.request.method = self.method,
+                            http.route = self.route.as_str(),
+                            http.response.status_code = status.as_u16(),
+                            http.request.body.size = self.received,
+                            http.response.body.size = sent,
+                            network.peer.address = self.peer.map(tracing::field::display),
+                            key = self.key.as_deref(),
+                            gen_ai.tool.name = self.tool.as_deref().map(|tool| self.endpoint.metrics.label(tool)),
+                            outcome = self.outcome,
+                            duration_ms = self.started.elapsed().as_secs_f64() * 1e3
+                        },
+                        "request"
+                    );
+                }
+            };
         }
-        tracing::info!(
-            target: ACCESS,
-            {
-                http.request.method = self.method,
-                http.route = self.route.as_str(),
-                http.response.status_code = status.as_u16(),
-                http.request.body.size = self.received,
-                http.response.body.size = sent,
-                network.peer.address = self.peer.map(tracing::field::display),
-                key = self.key.as_deref(),
-                gen_ai.tool.name = self.tool.as_deref().map(|tool| self.endpoint.metrics.label(tool)),
-                outcome = self.outcome,
-                duration_ms = self.started.elapsed().as_secs_f64() * 1e3
-            },
-            "request"
-        );
+        if self.route.is_probe() && status.is_success() {
+            // Every few seconds, for ever.
+            line!(Level::DEBUG);
+        } else {
+            line!(Level::INFO);
+        }
     }
 }
 

@@ -104,10 +104,22 @@ pub(crate) struct Metrics {
     statuses: [AtomicU64; STATUSES.len() + 1],
     pub(crate) connections: AtomicUsize,
     pub(crate) evicted: AtomicU64,
+    pub(crate) refused: AtomicU64,
 }
 
 /// A call that runs, counted until it is dropped.
 pub(crate) struct InFlight<'a>(&'a Metrics);
+
+/// A call that will run elsewhere: still counted, to be taken up with [`Metrics::resume`].
+#[must_use = "the call stays counted until it is taken up"]
+pub(crate) struct Ticket(());
+
+impl InFlight<'_> {
+    pub(crate) fn hand_over(self) -> Ticket {
+        std::mem::forget(self);
+        Ticket(())
+    }
+}
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
@@ -124,6 +136,11 @@ impl Metrics {
     pub(crate) fn enter(&self, most: usize) -> Option<InFlight<'_>> {
         let guard = InFlight(self);
         (self.in_flight.fetch_add(1, Relaxed) < most).then_some(guard)
+    }
+
+    /// Takes up a call that was counted elsewhere.
+    pub(crate) fn resume(&self, Ticket(()): Ticket) -> InFlight<'_> {
+        InFlight(self)
     }
 
     /// Counts a call; `outcome` is why it failed.
@@ -229,13 +246,14 @@ impl Metrics {
             header(&mut out, name, "gauge", help);
             line(&mut out, format_args!("{name} {value}"));
         }
-        header(
-            &mut out,
-            "opentool_connections_evicted_total",
-            "counter",
-            "Idle connections closed to make room for new ones.",
-        );
-        line(&mut out, format_args!("opentool_connections_evicted_total {}", self.evicted.load(Relaxed)));
+        let counters = [
+            ("opentool_connections_evicted_total", "Idle connections closed to make room for new ones.", &self.evicted),
+            ("opentool_connections_refused_total", "Connections refused because all others were busy.", &self.refused),
+        ];
+        for (name, help, value) in counters {
+            header(&mut out, name, "counter", help);
+            line(&mut out, format_args!("{name} {}", value.load(Relaxed)));
+        }
         out
     }
 }

@@ -14,7 +14,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
 use http_body::Body;
 use opentool_core::{ErrorKind, ToolCall, ToolContext, ToolError, ToolEvent, TraceContext};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tracing::Instrument;
 
 use crate::answer::{Answer, AnswerBody, Fault, write_json, write_success, write_tool_error};
@@ -35,14 +35,17 @@ pub(crate) struct Frames {
     frames: mpsc::Receiver<Bytes>,
     /// Whether a frame was given out that the connection has not yet had a chance to flush.
     unflushed: bool,
-    /// What must live as long as the stream.
-    guard: Option<Box<dyn Any + Send>>,
+    /// The way to whoever writes the frames.
+    writer: Option<oneshot::Sender<Box<dyn Any + Send>>>,
 }
 
 impl Frames {
-    /// Keeps something until the last frame is out.
+    /// Keeps something until the last frame is written, whether or not anybody reads it.
     pub(crate) fn hold(&mut self, guard: impl Any + Send) {
-        self.guard = Some(Box::new(guard));
+        if let Some(writer) = self.writer.take() {
+            // Where the writer is gone already, there is nothing to keep it for.
+            let _ = writer.send(Box::new(guard));
+        }
     }
 
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
@@ -54,9 +57,6 @@ impl Frames {
         }
         let frame = ready!(self.frames.poll_recv(cx));
         self.unflushed = frame.is_some();
-        if frame.is_none() {
-            self.guard = None;
-        }
         Poll::Ready(frame)
     }
 }
@@ -78,26 +78,30 @@ impl Endpoint {
             Ok(envelope) => envelope,
             Err(answer) => return *answer,
         };
-        if self.metrics.enter(self.settings.max_calls).is_none() {
+        let Some(slot) = self.metrics.enter(self.settings.max_calls) else {
             return Fault::too_many_calls(self.settings.max_calls).answer_to(envelope.id);
-        }
+        };
+        let ticket = slot.hand_over();
         let id = envelope.id.as_json().to_owned();
         let call = ToolCall::new(envelope.id.to_text(), &*envelope.method, envelope.params);
         let (sender, frames) = mpsc::channel(BACKLOG);
+        let (writer, held) = oneshot::channel();
         let (endpoint, context) = (self.clone(), context_of(trace));
         // A task of its own: the call goes on, and its deadline counts, while the client reads slowly.
         tokio::spawn(
             async move {
+                let _held = held;
+                let running = Running::new(&endpoint, endpoint.metrics.resume(ticket), call.name.clone());
                 let stream = Stream { endpoint: &endpoint, id: &id, frames: &sender, _share: share };
                 tokio::select! {
-                    () = stream.run(call, &context) => {}
+                    () = stream.run(call, &context, running) => {}
                     // Nobody reads any more: dropping the call cancels it.
                     () = sender.closed() => {}
                 }
             }
             .in_current_span(),
         );
-        let mut answer = Response::new(AnswerBody::Stream(Frames { frames, unflushed: false, guard: None }));
+        let mut answer = Response::new(AnswerBody::Stream(Frames { frames, unflushed: false, writer: Some(writer) }));
         answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
         answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         *answer.status_mut() = StatusCode::OK;
@@ -117,16 +121,8 @@ struct Stream<'a> {
 struct Stalled;
 
 impl Stream<'_> {
-    async fn run(&self, call: ToolCall, context: &ToolContext) {
+    async fn run(&self, call: ToolCall, context: &ToolContext, mut running: Running<'_>) {
         let name = call.name.clone();
-        let most = self.endpoint.settings.max_calls;
-        // Since the request was admitted another one may have taken the place.
-        let Some(slot) = self.endpoint.metrics.enter(most) else {
-            let fault = Fault::too_many_calls(most);
-            let _ = self.send("error", &fault.body(Id::from_json(self.id))).await;
-            return;
-        };
-        let mut running = Running::new(self.endpoint, slot, name.clone());
         if self.send("start", &named("start", &name)).await.is_err() {
             return;
         }
@@ -149,7 +145,7 @@ impl Stream<'_> {
     /// Passes on what the tool emits and, in the end, its result; returns why it failed.
     async fn pass_on(&self, call: ToolCall, context: &ToolContext) -> Result<Option<ToolError>, Stalled> {
         let id = Id::from_json(self.id);
-        let toolbox = match self.endpoint.host.toolbox().await {
+        let toolbox = match self.endpoint.toolbox().await {
             Ok(toolbox) => toolbox,
             Err(error) => return Ok(Some(error)),
         };

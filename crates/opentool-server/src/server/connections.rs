@@ -33,9 +33,6 @@ pub(super) enum Farewell {
     Abort,
 }
 
-/// How long a connection that should go quietly may take.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 /// One connection, as its task and the listener see it.
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -49,7 +46,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    fn phase(&self) -> Phase {
+    pub(super) fn phase(&self) -> Phase {
         match self.phase.load(Relaxed) {
             0 => Phase::Idle,
             1 => Phase::Head,
@@ -175,10 +172,6 @@ impl Connections {
         self.lock().remove(&connection.number);
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.lock().len()
-    }
-
     /// Moves the clock and dismisses the connections that take too long.
     pub(super) fn tick(&self, patience: Patience) {
         let now = self.born.elapsed().as_millis() as u64;
@@ -187,8 +180,6 @@ impl Connections {
             let still = Duration::from_millis(now.saturating_sub(connection.since.load(Relaxed)));
             match connection.phase() {
                 Phase::Head if still > patience.head => connection.dismiss(Farewell::LateHead),
-                // It went on writing an answer that nobody reads.
-                Phase::Idle if still > patience.idle + PATIENCE => connection.dismiss(Farewell::Abort),
                 Phase::Idle if still > patience.idle => connection.dismiss(Farewell::Quiet),
                 _ => {}
             }
@@ -235,7 +226,7 @@ mod tests {
         assert!(matches!(connections.admit(), Admission::InPlaceOfAnother(_)));
         let farewells = || [&busy, &slow, &idle].map(|connection| connection.farewell.load(Relaxed));
         assert_eq!(farewells(), [Farewell::None as u8, Farewell::None as u8, Farewell::Quiet as u8]);
-        assert_eq!(connections.len(), 3);
+        assert_eq!(connections.lock().len(), 3);
         drop(answering);
         assert!(connections.make_room(), "now all three are idle or slow");
     }

@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout_at};
 
-use super::connections::{Admission, Connections, Patience};
+use super::connections::{Admission, Connection, Connections, Patience};
 use super::talk::{Listening, full, talk};
 use super::tls::Certificates;
 use crate::endpoint::{Door, Endpoint};
@@ -29,6 +29,9 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// How long to wait where the system has no room for another connection.
 const BREATHER: Duration = Duration::from_millis(10);
+
+/// How often the log says that connections cannot be taken.
+const COMPLAIN_EVERY: Duration = Duration::from_secs(10);
 
 /// How long the stages of a server's life take.
 #[derive(Clone, Copy, Debug)]
@@ -150,6 +153,8 @@ pub(super) struct Listener {
     listening: Arc<Listening>,
     connections: Arc<Connections>,
     tasks: JoinSet<()>,
+    /// Until when nobody wants to hear another complaint.
+    quiet_until: Option<Instant>,
 }
 
 impl Listener {
@@ -166,6 +171,7 @@ impl Listener {
             listening: Arc::new(Listening { endpoint, door, certificates, max_header_size }),
             connections: Connections::new(max_connections),
             tasks: JoinSet::new(),
+            quiet_until: None,
         }
     }
 
@@ -175,7 +181,7 @@ impl Listener {
             Err(error) if is_about_the_client(&error) => return,
             Err(error) => {
                 // No descriptors, no memory: the longest idle connection has to make room.
-                tracing::warn!(target: "opentool::server", %error, "cannot take a connection");
+                self.complain(&error);
                 if self.connections.make_room() {
                     self.listening.endpoint.metrics.evicted.fetch_add(1, Relaxed);
                 }
@@ -193,16 +199,30 @@ impl Listener {
         };
         // Answers are written whole, so waiting for more would only delay them.
         let _ = socket.set_nodelay(true);
-        let leaving = Leaving { connections: self.connections.clone(), connection: connection.clone() };
-        let listening = self.listening.clone();
+        metrics.connections.fetch_add(1, Relaxed);
+        let stay = Stay {
+            listening: self.listening.clone(),
+            connections: self.connections.clone(),
+            connection: connection.clone(),
+        };
         self.tasks.spawn(async move {
-            let _leaving = leaving;
-            talk(listening, socket, peer, connection).await;
+            talk(stay.listening.clone(), socket, peer, connection).await;
+            drop(stay);
         });
     }
 
-    fn refuse(&self, socket: TcpStream) {
-        tracing::warn!(target: "opentool::server", "connection refused: all others are busy");
+    /// Writes a warning, but no flood of them.
+    fn complain(&mut self, reason: &dyn fmt::Display) {
+        let now = Instant::now();
+        if self.quiet_until.is_none_or(|until| now >= until) {
+            self.quiet_until = Some(now + COMPLAIN_EVERY);
+            tracing::warn!(target: "opentool::server", %reason, "a connection cannot be taken");
+        }
+    }
+
+    fn refuse(&mut self, socket: TcpStream) {
+        self.listening.endpoint.metrics.refused.fetch_add(1, Relaxed);
+        self.complain(&"all others are busy");
         if self.listening.certificates.is_none()
             && let Ok(mut socket) = socket.into_std()
         {
@@ -214,20 +234,19 @@ impl Listener {
     fn tick(&mut self, patience: Patience) {
         while self.tasks.try_join_next().is_some() {}
         self.connections.tick(patience);
-        if self.listening.door.tools {
-            self.listening.endpoint.metrics.connections.store(self.connections.len(), Relaxed);
-        }
     }
 }
 
-/// Takes a connection off the list when its task ends, however it ends.
-struct Leaving {
+/// A connection's place on the list, until its task ends, however it ends.
+struct Stay {
+    listening: Arc<Listening>,
     connections: Arc<Connections>,
-    connection: Arc<super::connections::Connection>,
+    connection: Arc<Connection>,
 }
 
-impl Drop for Leaving {
+impl Drop for Stay {
     fn drop(&mut self) {
+        self.listening.endpoint.metrics.connections.fetch_sub(1, Relaxed);
         self.connections.remove(&self.connection);
     }
 }

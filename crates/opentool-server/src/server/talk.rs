@@ -3,12 +3,14 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep};
 use tokio_rustls::TlsAcceptor;
 
 use super::connections::{Busy, Connection, Farewell, Phase};
@@ -17,8 +19,8 @@ use super::tracked::Tracked;
 use crate::answer::AnswerBody;
 use crate::endpoint::{Door, Endpoint};
 
-/// How much of a request is read ahead. It bounds what an idle client can make the server hold.
-const READ_AHEAD: usize = 64 * 1024;
+/// How long a connection that should go may take, for instance to write an answer that nobody reads.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the connections of a listener share.
 pub(super) struct Listening {
@@ -70,7 +72,8 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let mut http = http1::Builder::new();
-    http.max_buf_size(READ_AHEAD.max(listening.max_header_size))
+    // No more is read ahead than a head may have: it bounds what an idle client can make the server hold.
+    http.max_buf_size(listening.max_header_size)
         .max_header_size(listening.max_header_size)
         // The listener looks after time, for waiting and for slow requests alike.
         .header_read_timeout(None);
@@ -89,6 +92,9 @@ where
         }
     });
     let mut http = http.serve_connection(io, service);
+    let patience = sleep(Duration::ZERO);
+    tokio::pin!(patience);
+    let mut leaving = false;
     loop {
         tokio::select! {
             // First whatever the client has sent.
@@ -101,7 +107,11 @@ where
             }
             farewell = connection.dismissed() => match farewell {
                 Farewell::None => {}
-                Farewell::Quiet => std::pin::Pin::new(&mut http).graceful_shutdown(),
+                Farewell::Quiet => {
+                    std::pin::Pin::new(&mut http).graceful_shutdown();
+                    patience.as_mut().reset(Instant::now() + PATIENCE);
+                    leaving = true;
+                }
                 Farewell::Abort => return,
                 Farewell::LateHead => {
                     let mut socket = http.into_parts().io.into_inner();
@@ -111,6 +121,13 @@ where
                     return;
                 }
             },
+            () = &mut patience, if leaving => {
+                if connection.phase() != Phase::Busy {
+                    return;
+                }
+                // A request came in just then, and is answered.
+                patience.as_mut().reset(Instant::now() + PATIENCE);
+            }
         }
     }
 }

@@ -271,3 +271,20 @@ async fn hundreds_of_idle_and_half_open_connections_leave_room_for_a_good_client
         }
     }
 }
+
+#[tokio::test]
+async fn a_client_that_reads_no_answers_is_let_go() {
+    let tool = FakeTool::new("large").answers("x".repeat(1_000_000));
+    let server = start(Server::new(tool).idle_timeout(Duration::from_millis(500))).await;
+    let mut silent = Vec::new();
+    for _ in 0..3 {
+        let mut wire = server.connect().await;
+        // More than the buffers of two sockets hold.
+        wire.send(call("large", "{}").bytes().repeat(20)).await;
+        silent.push(wire);
+    }
+    until_metric(&server, "opentool_connections 4").await;
+    // Those three are gone; this is the one that asks.
+    until_metric(&server, "opentool_connections 1").await;
+    drop(silent);
+}
