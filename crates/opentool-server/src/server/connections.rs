@@ -33,6 +33,9 @@ pub(super) enum Farewell {
     Abort,
 }
 
+/// How often connections are looked after.
+pub(super) const TICK: Duration = Duration::from_millis(250);
+
 /// One connection, as its task and the listener see it.
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -117,9 +120,10 @@ pub(super) struct Patience {
 #[derive(Debug)]
 pub(super) struct Connections {
     open: Mutex<HashMap<u64, Arc<Connection>, RandomState>>,
-    born: Instant,
-    /// Milliseconds since then, as of the last tick: nobody needs to know the time better, and reading it is free.
+    /// Milliseconds that the server has had to look after its connections, as of the last tick. Reading it is free, and
+    /// time in which nobody could have been served counts against nobody.
     clock: Arc<AtomicU64>,
+    last_tick: Mutex<Instant>,
     next: AtomicU64,
     most: usize,
 }
@@ -137,8 +141,8 @@ impl Connections {
     pub(super) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
             open: Mutex::default(),
-            born: Instant::now(),
             clock: Arc::default(),
+            last_tick: Mutex::new(Instant::now()),
             next: AtomicU64::new(0),
             most: most.max(1),
         })
@@ -174,7 +178,13 @@ impl Connections {
 
     /// Moves the clock and dismisses the connections that take too long.
     pub(super) fn tick(&self, patience: Patience) {
-        let now = self.born.elapsed().as_millis() as u64;
+        let passed = {
+            let mut last = self.last_tick.lock().unwrap_or_else(PoisonError::into_inner);
+            let passed = last.elapsed();
+            *last += passed;
+            passed.min(2 * TICK)
+        };
+        let now = self.clock.load(Relaxed) + passed.as_millis() as u64;
         self.clock.store(now, Relaxed);
         for connection in self.lock().values() {
             let still = Duration::from_millis(now.saturating_sub(connection.since.load(Relaxed)));

@@ -12,14 +12,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout_at};
 
-use super::connections::{Admission, Connection, Connections, Patience};
+use super::connections::{Admission, Connection, Connections, Patience, TICK};
 use super::talk::{Listening, full, talk};
 use super::tls::Certificates;
 use crate::endpoint::{Door, Endpoint};
 use crate::lifecycle::ShutdownHandle;
-
-/// How often connections are looked after.
-const TICK: Duration = Duration::from_millis(250);
 
 /// How long a connection must be idle to be closed once the server drains: what its client has just sent may be on its way.
 const DRAIN_IDLE: Duration = Duration::from_millis(500);

@@ -42,6 +42,7 @@ pub(super) async fn talk(listening: Arc<Listening>, socket: TcpStream, peer: Soc
     // Until a client says something it gets no buffers: thousands may be idle.
     let mut byte = [0];
     tokio::select! {
+        biased;
         first = socket.peek(&mut byte) => if !matches!(first, Ok(1)) { return },
         _ = connection.dismissed() => return,
     }
@@ -115,9 +116,11 @@ where
                 Farewell::Abort => return,
                 Farewell::LateHead => {
                     let mut socket = http.into_parts().io.into_inner();
-                    // Nobody has answered on this request, so the words are ours.
-                    let _ = socket.write_all(late_head().as_bytes()).await;
-                    let _ = socket.shutdown().await;
+                    // Nobody has answered this request, so the words are ours, unless the last answer is still on its way.
+                    if !socket.is_clogged() {
+                        let _ = socket.write_all(late_head().as_bytes()).await;
+                        let _ = socket.shutdown().await;
+                    }
                     return;
                 }
             },

@@ -21,6 +21,8 @@ pub(super) struct Tracked<S> {
     socket: S,
     connection: Arc<Connection>,
     linger: Option<Linger>,
+    /// Whether the client has yet to read before more can be written.
+    clogged: bool,
 }
 
 struct Linger {
@@ -30,10 +32,15 @@ struct Linger {
 
 impl<S> Tracked<S> {
     pub(super) fn new(socket: S, connection: Arc<Connection>) -> Self {
-        Self { socket, connection, linger: None }
+        Self { socket, connection, linger: None, clogged: false }
     }
 
-    fn wrote(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    pub(super) fn is_clogged(&self) -> bool {
+        self.clogged
+    }
+
+    fn wrote(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        self.clogged = written.is_pending();
         if let Poll::Ready(Ok(1..)) = written {
             self.connection.touch();
         }

@@ -71,6 +71,18 @@ async fn probes_are_open_and_metrics_are_not() {
 }
 
 #[tokio::test]
+async fn a_key_may_come_from_the_environment_and_an_unset_variable_is_none() {
+    // Set by cargo for every test.
+    let variable = "CARGO_PKG_NAME";
+    let server = Server::new(every_way())
+        .configure(|config| config.api_key_from_env(variable).api_key_from_env("OPENTOOL_TEST_NO_SUCH_VARIABLE"));
+    let server = start(server).await;
+    server.ask(get("/opentool/version")).await.rpc_error(401, 401);
+    let reply = server.ask(get("/opentool/version").key(env!("CARGO_PKG_NAME"))).await;
+    assert_eq!(reply.status, 200);
+}
+
+#[tokio::test]
 async fn keys_of_a_file_change_when_the_file_does() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("keys");
