@@ -1,6 +1,7 @@
 //! The `opentool` command line: thin commands over the library crates.
 
 mod commands;
+mod demo;
 mod diff;
 mod failure;
 mod input;
