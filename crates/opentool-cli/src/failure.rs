@@ -2,9 +2,12 @@
 
 use std::io;
 
+use opentool::ToolboxError;
+use opentool_client::ClientError;
+
 use crate::terminal::visible;
 
-/// What went wrong, and with what. All of these end the program with exit code 2.
+/// What went wrong, and with what.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error("cannot read {}: {}", visible(name), reason(source))]
@@ -19,12 +22,56 @@ pub(crate) enum Failure {
     NotText { name: String, at: usize },
     #[error("standard input cannot be written back: use `-o FILE`, or `-o -` for standard output")]
     WriteBackToStandardInput,
+    #[error("{} is no http:// or https:// URL", visible(name))]
+    Scheme { name: String },
+    #[error("{} says nothing about where its functions can be called: add `\"server\": {{\"url\": …}}`", visible(name))]
+    NoServer { name: String },
+    #[error("{} describes a library, whose functions cannot be called yet: give an OpenTool document", visible(name))]
+    LibraryDocument { name: String },
+    #[error("{} cannot be used: {}", visible(name), visible(reason))]
+    Document { name: String, reason: String },
+    #[error("the tools of {} cannot be used: {}", visible(name), visible(&source.to_string()))]
+    Tools { name: String, source: ToolboxError },
+    #[error("two sources have a tool named `{}`: {first} and {second}", visible(name))]
+    Duplicate { name: String, first: String, second: String },
+    #[error("{}", visible(&source.to_string()))]
+    Client { source: Box<ClientError> },
+    #[error("{}", visible(message))]
+    Usage { message: String },
+    #[error("{message}")]
+    Serve { message: String },
+    #[error("cannot start: {}", reason(source))]
+    Runtime { source: io::Error },
 }
 
 impl Failure {
     /// A failure to write what a command has to say.
     pub(crate) fn output(source: io::Error) -> Self {
         Failure::Output { source }
+    }
+
+    /// A failure to talk to a server.
+    pub(crate) fn client(source: ClientError) -> Self {
+        Failure::Client { source: Box::new(source) }
+    }
+
+    /// A command line that asks for something that cannot be.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Failure::Usage { message: message.into() }
+    }
+
+    /// The exit code: 1 a tool or server answered with an error, 2 usage or input, 3 not reachable, 4 unauthorised.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Client { source } => match **source {
+                ClientError::Unauthorized => 4,
+                ClientError::Call { .. } => 1,
+                ClientError::InvalidUrl { .. } | ClientError::Setup { .. } => 2,
+                // Whoever answers with something else is no OpenTool server.
+                _ => 3,
+            },
+            _ => 2,
+        }
     }
 }
 

@@ -1,12 +1,15 @@
 //! The `opentool` command line: thin commands over the library crates.
 
+mod arguments;
 mod commands;
 mod demo;
 mod diff;
 mod failure;
 mod input;
+mod json_text;
 mod replace;
 mod report;
+mod source;
 mod terminal;
 
 use std::process::ExitCode;
@@ -24,7 +27,7 @@ fn main() -> ExitCode {
         Err(Failure::Output { source }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {
             terminal::complain(&failure);
-            ExitCode::from(2)
+            ExitCode::from(failure.exit_code())
         }
     }
 }

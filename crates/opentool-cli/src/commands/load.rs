@@ -1,0 +1,49 @@
+//! `opentool load`: the document of a server.
+
+use clap::Args;
+
+use super::{Verdict, access::Access, wait};
+use crate::{
+    failure::Failure,
+    source::Source,
+    terminal::{tell, visible_json, write_data},
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  opentool load http://127.0.0.1:9627 > tools.opentool.json
+  opentool load http://127.0.0.1:9627 | opentool convert - --to openai
+  opentool load demo                          The tools that come with this program
+
+Standard output: an OpenTool document; {} where the server has none.
+
+Exit codes: 0 there is an answer; 2 wrong usage; 3 no server can be reached; 4 it refused the API key.";
+
+/// Print the document that describes the functions of a server
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Load {
+    /// The base URL of a server, a document that names one, or `demo`
+    source: String,
+    #[command(flatten)]
+    access: Access,
+}
+
+impl Load {
+    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+        let source = Source::open(&self.source)?;
+        let key = self.access.key();
+        let mut text = match wait(source.document(key.as_deref()))? {
+            Some(document) => {
+                serde_json::to_string_pretty(&document).map_err(|error| Failure::output(error.into()))?
+            }
+            None => {
+                tell(&format_args!("{source} has no document"));
+                "{}".to_owned()
+            }
+        };
+        text.push('\n');
+        write_data(&visible_json(&text)).map_err(Failure::output)?;
+        Ok(Verdict::Clean)
+    }
+}

@@ -1,0 +1,117 @@
+//! `opentool tools`: what can be called.
+
+use std::io::Write as _;
+
+use anstyle::Style;
+use clap::Args;
+use opentool::ToolDefinition;
+use serde_json::{Value, json};
+
+use super::{Verdict, access::Access, wait};
+use crate::{
+    failure::Failure,
+    report::counted,
+    source::{Listing, Source},
+    terminal::{visible, visible_json, write_data},
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  opentool tools http://127.0.0.1:9627
+  opentool tools weather.opentool.json        What a document describes
+  opentool tools demo                         The tools that come with this program
+  opentool tools http://127.0.0.1:9627 --json | jq '.[].name'
+
+Exit codes: 0 listed; 2 wrong usage, or an unreadable file; 3 no server can be reached; 4 it refused the API key.";
+
+/// List the tools of a server or document
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Tools {
+    /// The base URL of a server, a document, or `demo`
+    source: String,
+    /// An array of objects with name, description, inputSchema, outputName and outputSchema
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    access: Access,
+}
+
+impl Tools {
+    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+        let source = Source::open(&self.source)?;
+        let key = self.access.key();
+        let listing = wait(source.definitions(key.as_deref()))?;
+        if self.json {
+            let tools: Vec<_> = listing.definitions.iter().map(as_json).collect();
+            let mut text = serde_json::to_string_pretty(&tools).map_err(|error| Failure::output(error.into()))?;
+            text.push('\n');
+            write_data(&visible_json(&text)).map_err(Failure::output)?;
+        } else {
+            anstream::stdout().lock().write_all(as_text(&source, &listing).as_bytes()).map_err(Failure::output)?;
+        }
+        Ok(Verdict::Clean)
+    }
+}
+
+fn as_json(definition: &ToolDefinition) -> Value {
+    let mut tool = json!({
+        "name": definition.name(),
+        "description": definition.description(),
+        "inputSchema": definition.input_schema(),
+    });
+    if let Some(name) = definition.output_name() {
+        tool["outputName"] = name.into();
+    }
+    if let Some(schema) = definition.output_schema() {
+        tool["outputSchema"] = schema.clone();
+    }
+    tool
+}
+
+fn as_text(source: &Source, listing: &Listing) -> String {
+    const NAME: Style = Style::new().bold();
+    let title = listing.title.as_deref().map_or_else(|| source.to_string(), |title| visible(title.trim()).into_owned());
+    let mut text = format!("{title}: {}\n", counted(listing.definitions.len(), "tool"));
+    if !listing.complete {
+        text.push_str("The server has no document: it takes calls of tools that it does not list.\n");
+    }
+    for definition in &listing.definitions {
+        let name = visible(definition.name());
+        let (parameters, returns) = (parameters(definition), returns(definition));
+        text.push_str(&format!("\n{NAME}{name}{NAME:#}({}){}\n", visible(&parameters), visible(&returns)));
+        for line in definition.description().lines() {
+            text.push_str(&format!("    {}\n", visible(line)));
+        }
+    }
+    text
+}
+
+/// `a: integer, b?: string`.
+fn parameters(definition: &ToolDefinition) -> String {
+    let root = definition.input_schema();
+    let required: Vec<_> = root["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let properties = root["properties"].as_object().into_iter().flatten();
+    let parameters = properties.map(|(name, schema)| {
+        let optional = if required.contains(&name.as_str()) { "" } else { "?" };
+        format!("{name}{optional}: {}", type_name(root, schema))
+    });
+    parameters.collect::<Vec<_>>().join(", ")
+}
+
+fn returns(definition: &ToolDefinition) -> String {
+    let Some(schema) = definition.output_schema() else { return String::new() };
+    let name = definition.output_name().map(|name| format!("{name}: ")).unwrap_or_default();
+    format!(" -> {name}{}", type_name(schema, schema))
+}
+
+fn type_name(root: &Value, schema: &Value) -> String {
+    let target = schema["$ref"].as_str().and_then(|reference| root.pointer(reference.strip_prefix('#')?));
+    let schema = target.unwrap_or(schema);
+    match schema["type"].as_str() {
+        Some("array") => format!("{}[]", type_name(root, &schema["items"])),
+        Some(name) => name.to_owned(),
+        None if schema["enum"].is_array() => "string".to_owned(),
+        None => "any".to_owned(),
+    }
+}

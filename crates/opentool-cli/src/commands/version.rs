@@ -1,0 +1,41 @@
+//! `opentool version`: the version of a server.
+
+use clap::Args;
+
+use super::{Verdict, access::Access, wait};
+use crate::{
+    failure::Failure,
+    source::Source,
+    terminal::{visible, write_data},
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  opentool version http://127.0.0.1:9627
+  opentool version weather.opentool.json      The server that the document names
+
+The version of this program: opentool --version
+
+Exit codes: 0 there is an answer; 2 wrong usage; 3 no server can be reached; 4 it refused the API key.";
+
+/// Ask a server for its version
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Version {
+    /// The base URL of a server, or a document that names one
+    source: String,
+    #[command(flatten)]
+    access: Access,
+}
+
+impl Version {
+    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+        let source = Source::open(&self.source)?;
+        let version = match source.client(self.access.key().as_deref())? {
+            Some(client) => wait(async { client.version().await.map_err(Failure::client) })?.version,
+            None => env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        write_data(&format!("{}\n", visible(&version))).map_err(Failure::output)?;
+        Ok(Verdict::Clean)
+    }
+}

@@ -1,0 +1,228 @@
+//! What stands for SOURCE on a command line: where tools come from.
+
+use std::{collections::HashMap, fmt, path::PathBuf};
+
+use opentool::{ToolDefinition, Toolbox};
+use opentool_client::Client;
+use opentool_spec::{Document, OpenTool, Severity};
+
+use crate::{
+    demo,
+    failure::Failure,
+    input::Input,
+    report::{Checked, Shown, counted},
+    terminal::{tell, visible, warn},
+};
+
+/// The word for the tools that come with the binary. A file of that name is `./demo`.
+const DEMO: &str = "demo";
+
+/// Where tools come from.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    /// As the user named it.
+    name: String,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    /// The tools that come with the binary.
+    Demo,
+    /// The base URL of a server.
+    Url(String),
+    /// A document, whose functions can be called where it names a server.
+    Document(Box<OpenTool>),
+}
+
+impl Source {
+    /// The tools that come with the binary.
+    pub(crate) fn demo() -> Self {
+        Source { name: DEMO.to_owned(), kind: Kind::Demo }
+    }
+
+    /// Takes what the user wrote: `demo`, a base URL, or a file.
+    pub(crate) fn open(name: &str) -> Result<Self, Failure> {
+        let scheme = name.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+        let kind = match scheme.as_deref() {
+            Some("http" | "https") => Kind::Url(name.to_owned()),
+            Some(_) => return Err(Failure::Scheme { name: shown_url(name) }),
+            None if name == DEMO => Kind::Demo,
+            None => Kind::Document(Box::new(read(name)?)),
+        };
+        Ok(Source { name: name.to_owned(), kind })
+    }
+
+    /// The name as the user wrote it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether calls leave this machine's process.
+    pub(crate) fn is_remote(&self) -> bool {
+        !matches!(self.kind, Kind::Demo)
+    }
+
+    /// The client of the server that has the functions; none for the tools that come with the binary.
+    pub(crate) fn client(&self, key: Option<&str>) -> Result<Option<Client>, Failure> {
+        let url = match &self.kind {
+            Kind::Demo => return Ok(None),
+            Kind::Url(url) => url,
+            Kind::Document(document) => match &document.server {
+                Some(server) => &server.url,
+                None => return Err(Failure::NoServer { name: self.name.clone() }),
+            },
+        };
+        let client = Client::new(url);
+        Ok(Some(match key {
+            Some(key) => client.api_key(key),
+            None => client,
+        }))
+    }
+
+    /// The tools of this moment, and what to ask for those of later moments.
+    ///
+    /// A document has its tools in it, so that its server need not be asked.
+    pub(crate) async fn attach(
+        &self,
+        key: Option<&str>,
+        prepare: impl Fn(Client) -> Client,
+    ) -> Result<(Toolbox, opentool::Source), Failure> {
+        let unusable = |source| Failure::Tools { name: self.to_string(), source };
+        let toolbox = match (&self.kind, self.client(key)?.map(prepare)) {
+            (Kind::Url(_), Some(client)) => {
+                let toolbox = client.toolbox().await.map_err(Failure::client)?;
+                return Ok((toolbox, opentool::Source::of(client)));
+            }
+            (Kind::Document(document), Some(client)) => client.toolbox_of(document).map_err(unusable)?,
+            _ => demo::toolbox().map_err(unusable)?,
+        };
+        Ok((toolbox.clone(), toolbox.into()))
+    }
+
+    /// What the functions are, whether or not they can be called; none where a server does not say.
+    pub(crate) async fn definitions(&self, key: Option<&str>) -> Result<Listing, Failure> {
+        if let Kind::Document(document) = &self.kind {
+            let definitions = document.functions.iter().map(|function| {
+                ToolDefinition::from_function(document, function)
+                    .map_err(|error| Failure::Document { name: self.to_string(), reason: error.to_string() })
+            });
+            let definitions = definitions.collect::<Result<_, _>>()?;
+            let title = Some(format!("{} {}", document.info.title, document.info.version));
+            return Ok(Listing { title, definitions, complete: true });
+        }
+        let (toolbox, _) = self.attach(key, |client| client).await?;
+        let title = toolbox.title().map(|title| format!("{title} {}", toolbox.version().unwrap_or_default()));
+        let definitions = toolbox.iter().map(|tool| tool.definition().clone()).collect();
+        Ok(Listing { title, definitions, complete: !toolbox.is_open() })
+    }
+
+    /// The document that describes the functions, as the server gives it; none where it has none.
+    pub(crate) async fn document(&self, key: Option<&str>) -> Result<Option<OpenTool>, Failure> {
+        match self.client(key)? {
+            Some(client) => client.load().await.map_err(Failure::client),
+            None => {
+                let made = demo::toolbox().map_err(|source| Failure::Tools { name: self.to_string(), source })?.to_document();
+                let made = made.map_err(|error| Failure::Document { name: self.to_string(), reason: error.to_string() })?;
+                Ok(Some(made.document.to_strict().document))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Demo => f.write_str("the demo tools"),
+            Kind::Url(url) => f.write_str(&visible(&shown_url(url))),
+            Kind::Document(_) => f.write_str(&visible(&self.name)),
+        }
+    }
+}
+
+/// What a source says about its functions.
+pub(crate) struct Listing {
+    /// The title and version of them all.
+    pub(crate) title: Option<String>,
+    pub(crate) definitions: Vec<ToolDefinition>,
+    /// Whether there are no others.
+    pub(crate) complete: bool,
+}
+
+/// Joins sources, each with the key of its server; one name may stand only once.
+pub(crate) async fn join(
+    sources: &[(Source, Option<String>)],
+    prepare: impl Fn(Client) -> Client,
+) -> Result<opentool::Source, Failure> {
+    let mut owners = HashMap::new();
+    let mut joined = Vec::with_capacity(sources.len());
+    for (source, key) in sources {
+        let (toolbox, asked) = source.attach(key.as_deref(), &prepare).await?;
+        for name in toolbox.names() {
+            if let Some(first) = owners.insert(name.to_owned(), source) {
+                let (first, second) = (first.to_string(), source.to_string());
+                return Err(Failure::Duplicate { name: name.to_owned(), first, second });
+            }
+        }
+        joined.push(asked);
+    }
+    let names = || sources.iter().map(|(source, _)| source.to_string()).collect::<Vec<_>>().join(", ");
+    opentool::Source::join(joined).map_err(|source| Failure::Tools { name: names(), source })
+}
+
+/// A URL without what may be secret in it.
+pub(crate) fn shown_url(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    format!("{scheme}://{authority}{path}")
+}
+
+fn read(name: &str) -> Result<OpenTool, Failure> {
+    let input = Input::from(&PathBuf::from(name));
+    let text = input.read_text()?;
+    let reading = Document::read(&text);
+    let report = &reading.report;
+    let name = input.name();
+    match reading.document {
+        Some(Document::OpenTool(document)) if report.is_usable() => {
+            let warnings = report.count(Severity::Warning);
+            if warnings > 0 {
+                let (warnings, name) = (counted(warnings, "warning"), visible(&name));
+                warn(&format_args!("{name} has {warnings}: `opentool check` shows how it was understood"));
+            }
+            Ok(document)
+        }
+        Some(Document::OpenDyn(_)) if report.is_usable() => Err(Failure::LibraryDocument { name }),
+        _ => {
+            let checked = Checked { name: &name, text: &text, report };
+            for finding in report.findings.iter().filter(|finding| finding.severity == Severity::Error) {
+                tell(&format_args!("{}\n", Shown::new(&checked, finding)));
+            }
+            let errors = counted(report.count(Severity::Error), "error");
+            Err(Failure::Document { name, reason: format!("it has {errors}") })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_shown_without_what_may_be_secret() {
+        assert_eq!(shown_url("http://me:pw@tools.example:81/a?key=x#y"), "http://tools.example:81/a");
+        assert_eq!(shown_url("https://tools.example?key=x"), "https://tools.example");
+        assert_eq!(shown_url("clock.json"), "clock.json");
+    }
+
+    #[test]
+    fn a_source_is_the_word_demo_or_a_url_or_a_file() {
+        assert!(matches!(Source::open("demo"), Ok(Source { kind: Kind::Demo, .. })));
+        assert!(matches!(Source::open("HTTP://a"), Ok(Source { kind: Kind::Url(_), .. })));
+        assert!(matches!(Source::open("ftp://a"), Err(Failure::Scheme { .. })));
+        assert!(matches!(Source::open("no/such/file.json"), Err(Failure::Read { .. })));
+    }
+}
