@@ -61,7 +61,8 @@ impl Type {
             Some(schema) => Ok(Type::of_schema(root, schema)),
             None if root["additionalProperties"].as_bool() == Some(false) => {
                 let function = definition.name();
-                let known: Vec<_> = properties.into_iter().flat_map(|it| it.keys()).map(|key| format!("`{key}`")).collect();
+                let known: Vec<_> =
+                    properties.into_iter().flat_map(|it| it.keys()).map(|key| format!("`{key}`")).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
                 Err(Failure::usage(format!("`{function}` has no parameter `{name}`: it has {known}")))
             }

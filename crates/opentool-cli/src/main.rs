@@ -10,16 +10,18 @@ mod json_text;
 mod replace;
 mod report;
 mod source;
+mod telemetry;
 mod terminal;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use commands::{Cli, Verdict};
 use failure::Failure;
 
 fn main() -> ExitCode {
-    match Cli::parse().run() {
+    let ended = Cli::run();
+    telemetry::Export::finish();
+    match ended {
         Ok(Verdict::Clean) => ExitCode::SUCCESS,
         Ok(Verdict::Faulty) => ExitCode::from(1),
         Ok(Verdict::Incomplete) => ExitCode::from(2),

@@ -122,8 +122,10 @@ impl Source {
         match self.client(key)? {
             Some(client) => client.load().await.map_err(Failure::client),
             None => {
-                let made = demo::toolbox().map_err(|source| Failure::Tools { name: self.to_string(), source })?.to_document();
-                let made = made.map_err(|error| Failure::Document { name: self.to_string(), reason: error.to_string() })?;
+                let made =
+                    demo::toolbox().map_err(|source| Failure::Tools { name: self.to_string(), source })?.to_document();
+                let made =
+                    made.map_err(|error| Failure::Document { name: self.to_string(), reason: error.to_string() })?;
                 Ok(Some(made.document.to_strict().document))
             }
         }

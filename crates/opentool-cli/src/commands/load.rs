@@ -34,9 +34,7 @@ impl Load {
         let source = Source::open(&self.source)?;
         let key = self.access.key();
         let mut text = match wait(source.document(key.as_deref()))? {
-            Some(document) => {
-                serde_json::to_string_pretty(&document).map_err(|error| Failure::output(error.into()))?
-            }
+            Some(document) => serde_json::to_string_pretty(&document).map_err(|error| Failure::output(error.into()))?,
             None => {
                 tell(&format_args!("{source} has no document"));
                 "{}".to_owned()

@@ -8,12 +8,16 @@ mod convert;
 mod fix;
 mod load;
 mod schema;
+mod serve;
 mod tools;
 mod version;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    telemetry::{self, LogFormat},
+};
 
 /// How a command that did its work ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,10 +53,17 @@ Exit codes: 0 no errors; 1 a document has errors, or a tool answered with one; 2
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Say on standard error what happens; -vv says more, RUST_LOG says it exactly
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    verbose: u8,
+    /// How log lines look
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    log_format: LogFormat,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Serve(Box<serve::Serve>),
     Tools(tools::Tools),
     Call(call::Call),
     Load(load::Load),
@@ -65,8 +76,24 @@ enum Command {
 }
 
 impl Cli {
-    pub(crate) fn run(&self) -> Result<Verdict, Failure> {
-        match &self.command {
+    /// Does what the command line says.
+    pub(crate) fn run() -> Result<Verdict, Failure> {
+        let matches = Cli::command().get_matches();
+        let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        match &cli.command {
+            Command::Serve(_) => telemetry::start(cli.verbose, cli.log_format, true)?,
+            Command::Tools(_) | Command::Call(_) | Command::Load(_) | Command::Version(_) => {
+                telemetry::start(cli.verbose, cli.log_format, false)?;
+            }
+            // These talk to nobody, so that there is nothing to log.
+            _ => {}
+        }
+        match &cli.command {
+            Command::Serve(serve) => {
+                // There is a subcommand, or there would be no `Serve`.
+                let given = matches.subcommand().map_or(&matches, |(_, given)| given);
+                serve.run(given)
+            }
             Command::Tools(tools) => tools.run(),
             Command::Call(call) => call.run(),
             Command::Load(load) => load.run(),

@@ -1,0 +1,52 @@
+//! What `opentool serve` says once it can be called.
+
+use std::{
+    fmt::Write as _,
+    io::Write as _,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+};
+
+use opentool_server::BoundServer;
+
+use super::{super::access::API_KEY_VARIABLE, has_keys, options::Options};
+use crate::terminal::visible;
+
+/// Says on standard output where the server listens and how to call it.
+pub(super) fn announce(options: &Options, bound: &BoundServer, only_demo: bool) {
+    let Ok(address) = bound.local_addr() else { return };
+    let mut text = words(options, address, only_demo);
+    if let Some(admin) = bound.admin_addr() {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "/healthz, /readyz and /metrics stand at http://{admin}");
+    }
+    // Nobody may be listening, which is no reason not to serve.
+    let mut stdout = anstream::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+fn words(options: &Options, address: SocketAddr, only_demo: bool) -> String {
+    let secure = options.tls_cert.is_some();
+    let scheme = if secure { "https" } else { "http" };
+    let prefix = options.prefix.as_deref().unwrap_or("/opentool").trim_matches('/');
+    let prefix = if prefix.is_empty() { String::new() } else { format!("/{prefix}") };
+    let url = format!("{scheme}://{}{prefix}", reachable(address));
+    let key =
+        if has_keys(options) { format!(" -H \"Authorization: Bearer ${API_KEY_VARIABLE}\"") } else { String::new() };
+    let what = if only_demo {
+        r#"/call --json '{"jsonrpc":"2.0","id":"1","method":"add","params":{"a":1,"b":2}}'"#
+    } else {
+        "/load"
+    };
+    let url = visible(&url);
+    format!("listening on {url}\ntry it:  curl{key} {url}{what}\n")
+}
+
+/// An address that somebody on this machine can call.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}

@@ -1,0 +1,244 @@
+//! `opentool serve`: tools for everybody who speaks OpenTool.
+
+mod announce;
+mod file;
+mod options;
+mod signals;
+
+use std::{env, io, net::TcpListener, path::PathBuf};
+
+use clap::{ArgMatches, Args, FromArgMatches as _};
+use opentool_server::{BoundServer, ConfigBuilder, ServeError, Server};
+
+use self::options::Options;
+use super::{
+    Verdict,
+    access::{API_KEY_VARIABLE, Secret, warn_of_visible_key},
+};
+use crate::{
+    failure::Failure,
+    source::{self, Source},
+    telemetry::{self, Export},
+};
+
+const DEFAULT_HOST: &str = "127.0.0.1";
+const DEFAULT_PORT: u16 = 9627;
+
+const EXAMPLES: &str = "\
+Examples:
+  opentool serve                                        The demo tools at http://127.0.0.1:9627/opentool
+  opentool serve weather.opentool.json                  Pass calls on to the server that a document names
+  opentool serve http://10.0.0.7:9627 demo              The tools of another server, and the demo tools
+  OPENTOOL_API_KEY=… opentool serve --host 0.0.0.0      For other machines; without a key it is refused
+  opentool serve --api-keys-file keys --tls-cert cert.pem --tls-key key.pem --host 0.0.0.0
+
+Configuration: an option may stand in a TOML file under its own name (`port = 9627`), sources under `sources`; that is
+opentool.toml in this folder, or --config FILE. The command line goes before the environment, and that before the file.
+
+Operation: /healthz, /readyz and /metrics (Prometheus). Every tool error is HTTP 200: alert on the label `outcome` of
+opentool_calls_total. -v logs what happens to standard error; RUST_LOG=opentool::access=info logs requests only. With
+OTEL_EXPORTER_OTLP_ENDPOINT set, spans are exported (OTLP over HTTP). SIGTERM and Ctrl-C finish what was begun, a second
+Ctrl-C does not.
+
+Also known: --toolPort, --apiKeys and --opentoolServer{Tag,Host,Port,ApiKeys}, as the OpenTool guideline has them.
+
+Exit codes: 0 stopped; 2 wrong usage, or the address cannot be bound; 3 a source cannot be reached; 4 it refused its API key.";
+
+/// Serve tools over HTTP: the demo tools, or those of other servers
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Serve {
+    #[command(flatten)]
+    options: Options,
+    /// The configuration file [default: opentool.toml, where there is one]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl Serve {
+    pub(super) fn run(&self, matches: &ArgMatches) -> Result<Verdict, Failure> {
+        if !(self.options.api_key.is_empty() && self.options.listed_api_keys.is_empty()) {
+            warn_of_visible_key();
+        }
+        let mut options = file::read(self.config.as_deref())?;
+        prefer_environment(&mut options);
+        let given = options.update_from_arg_matches(matches);
+        given.map_err(|error| Failure::usage(error.to_string()))?;
+
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = runtime.map_err(|source| Failure::Runtime { source })?;
+        let export = Export::active();
+        let served = runtime.block_on(serve(&options, export));
+        // A tool on the blocking pool may never end; everybody who waited for it has been told.
+        runtime.shutdown_background();
+        served?;
+        Ok(Verdict::Clean)
+    }
+}
+
+/// The key of the environment goes before those of the file, and after those of the command line.
+fn prefer_environment(options: &mut Options) {
+    if env::var_os(API_KEY_VARIABLE).is_some() {
+        options.api_key.clear();
+    }
+}
+
+async fn serve(options: &Options, export: Option<&'static Export>) -> Result<(), Failure> {
+    let signals = signals::listen().map_err(|source| Failure::Runtime { source })?;
+    let sources = sources(options)?;
+    let tools = source::join(&sources, |client| match export {
+        Some(_) => client.trace_context(telemetry::current_trace),
+        None => client,
+    });
+    let server = server(options, tools.await?, export)?;
+    let host = options.host.as_deref().unwrap_or(DEFAULT_HOST);
+    let port = options.port.unwrap_or(DEFAULT_PORT);
+    let bound = server.bind(address(host, port)).await.map_err(|error| explain(error, host, port))?;
+    announce::announce(options, &bound, sources.iter().all(|(source, _)| !source.is_remote()));
+    drain_on(signals, &bound);
+    bound.serve().await;
+    Ok(())
+}
+
+/// The sources in their order, each with the key of its server.
+fn sources(options: &Options) -> Result<Vec<(Source, Option<String>)>, Failure> {
+    let mut sources = Vec::new();
+    for name in &options.sources {
+        sources.push((Source::open(name)?, None));
+    }
+    if sources.is_empty() {
+        sources.push((Source::demo(), None));
+    }
+    let remote = sources.iter().filter(|(source, _)| source.is_remote()).count();
+    for key in options.source_api_key.iter().map(Secret::expose) {
+        let of_name = sources.iter_mut().filter(|(source, _)| source.is_remote()).find_map(|(source, slot)| {
+            let key = key.strip_prefix(source.name())?.strip_prefix('=')?;
+            Some((slot, key))
+        });
+        match of_name {
+            Some((slot, key)) => *slot = Some(key.to_owned()),
+            None if remote == 1 => {
+                for (_, slot) in sources.iter_mut().filter(|(source, _)| source.is_remote()) {
+                    *slot = Some(key.to_owned());
+                }
+            }
+            None => {
+                let message =
+                    "`--source-api-key` does not say whose key it is: write SOURCE=KEY, with SOURCE as it is given";
+                return Err(Failure::usage(message));
+            }
+        }
+    }
+    Ok(sources)
+}
+
+fn server(options: &Options, tools: opentool::Source, export: Option<&'static Export>) -> Result<Server, Failure> {
+    let mut config = keys(options, ConfigBuilder::default())?
+        .version(options.tag.as_deref().unwrap_or(env!("CARGO_PKG_VERSION")))
+        .cors(options.cors == Some(true))
+        .enable_stop(options.enable_stop == Some(true));
+    if let Some(prefix) = &options.prefix {
+        config = config.prefix(prefix);
+    }
+    if let Some(url) = &options.public_url {
+        config = config.public_url(url);
+    }
+    if let Some(bytes) = options.max_body {
+        config = config.max_body(bytes);
+    }
+    for host in &options.allowed_host {
+        config = config.allowed_host(host);
+    }
+    for origin in &options.allowed_origin {
+        config = config.allowed_origin(origin);
+    }
+    if export.is_some() {
+        config = config.trace_hook(telemetry::join_trace);
+    }
+    let mut server = Server::new(tools).config(config);
+    match (&options.tls_cert, &options.tls_key) {
+        (Some(certificates), Some(key)) => server = server.tls(certificates, key),
+        (None, None) => {}
+        (Some(_), None) => return Err(Failure::usage("`--tls-cert` needs `--tls-key`")),
+        (None, Some(_)) => return Err(Failure::usage("`--tls-key` needs `--tls-cert`")),
+    }
+    if let Some(address) = &options.admin_addr {
+        server = server.admin_addr(address);
+    }
+    if let Some(delay) = options.drain_delay {
+        server = server.drain_delay(delay);
+    }
+    if let Some(timeout) = options.drain_timeout {
+        server = server.drain_timeout(timeout);
+    }
+    Ok(server)
+}
+
+fn keys(options: &Options, mut config: ConfigBuilder) -> Result<ConfigBuilder, Failure> {
+    config = match given_keys(options).next() {
+        Some(_) => config.api_keys(given_keys(options)),
+        None => config.api_key_from_env(API_KEY_VARIABLE),
+    };
+    if let Some(file) = &options.api_keys_file {
+        config = config.api_keys_file(file);
+    }
+    if options.insecure_no_auth == Some(true) {
+        if has_keys(options) {
+            return Err(Failure::usage("`--insecure-no-auth` and API keys: leave one of them out"));
+        }
+        config = config.no_auth();
+    }
+    Ok(config)
+}
+
+fn given_keys(options: &Options) -> impl Iterator<Item = &str> {
+    options.api_key.iter().chain(&options.listed_api_keys).map(Secret::expose)
+}
+
+/// Whether callers need a key.
+fn has_keys(options: &Options) -> bool {
+    given_keys(options).next().is_some() || options.api_keys_file.is_some() || env::var_os(API_KEY_VARIABLE).is_some()
+}
+
+fn address(host: &str, port: u16) -> String {
+    if host.contains(':') && !host.starts_with('[') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+}
+
+/// What an error means to somebody at a command line.
+fn explain(error: ServeError, host: &str, port: u16) -> Failure {
+    let message = match &error {
+        ServeError::Bind { addr, source } if source.kind() == io::ErrorKind::AddrInUse => {
+            if *addr != address(host, port) {
+                format!("{addr} is taken: give `--admin-addr` another port")
+            } else {
+                let free = free_port(host, port);
+                format!("port {port} of {host} is taken: stop whoever uses it, or take another with `--port {free}`")
+            }
+        }
+        ServeError::OpenToAll { addr } => format!(
+            "on {addr} everybody on the network could call the tools: set a key with {API_KEY_VARIABLE} or \
+             `--api-keys-file`, or allow it with `--insecure-no-auth`"
+        ),
+        _ => error.to_string(),
+    };
+    Failure::Serve { message }
+}
+
+/// The next port that is free now; 0, which stands for any, where none is near.
+fn free_port(host: &str, taken: u16) -> u16 {
+    let near = (taken..taken.saturating_add(20)).skip(1);
+    near.into_iter().find(|port| TcpListener::bind(address(host, *port)).is_ok()).unwrap_or(0)
+}
+
+/// Starts the drain at the first signal and ends the process at the next.
+fn drain_on(mut signals: signals::Signals, bound: &BoundServer) {
+    let handle = bound.shutdown_handle();
+    tokio::spawn(async move {
+        signals.next().await;
+        handle.shutdown();
+        crate::terminal::tell(&"stopping: calls in flight are finished (Ctrl-C again to give them up)");
+        signals.next_interrupt().await;
+        // What a shell makes of a process that Ctrl-C ended.
+        std::process::exit(130);
+    });
+}

@@ -1,0 +1,111 @@
+//! What can be said about a server, on the command line and, under the same names, in a file.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+
+use super::super::access::Secret;
+
+/// Every option is absent until somebody gives it, so that a file can be asked after the command line.
+#[derive(Debug, Default, Args)]
+pub(super) struct Options {
+    /// Where tools come from: an OpenTool document with `server.url`, the base URL of a server, or `demo`
+    #[arg(value_name = "SOURCE")]
+    pub(super) sources: Vec<String>,
+
+    /// The address to bind [default: 127.0.0.1]
+    #[arg(long, alias = "opentoolServerHost", help_heading = "Address")]
+    pub(super) host: Option<String>,
+    /// The port to bind; 0 for any that is free [default: 9627]
+    #[arg(long, short = 't', aliases = ["toolPort", "opentoolServerPort"], help_heading = "Address")]
+    pub(super) port: Option<u16>,
+    /// The path that everything stands under [default: /opentool]
+    #[arg(long, value_name = "PATH", help_heading = "Address")]
+    pub(super) prefix: Option<String>,
+    /// The URL under which clients reach the server, for the document that /load gives
+    #[arg(long, value_name = "URL", help_heading = "Address")]
+    pub(super) public_url: Option<String>,
+    /// Moves /healthz, /readyz and /metrics to an address of their own
+    #[arg(long, value_name = "ADDR:PORT", help_heading = "Address")]
+    pub(super) admin_addr: Option<String>,
+    /// A PEM file with the certificate chain, to serve HTTPS; read again when it changes
+    #[arg(long, value_name = "FILE", help_heading = "Address")]
+    pub(super) tls_cert: Option<PathBuf>,
+    /// A PEM file with the certificate's private key
+    #[arg(long, value_name = "FILE", help_heading = "Address")]
+    pub(super) tls_key: Option<PathBuf>,
+    /// What /version answers [default: the version of this program]
+    #[arg(long, value_name = "VERSION", alias = "opentoolServerTag", help_heading = "Address")]
+    pub(super) tag: Option<String>,
+
+    /// An API key that callers must have, repeatable; better in the environment variable OPENTOOL_API_KEY
+    #[arg(long, short = 'k', value_name = "KEY", alias = "apiKeys", help_heading = "Who may call")]
+    pub(super) api_key: Vec<Secret>,
+    // The process manager of the ecosystem gives several in one, which our own option does not: a key may have a comma.
+    #[arg(long = "opentoolServerApiKeys", value_delimiter = ',', hide = true)]
+    pub(super) listed_api_keys: Vec<Secret>,
+    /// A file with a `name:key` a line; read again when it changes
+    #[arg(long, value_name = "FILE", help_heading = "Who may call")]
+    pub(super) api_keys_file: Option<PathBuf>,
+    /// Lets everybody call who can reach the server, also from other machines
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(hide_possible_values = true, help_heading = "Who may call")]
+    pub(super) insecure_no_auth: Option<bool>,
+    /// A host that requests may be addressed to, besides this machine's names for itself; repeatable
+    #[arg(long, value_name = "HOST", help_heading = "Who may call")]
+    pub(super) allowed_host: Vec<String>,
+    /// An origin such as https://app.example whose pages may call; repeatable
+    #[arg(long, value_name = "ORIGIN", help_heading = "Who may call")]
+    pub(super) allowed_origin: Vec<String>,
+    /// Lets the pages of allowed origins read the answers
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(hide_possible_values = true, help_heading = "Who may call")]
+    pub(super) cors: Option<bool>,
+    /// The API key of a source's server: KEY where there is one such source, otherwise SOURCE=KEY; repeatable
+    #[arg(long, value_name = "[SOURCE=]KEY", help_heading = "Who may call")]
+    pub(super) source_api_key: Vec<Secret>,
+
+    /// How many bytes the body of a request may have [default: 16777216]
+    #[arg(long, value_name = "BYTES", help_heading = "Running")]
+    pub(super) max_body: Option<usize>,
+    /// Lets a caller with a key stop the server by POST /stop
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(hide_possible_values = true, help_heading = "Running")]
+    pub(super) enable_stop: Option<bool>,
+    /// How long to go on taking connections once told to stop, while /readyz says so [default: 0s]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Running")]
+    pub(super) drain_delay: Option<Duration>,
+    /// How long calls may run after that [default: 35s]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Running")]
+    pub(super) drain_timeout: Option<Duration>,
+}
+
+/// `500ms`, `35s`, `2m`, or seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "write a time such as 500ms, 35s or 2m".to_owned();
+    let digits = text.find(|char: char| !char.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: u32 = number.parse().map_err(|_| wrong())?;
+    match unit {
+        "ms" => Ok(Duration::from_millis(number.into())),
+        "" | "s" => Ok(Duration::from_secs(number.into())),
+        "m" => Ok(Duration::from_secs(60 * u64::from(number))),
+        _ => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_their_units() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("35s"), Ok(Duration::from_secs(35)));
+        assert_eq!(duration("35"), Ok(Duration::from_secs(35)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        for wrong in ["", "s", "1h", "-1s", "1.5s", "99999999999s"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

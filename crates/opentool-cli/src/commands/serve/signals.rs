@@ -1,0 +1,58 @@
+//! What tells a server to stop.
+
+use std::io;
+
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// The signals that stop a server.
+#[derive(Debug)]
+pub(super) struct Signals {
+    #[cfg(unix)]
+    interrupt: Signal,
+    #[cfg(unix)]
+    terminate: Signal,
+}
+
+/// Starts to listen; from now on the signals no longer end the process by themselves.
+#[cfg(unix)]
+pub(super) fn listen() -> io::Result<Signals> {
+    Ok(Signals { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+}
+
+#[cfg(unix)]
+impl Signals {
+    /// Waits for SIGTERM or Ctrl-C.
+    pub(super) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+
+    /// Waits for Ctrl-C.
+    pub(super) async fn next_interrupt(&mut self) {
+        self.interrupt.recv().await;
+    }
+}
+
+/// Starts to listen.
+#[cfg(not(unix))]
+pub(super) fn listen() -> io::Result<Signals> {
+    Ok(Signals {})
+}
+
+#[cfg(not(unix))]
+impl Signals {
+    /// Waits for Ctrl-C.
+    pub(super) async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
+    }
+
+    /// Waits for Ctrl-C.
+    pub(super) async fn next_interrupt(&mut self) {
+        self.next().await;
+    }
+}
