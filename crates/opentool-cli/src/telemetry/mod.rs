@@ -41,13 +41,15 @@ pub(crate) fn start(verbosity: u8, format: LogFormat, export: bool) -> Result<()
         let ours = Targets::new().with_target("opentool", tracing::Level::INFO);
         tracing_opentelemetry::layer()
             .with_tracer(export.tracer())
+            // A span that was activated can no longer be given the parent that its request brought.
+            .with_context_activation(false)
+            .with_tracked_inactivity(false)
             .with_location(false)
             .with_threads(false)
             .with_filter(ours)
     });
-    // A test may have started before us in the same process; whoever came first stays.
-    let _ = tracing_subscriber::registry().with(logs).with(spans).try_init();
-    Ok(())
+    let started = tracing_subscriber::registry().with(logs).with(spans).try_init();
+    started.map_err(|error| Failure::usage(format!("logs cannot be written: {error}")))
 }
 
 /// What is logged: what `RUST_LOG` says, otherwise as much as there are `-v`.

@@ -9,12 +9,16 @@ use super::*;
 fn without_a_command_the_help_is_shown() {
     let ran = run(&[]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
-    assert!(ran.stderr.contains("Usage: opentool <COMMAND>") && ran.stderr.contains("Examples:"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("Usage: opentool [OPTIONS] <COMMAND>") && ran.stderr.contains("Examples:"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
 fn help_teaches_with_examples() {
-    for command in ["check", "fix", "convert", "schema", "completions"] {
+    for command in ["serve", "tools", "call", "load", "version", "check", "fix", "convert", "schema", "completions"] {
         let ran = run(&[command, "--help"]);
         assert_eq!(ran.code, Some(0));
         assert!(ran.stdout.contains(&format!("Examples:\n  opentool {command}")), "{}", ran.stdout);

@@ -3,10 +3,15 @@
 
 mod check;
 mod convert;
+mod drain;
 mod fix;
 mod formats;
 mod general;
+mod observe;
 mod readme;
+mod remote;
+mod serve;
+mod serving;
 
 use std::path::{Path, PathBuf};
 
@@ -86,7 +91,10 @@ impl Desk {
 
     fn command(&self) -> Command {
         let mut command = Command::new(binary());
-        command.current_dir(self.0.path()).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+        command.current_dir(self.0.path());
+        for variable in ["NO_COLOR", "CLICOLOR_FORCE", "OPENTOOL_API_KEY", "RUST_LOG"] {
+            command.env_remove(variable);
+        }
         command
     }
 

@@ -1,0 +1,235 @@
+//! `opentool serve`: what it serves, what it is told, what it refuses.
+
+use std::net::TcpListener;
+
+use serde_json::json;
+
+use super::serving::{Script, Served, document, envelope};
+use super::*;
+
+#[test]
+fn without_a_source_the_demo_tools_are_served() {
+    let desk = Desk::new();
+    let served = Served::start(&desk, &[], &[]);
+    assert_eq!(served.get("/opentool/version").json(), json!({ "version": env!("CARGO_PKG_VERSION") }));
+    assert_eq!(
+        served.call("add", json!({ "a": 1, "b": 2 })),
+        json!({ "jsonrpc": "2.0", "result": { "sum": 3 }, "error": null, "id": "1" })
+    );
+    let document = served.get("/opentool/load").json();
+    let names: Vec<_> =
+        document["functions"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"current_date_time") && names.contains(&"delete_note"), "{names:?}");
+    let unknown = served.call("subtrac", json!({}));
+    assert_eq!(unknown["error"]["code"], 405);
+    assert_eq!(unknown["error"]["message"], "Function Not Supported: subtrac");
+    let wrong = served.call("add", json!({ "a": "one", "b": 2 }));
+    assert_eq!(wrong["error"]["code"], 400);
+    assert!(wrong["error"]["message"].as_str().unwrap().starts_with("Invalid Arguments: /a"), "{wrong}");
+}
+
+#[test]
+fn the_line_that_it_shows_calls_it() {
+    let desk = Desk::new();
+    let served = Served::start(&desk, &[], &[]);
+    let line = served.announcement.lines().nth(1).and_then(|line| line.strip_prefix("try it:  ")).unwrap();
+    let Ok(output) = std::process::Command::new("sh").args(["-c", line]).output() else { panic!("no shell") };
+    assert_eq!(super::json(&String::from_utf8(output.stdout).unwrap())["result"], json!({ "sum": 3 }), "{line}");
+}
+
+#[test]
+fn a_key_opens_the_server_and_its_name_in_the_options_does_not_matter() {
+    let desk = Desk::with("keys", "ci:from-file\n");
+    let served = Served::start(
+        &desk,
+        &["-k", "one", "--apiKeys", "two", "--opentoolServerApiKeys", "three,four", "--api-keys-file", "keys"],
+        &[("OPENTOOL_API_KEY", "not-this-one")],
+    );
+    let status = |key: &str| served.ask("GET", "/opentool/version", &[("authorization", key)], "").status;
+    for key in ["Bearer one", "two", "bearer three", "four", "from-file"] {
+        assert_eq!(status(key), 200, "{key}");
+    }
+    for key in ["Bearer five", "not-this-one", "three,four"] {
+        assert_eq!(status(key), 401, "{key}");
+    }
+    assert_eq!(served.get("/opentool/version").status, 401);
+    let log = served.logged();
+    assert!(log.contains("shows in `ps`"), "{log}");
+    assert!(!served.announcement.contains("one") && served.announcement.contains("$OPENTOOL_API_KEY"));
+}
+
+#[test]
+fn the_ecosystems_names_of_options_are_taken() {
+    let desk = Desk::new();
+    let arguments = ["--opentoolServerTag", "3.2.1", "--opentoolServerHost", "127.0.0.1", "--opentoolServerPort", "0"];
+    let served = Served::start_exactly(&desk, &arguments, &[]);
+    assert_eq!(served.get("/opentool/version").json(), json!({ "version": "3.2.1" }));
+    let served = Served::start_exactly(&desk, &["--toolPort", "0", "--prefix", "/x/"], &[]);
+    assert_eq!(served.get("/x/version").status, 200);
+    assert_eq!(served.get("/opentool/version").status, 404);
+}
+
+#[test]
+fn the_command_line_goes_before_the_environment_and_that_before_the_file() {
+    let desk = Desk::with("opentool.toml", "tag = \"1.1.1\"\napi-key = \"file\"\nprefix = \"/file\"\n");
+    let status = |served: &Served, key: &str| served.ask("GET", "/file/version", &[("authorization", key)], "").status;
+
+    let served = Served::start(&desk, &[], &[]);
+    assert_eq!((status(&served, "file"), status(&served, "environment")), (200, 401));
+    let served = Served::start(&desk, &[], &[("OPENTOOL_API_KEY", "environment")]);
+    assert_eq!((status(&served, "file"), status(&served, "environment")), (401, 200));
+    let served = Served::start(&desk, &["--api-key", "given"], &[("OPENTOOL_API_KEY", "environment")]);
+    assert_eq!((status(&served, "file"), status(&served, "environment"), status(&served, "given")), (401, 401, 200));
+
+    desk.put("other.toml", "tag = \"2.2.2\"\nsources = [\"demo\"]");
+    let served = Served::start(&desk, &["--config", "other.toml"], &[]);
+    assert_eq!(served.get("/opentool/version").json()["version"], "2.2.2");
+    let served = Served::start(&desk, &["--config", "other.toml", "--tag", "3.3.3"], &[]);
+    assert_eq!(served.get("/opentool/version").json()["version"], "3.3.3");
+}
+
+#[test]
+fn a_configuration_that_cannot_be_is_refused_with_what_to_write_instead() {
+    let desk = Desk::new();
+    for (file, message) in [
+        ("prot = 1", "opentool.toml: there is no option `prot`; did you mean `port`?"),
+        ("port = \"x\"", "opentool.toml: invalid value 'x' for '--port <PORT>'"),
+        ("port = ", "opentool.toml: line 1, column "),
+    ] {
+        desk.put("opentool.toml", file);
+        let ran = desk.run(&["serve"]);
+        assert_eq!(ran.code, Some(2));
+        assert!(ran.stderr.contains(message), "{}", ran.stderr);
+    }
+    desk.put("opentool.toml", "");
+    for (arguments, message) in [
+        (&["--config", "missing.toml"][..], "cannot read missing.toml: no such file"),
+        (&["--tls-cert", "cert.pem"], "`--tls-cert` needs `--tls-key`"),
+        (&["--enable-stop"], "needs an API key"),
+        (&["--insecure-no-auth", "-k", "x"], "leave one of them out"),
+        (&["--drain-timeout", "soon"], "write a time such as 500ms, 35s or 2m"),
+        (&["--api-keys-file", "missing"], "missing: "),
+        (&["--source-api-key", "x"], "write SOURCE=KEY"),
+    ] {
+        let ran = desk.run(&[&["serve"], arguments].concat());
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(message), "{arguments:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn other_machines_are_let_in_with_a_key_or_by_saying_so() {
+    let desk = Desk::new();
+    let ran = desk.run(&["serve", "--host", "0.0.0.0", "--port", "0"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("on 0.0.0.0:0 everybody on the network could call the tools"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--insecure-no-auth"), "{}", ran.stderr);
+    for (arguments, environment) in [(&["--insecure-no-auth"][..], &[][..]), (&[], &[("OPENTOOL_API_KEY", "s3cret")])] {
+        let served = Served::start(&desk, &[&["--host", "0.0.0.0"], arguments].concat(), environment);
+        assert!(served.url.starts_with("http://127.0.0.1:"), "{}", served.url);
+        assert_eq!(served.get("/healthz").status, 200);
+    }
+}
+
+#[test]
+fn a_taken_port_is_told_with_one_that_is_free() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let ran = run(&["serve", "--port", &port]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    let suggestion = format!("port {port} of 127.0.0.1 is taken: stop whoever uses it, or take another with `--port ");
+    let free = ran.stderr.split(&suggestion).nth(1).and_then(|rest| rest.split('`').next());
+    let free: u16 = free.unwrap_or_else(|| panic!("{}", ran.stderr)).parse().unwrap();
+    assert_ne!(free.to_string(), port);
+    let ran = run(&["serve", "--port", "0", "--admin-addr", &format!("127.0.0.1:{port}")]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains(&format!("127.0.0.1:{port} is taken: give `--admin-addr` another")), "{}", ran.stderr);
+}
+
+#[test]
+fn several_sources_are_served_together() {
+    let quick = Script::with_functions(&["quick"], |_| Some(json!({ "done": true })));
+    let named = Script::with_functions(&["named"], |_| Some(json!({ "named": 1 })));
+    let desk = Desk::with("named.json", document(&["named"], Some(&named.url())).to_string());
+    let served = Served::start(
+        &desk,
+        &[&quick.url(), "named.json", "demo", "--source-api-key", &format!("{}=up=stream", quick.url())],
+        &[],
+    );
+    assert_eq!(served.call("quick", json!({}))["result"], json!({ "done": true }));
+    assert_eq!(served.call("named", json!({}))["result"], json!({ "named": 1 }));
+    assert_eq!(served.call("add", json!({ "a": 1, "b": 1 }))["result"], json!({ "sum": 2 }));
+    assert!(
+        quick.requests().iter().all(|request| request.head.to_lowercase().contains("authorization: bearer up=stream"))
+    );
+    assert!(named.requests().iter().all(|request| !request.head.to_lowercase().contains("authorization")));
+    assert!(!named.requests().iter().any(|request| request.path().ends_with("/load")), "the document is at hand");
+}
+
+#[test]
+fn two_sources_with_one_name_are_an_error_that_names_both() {
+    let script = Script::with_functions(&["add"], |_| None);
+    let ran = run(&["serve", "--port", "0", "demo", &script.url()]);
+    assert_eq!(ran.code, Some(2));
+    let message = format!("two sources have a tool named `add`: the demo tools and {}", script.url());
+    assert!(ran.stderr.contains(&message), "{}", ran.stderr);
+}
+
+#[test]
+fn a_source_that_cannot_be_used_is_told_at_the_start() {
+    let refusing = Script::start(|_| Some((401, "{}".to_owned())));
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let desk = Desk::with("plain.json", CLEAN);
+    desk.put("faulty.json", FAULTY);
+    for (source, code, message) in [
+        (format!("http://{gone}"), 3, "no OpenTool server could be reached"),
+        (refusing.url(), 4, "the server refused the API key"),
+        ("plain.json".to_owned(), 2, "plain.json says nothing about where its functions can be called"),
+        ("faulty.json".to_owned(), 2, "faulty.json cannot be used: it has 2 errors"),
+        ("missing.json".to_owned(), 2, "cannot read missing.json"),
+        ("ftp://a:b@c".to_owned(), 2, "ftp://c is no http:// or https:// URL"),
+    ] {
+        let ran = desk.run(&["serve", "--port", "0", &source]);
+        assert_eq!(ran.code, Some(code), "{source}: {}", ran.stderr);
+        assert!(ran.stderr.contains(message), "{source}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn pages_and_foreign_hosts_are_refused_with_the_option_that_lets_them_in() {
+    let desk = Desk::new();
+    let served = Served::start(&desk, &["--allowed-origin", "https://app.example", "--cors"], &[]);
+    let body = envelope("add", json!({ "a": 1, "b": 2 }));
+    let reply = |origin: &str| served.ask("POST", "/opentool/call", &[("origin", origin)], &body);
+    let refused = reply("https://evil.example");
+    assert_eq!(refused.status, 403);
+    assert!(refused.body.contains("--allowed-origin"), "{}", refused.body);
+    let allowed = reply("https://app.example");
+    assert_eq!(allowed.status, 200);
+    assert!(
+        allowed.head.to_lowercase().contains("access-control-allow-origin: https://app.example"),
+        "{}",
+        allowed.head
+    );
+}
+
+#[test]
+fn the_operators_routes_can_have_an_address_of_their_own() {
+    let desk = Desk::new();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let served = Served::start(&desk, &["--admin-addr", &free.to_string()], &[]);
+    assert_eq!(served.get("/metrics").status, 404);
+    let mut admin = serving::Connection::open(free);
+    admin.send("GET", "/metrics", &[], "");
+    assert_eq!(admin.receive().unwrap().status, 200);
+}
+
+#[test]
+fn somebody_with_a_key_can_stop_the_server_where_that_is_enabled() {
+    let desk = Desk::new();
+    let mut served = Served::start(&desk, &["--enable-stop"], &[("OPENTOOL_API_KEY", "s3cret")]);
+    assert_eq!(served.ask("POST", "/opentool/stop", &[], "").status, 401);
+    let reply = served.ask("POST", "/opentool/stop", &[("authorization", "Bearer s3cret")], "");
+    assert_eq!((reply.status, reply.json()), (200, json!({ "status": "stopped" })));
+    assert_eq!(served.wait().code(), Some(0));
+}

@@ -1,0 +1,310 @@
+//! A running `opentool serve`, a client as raw as a socket, and a server that does as it is told.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{SocketAddr, TcpListener, TcpStream},
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{Arc, Mutex},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// Long enough for a busy machine; nothing that works takes as long.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The variables that mean something to `opentool serve`.
+const VARIABLES: [&str; 4] = ["OPENTOOL_API_KEY", "RUST_LOG", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_SERVICE_NAME"];
+
+/// A running `opentool serve`, which does not outlive the test.
+pub(crate) struct Served {
+    child: Child,
+    pub(crate) url: String,
+    pub(crate) address: SocketAddr,
+    /// Everything it said before it could be called.
+    pub(crate) announcement: String,
+    logged: Arc<Mutex<String>>,
+}
+
+impl Served {
+    /// Starts a server on a port that is free.
+    pub(crate) fn start(desk: &Desk, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let mut arguments = arguments.to_vec();
+        arguments.extend(["--port", "0"]);
+        Self::start_exactly(desk, &arguments, environment)
+    }
+
+    pub(crate) fn start_exactly(desk: &Desk, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let mut command = Command::new(binary());
+        command.arg("serve").args(arguments).current_dir(desk.0.path());
+        for variable in VARIABLES {
+            command.env_remove(variable);
+        }
+        command.envs(environment.iter().copied());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let logged = Arc::new(Mutex::new(String::new()));
+        let (mut stderr, log) = (child.stderr.take().unwrap(), logged.clone());
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = stderr.read(&mut bytes) {
+                log.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
+            }
+        });
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut announcement = String::new();
+        for _ in 0..2 {
+            stdout.read_line(&mut announcement).unwrap();
+        }
+        let listening = announcement.lines().next().and_then(|line| line.strip_prefix("listening on "));
+        let Some(url) = listening.map(str::to_owned) else {
+            let _ = child.wait();
+            panic!("it does not listen: {announcement}{}", logged.lock().unwrap());
+        };
+        let authority = url.split('/').nth(2).unwrap();
+        let address = authority.parse().unwrap();
+        Served { child, url, address, announcement, logged }
+    }
+
+    /// What it said on standard error so far.
+    pub(crate) fn logged(&self) -> String {
+        self.logged.lock().unwrap().clone()
+    }
+
+    /// Waits until it has said something on standard error.
+    pub(crate) fn wait_for_log(&self, text: &str) {
+        wait_until(|| self.logged().contains(text), || format!("`{text}` in {}", self.logged()));
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    }
+
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(start.elapsed() < PATIENCE, "it does not end: {}", self.logged());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Reply {
+        self.ask("GET", path, &[], "")
+    }
+
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        let mut connection = Connection::open(self.address);
+        connection.send(method, path, headers, body);
+        connection.receive().unwrap()
+    }
+
+    /// Calls a function and returns the whole JSON-RPC answer.
+    pub(crate) fn call(&self, function: &str, arguments: Value) -> Value {
+        self.ask("POST", "/opentool/call", &[], &envelope(function, arguments)).json()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) fn envelope(function: &str, arguments: Value) -> String {
+    json!({ "jsonrpc": "2.0", "id": "1", "method": function, "params": arguments }).to_string()
+}
+
+pub(crate) fn wait_until(mut done: impl FnMut() -> bool, what: impl Fn() -> String) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < PATIENCE, "waited in vain for {}", what());
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// An HTTP answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Reply {
+    pub(crate) fn json(&self) -> Value {
+        super::json(&self.body)
+    }
+
+    pub(crate) fn closes(&self) -> bool {
+        self.head.to_lowercase().contains("connection: close")
+    }
+}
+
+/// A connection that is kept for as many requests as wanted.
+pub(crate) struct Connection(BufReader<TcpStream>);
+
+impl Connection {
+    pub(crate) fn open(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        Connection(BufReader::new(stream))
+    }
+
+    pub(crate) fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) {
+        let mut request = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n", body.len());
+        if !body.is_empty() {
+            request.push_str("content-type: application/json\r\n");
+        }
+        for (name, value) in headers {
+            request.push_str(&format!("{name}: {value}\r\n"));
+        }
+        self.0.get_mut().write_all(format!("{request}\r\n{body}").as_bytes()).unwrap();
+    }
+
+    /// Reads an answer; none where the connection was closed before one began.
+    pub(crate) fn receive(&mut self) -> Option<Reply> {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            match self.0.read_line(&mut head) {
+                Ok(1..) => {}
+                _ if head.is_empty() => return None,
+                other => panic!("the answer breaks off: {other:?} after {head}"),
+            }
+        }
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let mut body = vec![0; length(&head)];
+        self.0.read_exact(&mut body).unwrap();
+        Some(Reply { status, head, body: String::from_utf8(body).unwrap() })
+    }
+}
+
+fn length(head: &str) -> usize {
+    let header = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length:").map(str::to_owned));
+    header.map_or(0, |length| length.trim().parse().unwrap())
+}
+
+/// A request that a [`Script`] got.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Request {
+    pub(crate) fn path(&self) -> &str {
+        self.head.split(' ').nth(1).unwrap()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+}
+
+/// A server that answers as it is told, each connection on a thread of its own.
+pub(crate) struct Script {
+    pub(crate) address: SocketAddr,
+    requests: Arc<Mutex<Vec<Request>>>,
+}
+
+impl Script {
+    /// Starts a server whose answers are status and body; none is no answer at all.
+    pub(crate) fn start(answer: impl Fn(&Request) -> Option<(u16, String)> + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (seen, answer) = (requests.clone(), Arc::new(answer));
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (seen, answer) = (seen.clone(), answer.clone());
+                thread::spawn(move || serve(stream, &seen, &*answer));
+            }
+        });
+        Script { address, requests }
+    }
+
+    /// A server whose document has these functions, and whose calls are answered by a result or not at all.
+    pub(crate) fn with_functions(names: &[&str], call: impl Fn(&str) -> Option<Value> + Send + Sync + 'static) -> Self {
+        let document = document(names, None).to_string();
+        Script::start(move |request| match request.path() {
+            "/opentool/load" => Some((200, document.clone())),
+            "/opentool/version" => Some((200, json!({ "version": "9.8.7" }).to_string())),
+            _ => {
+                let called = request.json();
+                let result = call(called["method"].as_str().unwrap())?;
+                let answer = json!({ "jsonrpc": "2.0", "result": result, "error": null, "id": called["id"] });
+                Some((200, answer.to_string()))
+            }
+        })
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    /// Waits until somebody has called a function.
+    pub(crate) fn wait_for_call(&self, function: &str) {
+        let called = || {
+            let requests = self.requests();
+            requests.iter().any(|request| request.path().ends_with("/call") && request.json()["method"] == function)
+        };
+        wait_until(called, || format!("a call of {function}"));
+    }
+}
+
+fn serve(
+    stream: TcpStream,
+    seen: &Mutex<Vec<Request>>,
+    answer: &(dyn Fn(&Request) -> Option<(u16, String)> + Send + Sync),
+) {
+    let mut stream = BufReader::new(stream);
+    loop {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            match stream.read_line(&mut head) {
+                Ok(1..) => {}
+                _ => return,
+            }
+        }
+        let mut body = vec![0; length(&head)];
+        if stream.read_exact(&mut body).is_err() {
+            return;
+        }
+        let request = Request { head, body };
+        seen.lock().unwrap().push(request.clone());
+        let Some((status, body)) = answer(&request) else {
+            // Nothing comes until the client goes away.
+            let _ = stream.read(&mut [0]);
+            return;
+        };
+        let head =
+            format!("HTTP/1.1 {status} OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
+        if stream.get_mut().write_all(format!("{head}{body}").as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+/// A document of functions without parameters.
+pub(crate) fn document(names: &[&str], url: Option<&str>) -> Value {
+    let functions = names.iter().map(|name| json!({ "name": name, "description": "Do it.", "parameters": [] }));
+    let mut document = json!({
+        "opentool": "1.1.0",
+        "info": { "title": "Script", "version": "1.0.0" },
+        "functions": functions.collect::<Vec<_>>(),
+    });
+    if let Some(url) = url {
+        document["server"] = json!({ "url": url });
+    }
+    document
+}
