@@ -1,8 +1,9 @@
 //! The commands of the README do what it shows.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
-use assert_cmd::Command;
+use super::serving::Served;
+use super::*;
 
 const README: &str = include_str!("../../../../README.md");
 
@@ -11,22 +12,76 @@ fn blocks(language: &str) -> impl Iterator<Item = &'static str> {
     README.split("```").skip(1).step_by(2).filter_map(move |block| block.strip_prefix(language)?.strip_prefix('\n'))
 }
 
+/// The address that the samples have, in whose place the tests put one that is free.
+const ADDRESS: &str = "127.0.0.1:9627";
+
+/// Runs a line of a sample in a shell that finds the binary.
+fn shell(desk: &Desk, line: &str) -> String {
+    let folder = binary().parent().unwrap().to_str().unwrap();
+    let path = format!("{folder}:{}", std::env::var("PATH").unwrap());
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", line]).current_dir(desk.0.path()).env("PATH", path).env_remove("OPENTOOL_API_KEY");
+    String::from_utf8(command.output().unwrap().stdout).unwrap()
+}
+
+/// Starts `NAME=VALUE… opentool serve …`.
+fn start(desk: &Desk, line: &str) -> Served {
+    let (environment, arguments) = line.split_once("opentool serve").unwrap();
+    let environment: Vec<_> = environment.split_whitespace().map(|pair| pair.split_once('=').unwrap()).collect();
+    Served::start(desk, &arguments.split_whitespace().collect::<Vec<_>>(), &environment)
+}
+
+/// Runs every step of a sample and compares what it prints; a step that ends with `&` is a server for the steps after it.
+fn walk(desk: &Desk, sample: &str) -> usize {
+    let mut served: Option<Served> = None;
+    let mut commands = 0;
+    for step in sample.split("$ ").skip(1) {
+        let (line, expected) = step.split_once('\n').unwrap();
+        commands += 1;
+        if let Some(line) = line.strip_suffix(" &") {
+            served = Some(start(desk, line));
+            continue;
+        }
+        let (line, expected) = match &served {
+            Some(served) => {
+                let address = served.address.to_string();
+                (line.replace(ADDRESS, &address), expected.replace(ADDRESS, &address))
+            }
+            None => (line.to_owned(), expected.to_owned()),
+        };
+        assert_eq!(shell(desk, &line).trim_end(), expected.trim_end(), "{line}");
+    }
+    commands
+}
+
 #[test]
 fn every_console_sample_prints_what_the_readme_shows() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("clock.json"), blocks("json").next().unwrap()).unwrap();
-    let mut commands = 0;
-    for sample in blocks("console") {
-        for step in sample.split("$ ").skip(1) {
-            let (command, expected) = step.split_once('\n').unwrap();
-            let arguments = command.strip_prefix("opentool ").unwrap().split(' ');
-            let output =
-                Command::cargo_bin("opentool").unwrap().args(arguments).current_dir(folder.path()).output().unwrap();
-            assert_eq!(String::from_utf8(output.stdout).unwrap().trim_end(), expected.trim_end(), "{command}");
-            commands += 1;
-        }
-    }
+    let desk = Desk::with("clock.json", blocks("json").next().unwrap());
+    let commands: usize = blocks("console").map(|sample| walk(&desk, sample)).sum();
     assert!(commands > 0);
+}
+
+#[test]
+fn a_server_can_be_met_with_nothing_but_curl() {
+    let key = "-H 'Authorization: Bearer s3cret'";
+    let sample = [
+        "$ OPENTOOL_API_KEY=s3cret opentool serve &",
+        "$ curl KEY http://127.0.0.1:9627/opentool/version",
+        r#"{"version":"VERSION"}"#,
+        r#"$ curl KEY http://127.0.0.1:9627/opentool/call --json '{"jsonrpc":"2.0","id":"1","method":"add","params":{"a":1,"b":2}}'"#,
+        r#"{"jsonrpc":"2.0","result":{"sum":3},"error":null,"id":"1"}"#,
+        "$ curl KEY http://127.0.0.1:9627/opentool/load | cut -d, -f1-3",
+        r#"{"opentool":"1.1.0","info":{"title":"opentool demo tools","version":"VERSION"}"#,
+        r#"$ curl KEY http://127.0.0.1:9627/opentool/call --json '{"jsonrpc":"2.0","id":"2","method":"ad"}'"#,
+        r#"{"jsonrpc":"2.0","result":{},"error":{"code":405,"message":"Function Not Supported: ad","data":{"near":["add","add_note"]}},"id":"2"}"#,
+        r#"$ curl KEY http://127.0.0.1:9627/opentool/call --json '{"jsonrpc":"2.0","id":"3","method":"add","params":{"a":"one","b":2}}'"#,
+        r#"{"jsonrpc":"2.0","result":{},"error":{"code":400,"message":"Invalid Arguments: /a: expected integer, got string \"one\"","data":{"problems":[{"pointer":"/a","message":"expected integer, got string \"one\""}]}},"id":"3"}"#,
+        "$ curl -H 'Authorization: Bearer wrong' http://127.0.0.1:9627/opentool/version",
+        r#"{"jsonrpc":"2.0","result":{},"error":{"code":401,"message":"Please check API Key is VALID or NOT"},"id":null}"#,
+        "",
+    ];
+    let sample = sample.join("\n").replace("KEY h", &format!("{key} h")).replace("VERSION", env!("CARGO_PKG_VERSION"));
+    assert_eq!(walk(&Desk::new(), &sample), 7);
 }
 
 #[test]
