@@ -31,7 +31,7 @@ impl Access {
 }
 
 pub(super) fn warn_of_visible_key() {
-    warn(&format_args!("a key on the command line shows in `ps`: {API_KEY_VARIABLE} in the environment does not"));
+    warn(&format_args!("a key on the command line shows in `ps`: one in {API_KEY_VARIABLE} or a file does not"));
 }
 
 /// A text that nobody gets to see.

@@ -3,13 +3,16 @@
 use std::{env, sync::OnceLock, time::Duration};
 
 use opentelemetry::{KeyValue, trace::TracerProvider as _};
-use opentelemetry_otlp::SpanExporter;
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _};
 use opentelemetry_sdk::{
     Resource,
     trace::{SdkTracer, SdkTracerProvider},
 };
 
-use crate::{failure::Failure, terminal::warn};
+use crate::{
+    failure::Failure,
+    terminal::{visible, warn},
+};
 
 /// How long the last spans may take to leave.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -31,9 +34,10 @@ impl Export {
         if !is_wanted() {
             return Ok(None);
         }
+        warn_of_other_protocols();
         // Installed once for the exporter's client; whoever did so before us has chosen as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let exporter = SpanExporter::builder().with_http().build();
+        let exporter = SpanExporter::builder().with_http().with_protocol(Protocol::HttpBinary).build();
         let exporter = exporter.map_err(|error| Failure::usage(format!("spans cannot be exported: {error}")))?;
         let provider = SdkTracerProvider::builder().with_resource(resource()).with_batch_exporter(exporter).build();
         Ok(Some(ACTIVE.get_or_init(|| Export(provider))))
@@ -53,10 +57,26 @@ impl Export {
     }
 }
 
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// What the variable of traces says, otherwise that of everything.
+fn of_traces(name: &str) -> Option<String> {
+    variable(&format!("OTEL_EXPORTER_OTLP_TRACES_{name}")).or_else(|| variable(&format!("OTEL_EXPORTER_OTLP_{name}")))
+}
+
+fn warn_of_other_protocols() {
+    if let Some(protocol) = of_traces("PROTOCOL").filter(|protocol| protocol != "http/protobuf") {
+        let protocol = visible(&protocol);
+        warn(&format_args!(
+            "spans are exported as http/protobuf, not as {protocol}: collectors take that at port 4318"
+        ));
+    }
+}
+
 fn is_wanted() -> bool {
-    let variable = |name| env::var(name).ok().filter(|value| !value.trim().is_empty());
-    let endpoint =
-        variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT")).is_some();
+    let endpoint = of_traces("ENDPOINT").is_some();
     let disabled = variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"))
         || variable("OTEL_TRACES_EXPORTER").is_some_and(|value| value == "none");
     endpoint && !disabled

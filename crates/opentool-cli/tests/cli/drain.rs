@@ -88,12 +88,13 @@ fn a_second_ctrl_c_gives_up_what_is_in_flight() {
 #[test]
 fn while_it_waits_for_the_load_balancer_it_is_not_ready_and_still_serves() {
     let desk = Desk::new();
-    let mut served = Served::start(&desk, &["--drain-delay", "3s"], &[]);
+    let mut served = Served::start(&desk, &["--drain-delay", "10m"], &[]);
     assert_eq!(served.get("/readyz").status, 200);
     served.signal("TERM");
     served.wait_for_log("stopping");
     assert_eq!(served.get("/readyz").status, 503);
     assert_eq!(served.get("/healthz").status, 200);
     assert_eq!(served.call("add", json!({ "a": 1, "b": 2 }))["result"], json!({ "sum": 3 }));
-    assert_eq!(served.wait().code(), Some(0));
+    served.signal("INT");
+    assert_eq!(served.wait().code(), Some(130), "it would have waited for ten minutes");
 }

@@ -76,10 +76,14 @@ fn hex(bytes: &[u8]) -> String {
 fn a_collector_that_is_gone_does_not_keep_calls_from_being_answered() {
     let desk = Desk::new();
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let mut served = Served::start(&desk, &[], &[("OTEL_EXPORTER_OTLP_ENDPOINT", &format!("http://{gone}"))]);
+    let gone = format!("http://{gone}");
+    let variables = [("OTEL_EXPORTER_OTLP_ENDPOINT", gone.as_str()), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")];
+    let mut served = Served::start(&desk, &[], &variables);
+    served.wait_for_log("spans are exported as http/protobuf, not as grpc");
     assert_eq!(served.call("add", json!({ "a": 1, "b": 2 }))["result"], json!({ "sum": 3 }));
     served.signal("TERM");
     assert_eq!(served.wait().code(), Some(0), "{}", served.logged());
+    served.wait_for_log("ExportError");
 }
 
 #[test]

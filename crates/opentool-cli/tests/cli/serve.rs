@@ -32,7 +32,7 @@ fn without_a_source_the_demo_tools_are_served() {
 fn the_line_that_it_shows_calls_it() {
     let desk = Desk::new();
     let served = Served::start(&desk, &[], &[]);
-    let line = served.announcement.lines().nth(1).and_then(|line| line.strip_prefix("try it:  ")).unwrap();
+    let line = served.announcement.lines().find_map(|line| line.strip_prefix("try it:  ")).unwrap();
     let Ok(output) = std::process::Command::new("sh").args(["-c", line]).output() else { panic!("no shell") };
     assert_eq!(super::json(&String::from_utf8(output.stdout).unwrap())["result"], json!({ "sum": 3 }), "{line}");
 }
@@ -216,10 +216,10 @@ fn pages_and_foreign_hosts_are_refused_with_the_option_that_lets_them_in() {
 #[test]
 fn the_operators_routes_can_have_an_address_of_their_own() {
     let desk = Desk::new();
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let served = Served::start(&desk, &["--admin-addr", &free.to_string()], &[]);
+    let served = Served::start(&desk, &["--admin-addr", "127.0.0.1:0"], &[]);
     assert_eq!(served.get("/metrics").status, 404);
-    let mut admin = serving::Connection::open(free);
+    let line = served.announcement.lines().find_map(|line| line.strip_prefix("operator's routes on http://"));
+    let mut admin = serving::Connection::open(line.unwrap().parse().unwrap());
     admin.send("GET", "/metrics", &[], "");
     assert_eq!(admin.receive().unwrap().status, 200);
 }

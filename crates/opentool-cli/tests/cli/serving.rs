@@ -3,8 +3,8 @@
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
-    process::{Child, Command, ExitStatus, Stdio},
-    sync::{Arc, Mutex},
+    process::{Child, ChildStdout, Command, ExitStatus, Stdio},
+    sync::{Arc, Mutex, mpsc},
     thread,
     time::{Duration, Instant},
 };
@@ -17,7 +17,13 @@ use super::*;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The variables that mean something to `opentool serve`.
-const VARIABLES: [&str; 4] = ["OPENTOOL_API_KEY", "RUST_LOG", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_SERVICE_NAME"];
+const VARIABLES: [&str; 5] = [
+    "OPENTOOL_API_KEY",
+    "RUST_LOG",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_SERVICE_NAME",
+];
 
 /// A running `opentool serve`, which does not outlive the test.
 pub(crate) struct Served {
@@ -53,13 +59,10 @@ impl Served {
                 log.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
             }
         });
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut announcement = String::new();
-        for _ in 0..2 {
-            stdout.read_line(&mut announcement).unwrap();
-        }
+        let announcement = announcement(child.stdout.take().unwrap());
         let listening = announcement.lines().next().and_then(|line| line.strip_prefix("listening on "));
         let Some(url) = listening.map(str::to_owned) else {
+            let _ = child.kill();
             let _ = child.wait();
             panic!("it does not listen: {announcement}{}", logged.lock().unwrap());
         };
@@ -115,6 +118,25 @@ impl Drop for Served {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What a server says until it can be called, or until it has nothing more to say.
+fn announcement(stdout: ChildStdout) -> String {
+    let (said, heard) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            let _ = said.send(line);
+        }
+    });
+    let mut announcement = String::new();
+    while let Ok(line) = heard.recv_timeout(PATIENCE) {
+        announcement.push_str(&line);
+        announcement.push('\n');
+        if line.starts_with("try it:") {
+            break;
+        }
+    }
+    announcement
 }
 
 pub(crate) fn envelope(function: &str, arguments: Value) -> String {

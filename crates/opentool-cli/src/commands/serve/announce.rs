@@ -1,7 +1,6 @@
 //! What `opentool serve` says once it can be called.
 
 use std::{
-    fmt::Write as _,
     io::Write as _,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
 };
@@ -14,17 +13,13 @@ use crate::terminal::visible;
 /// Says on standard output where the server listens and how to call it.
 pub(super) fn announce(options: &Options, bound: &BoundServer, only_demo: bool) {
     let Ok(address) = bound.local_addr() else { return };
-    let mut text = words(options, address, only_demo);
-    if let Some(admin) = bound.admin_addr() {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "/healthz, /readyz and /metrics stand at http://{admin}");
-    }
+    let text = words(options, address, bound.admin_addr(), only_demo);
     // Nobody may be listening, which is no reason not to serve.
     let mut stdout = anstream::stdout().lock();
     let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }
 
-fn words(options: &Options, address: SocketAddr, only_demo: bool) -> String {
+fn words(options: &Options, address: SocketAddr, admin: Option<SocketAddr>, only_demo: bool) -> String {
     let secure = options.tls_cert.is_some();
     let scheme = if secure { "https" } else { "http" };
     let prefix = options.prefix.as_deref().unwrap_or("/opentool").trim_matches('/');
@@ -38,7 +33,8 @@ fn words(options: &Options, address: SocketAddr, only_demo: bool) -> String {
         "/load"
     };
     let url = visible(&url);
-    format!("listening on {url}\ntry it:  curl{key} {url}{what}\n")
+    let admin = admin.map(|admin| format!("operator's routes on http://{admin}\n")).unwrap_or_default();
+    format!("listening on {url}\n{admin}try it:  curl{key} {url}{what}\n")
 }
 
 /// An address that somebody on this machine can call.

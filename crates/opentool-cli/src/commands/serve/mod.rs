@@ -57,7 +57,8 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) fn run(&self, matches: &ArgMatches) -> Result<Verdict, Failure> {
-        if !(self.options.api_key.is_empty() && self.options.listed_api_keys.is_empty()) {
+        let given = [&self.options.api_key, &self.options.listed_api_keys, &self.options.source_api_key];
+        if given.iter().any(|keys| !keys.is_empty()) {
             warn_of_visible_key();
         }
         let mut options = file::read(self.config.as_deref())?;
