@@ -26,23 +26,26 @@ const DEFAULT_PORT: u16 = 9627;
 
 const EXAMPLES: &str = "\
 Examples:
-  opentool serve                                        The demo tools at http://127.0.0.1:9627/opentool
-  opentool serve weather.opentool.json                  Pass calls on to the server that a document names
-  opentool serve http://10.0.0.7:9627 demo              The tools of another server, and the demo tools
-  OPENTOOL_API_KEY=… opentool serve --host 0.0.0.0      For other machines; without a key it is refused
-  opentool serve --api-keys-file keys --tls-cert cert.pem --tls-key key.pem --host 0.0.0.0
+  opentool serve                          The demo tools at http://127.0.0.1:9627
+  opentool serve weather.opentool.json    Calls go on to the server that it names
+  opentool serve http://10.0.0.7:9627 demo    Another server's tools, and the demo tools
+  OPENTOOL_API_KEY=… opentool serve --host 0.0.0.0    For other machines, by a key
 
-Configuration: an option may stand in a TOML file under its own name (`port = 9627`), sources under `sources`; that is
-opentool.toml in this folder, or --config FILE. The command line goes before the environment, and that before the file.
+Configuration: every option may stand in a TOML file under its own name (port = 9627),
+sources under `sources`: in opentool.toml of this folder, or --config FILE. The command
+line goes before the environment, and that before the file.
 
-Operation: /healthz, /readyz and /metrics (Prometheus). Every tool error is HTTP 200: alert on the label `outcome` of
-opentool_calls_total. -v logs what happens to standard error; RUST_LOG=opentool::access=info logs requests only. With
-OTEL_EXPORTER_OTLP_ENDPOINT set, spans are exported (OTLP over HTTP). SIGTERM and Ctrl-C finish what was begun, a second
-Ctrl-C does not.
+Operation: /healthz, /readyz and /metrics (Prometheus). Every tool error is HTTP 200, so
+alert on the label `outcome` of opentool_calls_total. -v logs everything to standard error,
+RUST_LOG=opentool::access=info requests only. With OTEL_EXPORTER_OTLP_ENDPOINT set, spans
+are exported (OTLP, http/protobuf). SIGTERM and Ctrl-C finish what was begun; a second
+Ctrl-C gives it up.
 
-Also known: --toolPort, --apiKeys and --opentoolServer{Tag,Host,Port,ApiKeys}, as the OpenTool guideline has them.
+Also known: --toolPort, --apiKeys, --opentoolServer{Tag,Host,Port,ApiKeys}, as the OpenTool
+guideline has them.
 
-Exit codes: 0 stopped; 2 wrong usage, or the address cannot be bound; 3 a source cannot be reached; 4 it refused its API key.";
+Exit codes: 0 stopped; 2 wrong usage, or the address cannot be bound; 3 a source cannot be
+reached; 4 it refused its API key.";
 
 /// Serve tools over HTTP: the demo tools, or those of other servers
 #[derive(Debug, Args)]
