@@ -4,6 +4,7 @@ mod arguments;
 mod commands;
 mod demo;
 mod diff;
+mod document;
 mod failure;
 mod input;
 mod json_text;

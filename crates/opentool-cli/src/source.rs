@@ -4,15 +4,9 @@ use std::{collections::HashMap, fmt, path::PathBuf};
 
 use opentool::{ToolDefinition, Toolbox};
 use opentool_client::Client;
-use opentool_spec::{Document, OpenTool, Severity};
+use opentool_spec::{Document, OpenTool};
 
-use crate::{
-    demo,
-    failure::Failure,
-    input::Input,
-    report::{Checked, Shown, counted},
-    terminal::{tell, visible, warn},
-};
+use crate::{demo, document, failure::Failure, input::Input, terminal::visible};
 
 /// The word for the tools that come with the binary. A file of that name is `./demo`.
 const DEMO: &str = "demo";
@@ -185,27 +179,11 @@ pub(crate) fn shown_url(url: &str) -> String {
 fn read(name: &str) -> Result<OpenTool, Failure> {
     let input = Input::from(&PathBuf::from(name));
     let text = input.read_text()?;
-    let reading = Document::read(&text);
-    let report = &reading.report;
     let name = input.name();
-    match reading.document {
-        Some(Document::OpenTool(document)) if report.is_usable() => {
-            let warnings = report.count(Severity::Warning);
-            if warnings > 0 {
-                let (warnings, name) = (counted(warnings, "warning"), visible(&name));
-                warn(&format_args!("{name} has {warnings}: `opentool check` shows how it was understood"));
-            }
-            Ok(document)
-        }
-        Some(Document::OpenDyn(_)) if report.is_usable() => Err(Failure::LibraryDocument { name }),
-        _ => {
-            let checked = Checked { name: &name, text: &text, report };
-            for finding in report.findings.iter().filter(|finding| finding.severity == Severity::Error) {
-                tell(&format_args!("{}\n", Shown::new(&checked, finding)));
-            }
-            let errors = counted(report.count(Severity::Error), "error");
-            Err(Failure::Document { name, reason: format!("it has {errors}") })
-        }
+    match document::read(&name, &text) {
+        Ok(Document::OpenTool(document)) => Ok(document),
+        Ok(_) => Err(Failure::LibraryDocument { name }),
+        Err(errors) => Err(Failure::Document { name, reason: format!("it has {errors}") }),
     }
 }
 

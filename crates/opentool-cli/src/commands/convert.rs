@@ -4,17 +4,17 @@ use std::{collections::BTreeSet, path::PathBuf};
 
 use clap::{Args, ValueEnum};
 use opentool_spec::{
-    Document, OpenTool, Severity,
+    Document, OpenTool,
     schema::{Target, ToolList, document_tool_list},
 };
 use serde::Serialize;
 
 use super::Verdict;
 use crate::{
+    document,
     failure::Failure,
     input::Input,
-    report::{Checked, Shown, counted},
-    terminal::{complain, tell, visible, visible_json, warn, write_data},
+    terminal::{complain, visible, visible_json, warn, write_data},
 };
 
 const EXAMPLES: &str = "\
@@ -96,28 +96,16 @@ impl Convert {
 
 /// Reads a document of either kind, or shows its errors.
 fn read(name: &str, text: &str) -> Option<OpenTool> {
-    let reading = Document::read(text);
-    let report = &reading.report;
-    if let (true, Some(document)) = (report.is_usable(), reading.document) {
-        let warnings = report.count(Severity::Warning);
-        if warnings > 0 {
-            let (warnings, name) = (counted(warnings, "warning"), visible(name));
-            warn(&format_args!("{name} has {warnings}: `opentool check` shows how it was understood"));
+    match document::read(name, text) {
+        Ok(Document::OpenTool(document)) => Some(document),
+        Ok(Document::OpenDyn(document)) => Some(document.to_opentool()),
+        // No other kind describes functions.
+        Ok(_) => None,
+        Err(errors) => {
+            complain(&format_args!("{} has {errors} and was not converted", visible(name)));
+            None
         }
-        return match document {
-            Document::OpenTool(document) => Some(document),
-            Document::OpenDyn(document) => Some(document.to_opentool()),
-            // No other kind describes functions.
-            _ => None,
-        };
     }
-    let checked = Checked { name, text, report };
-    for finding in report.findings.iter().filter(|finding| finding.severity == Severity::Error) {
-        tell(&format_args!("{}\n", Shown::new(&checked, finding)));
-    }
-    let (errors, name) = (counted(report.count(Severity::Error), "error"), visible(name));
-    complain(&format_args!("{name} has {errors} and was not converted"));
-    None
 }
 
 /// The form that `/load` sends.
