@@ -233,3 +233,23 @@ fn somebody_with_a_key_can_stop_the_server_where_that_is_enabled() {
     assert_eq!((reply.status, reply.json()), (200, json!({ "status": "stopped" })));
     assert_eq!(served.wait().code(), Some(0));
 }
+
+#[test]
+fn with_a_certificate_it_speaks_https_to_those_who_trust_it() {
+    let certified = rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+    let desk = Desk::with("cert.pem", certified.cert.pem());
+    desk.put("key.pem", certified.signing_key.serialize_pem());
+    let served = Served::start(&desk, &["--tls-cert", "cert.pem", "--tls-key", "key.pem"], &[]);
+    assert!(served.url.starts_with("https://127.0.0.1:"), "{}", served.url);
+    let version = |trusted: Option<&str>| {
+        let mut command = desk.command();
+        command.args(["version", &served.url]);
+        if let Some(file) = trusted {
+            command.env("SSL_CERT_FILE", desk.path(file));
+        }
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    assert_eq!(version(Some("cert.pem")), (Some(0), format!("{}\n", env!("CARGO_PKG_VERSION"))));
+    assert_eq!(version(None), (Some(3), String::new()));
+}
