@@ -145,25 +145,42 @@ pub(crate) struct Listing {
     pub(crate) complete: bool,
 }
 
+/// Whose each tool of joined sources is.
+#[derive(Debug, Default)]
+pub(crate) struct Names<'a> {
+    owners: HashMap<String, &'a Source>,
+    /// Whether a server takes calls of tools that it does not list.
+    open: bool,
+}
+
+impl Names<'_> {
+    /// Whether a tool is, or may be, that of another server.
+    pub(crate) fn may_be_remote(&self, name: &str) -> bool {
+        self.owners.get(name).map_or(self.open, |owner| owner.is_remote())
+    }
+}
+
 /// Joins sources, each with the key of its server; one name may stand only once.
 pub(crate) async fn join(
     sources: &[(Source, Option<String>)],
     prepare: impl Fn(Client) -> Client,
-) -> Result<opentool::Source, Failure> {
-    let mut owners = HashMap::new();
+) -> Result<(opentool::Source, Names<'_>), Failure> {
+    let mut names = Names::default();
     let mut joined = Vec::with_capacity(sources.len());
     for (source, key) in sources {
         let (toolbox, asked) = source.attach(key.as_deref(), &prepare).await?;
         for name in toolbox.names() {
-            if let Some(first) = owners.insert(name.to_owned(), source) {
+            if let Some(first) = names.owners.insert(name.to_owned(), source) {
                 let (first, second) = (first.to_string(), source.to_string());
                 return Err(Failure::Duplicate { name: name.to_owned(), first, second });
             }
         }
+        names.open |= toolbox.is_open();
         joined.push(asked);
     }
-    let names = || sources.iter().map(|(source, _)| source.to_string()).collect::<Vec<_>>().join(", ");
-    opentool::Source::join(joined).map_err(|source| Failure::Tools { name: names(), source })
+    let all = || sources.iter().map(|(source, _)| source.to_string()).collect::<Vec<_>>().join(", ");
+    let joined = opentool::Source::join(joined).map_err(|source| Failure::Tools { name: all(), source })?;
+    Ok((joined, names))
 }
 
 /// A URL without what may be secret in it.

@@ -167,6 +167,26 @@ fn several_sources_are_served_together() {
 }
 
 #[test]
+fn only_a_tool_that_the_operator_calls_idempotent_is_called_again() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let calls = AtomicUsize::new(0);
+    let document = document(&["set", "add"], None).to_string();
+    let script = Script::start(move |request| match request.path() {
+        "/opentool/load" => Some((200, document.clone())),
+        // Every other call finds the server in trouble.
+        _ if calls.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) => Some((503, "in trouble".to_owned())),
+        _ => Some((200, json!({ "jsonrpc": "2.0", "result": { "done": true }, "id": "1" }).to_string())),
+    });
+    let desk = Desk::with("opentool.toml", "idempotent = [\"set\"]");
+    let served = Served::start(&desk, &[&script.url()], &[]);
+    assert_eq!(served.call("set", json!({}))["result"], json!({ "done": true }));
+    assert_eq!(served.call("add", json!({}))["error"]["code"], 503);
+    let ran = desk.run(&["serve", "--port", "0", &script.url(), "--destructive", "ad"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("no server among the sources has a tool `ad`"), "{}", ran.stderr);
+}
+
+#[test]
 fn two_sources_with_one_name_are_an_error_that_names_both() {
     let script = Script::with_functions(&["add"], |_| None);
     let ran = run(&["serve", "--port", "0", "demo", &script.url()]);

@@ -2,6 +2,7 @@
 
 mod announce;
 mod file;
+mod known;
 mod options;
 mod signals;
 
@@ -90,11 +91,14 @@ fn prefer_environment(options: &mut Options) {
 async fn serve(options: &Options, export: Option<&'static Export>) -> Result<(), Failure> {
     let signals = signals::listen().map_err(|source| Failure::Runtime { source })?;
     let sources = sources(options)?;
-    let tools = source::join(&sources, |client| match export {
-        Some(_) => client.trace_context(telemetry::current_trace),
-        None => client,
+    let known = known::metadata(options);
+    let tools = source::join(&sources, |client| {
+        let client = if export.is_some() { client.trace_context(telemetry::current_trace) } else { client };
+        known.iter().fold(client, |client, (tool, metadata)| client.metadata(*tool, metadata.clone()))
     });
-    let server = server(options, tools.await?, export)?;
+    let (tools, names) = tools.await?;
+    known::check(&known, &names)?;
+    let server = server(options, tools, export)?;
     let host = options.host.as_deref().unwrap_or(DEFAULT_HOST);
     let port = options.port.unwrap_or(DEFAULT_PORT);
     let bound = server.bind(address(host, port)).await.map_err(|error| explain(error, host, port))?;

@@ -65,6 +65,16 @@ pub(super) struct Options {
     #[arg(long, value_name = "[SOURCE=]KEY", help_heading = "Who may call")]
     pub(super) source_api_key: Vec<Secret>,
 
+    /// A tool of a source that only reads; a server's own word is not taken for it; repeatable
+    #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
+    pub(super) read_only: Vec<String>,
+    /// A tool of a source that destroys something; repeatable
+    #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
+    pub(super) destructive: Vec<String>,
+    /// A tool of a source whose call may be sent again where its server was in trouble; repeatable
+    #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
+    pub(super) idempotent: Vec<String>,
+
     /// How many bytes the body of a request may have [default: 16777216]
     #[arg(long, value_name = "BYTES", help_heading = "Running")]
     pub(super) max_body: Option<usize>,

@@ -1,0 +1,41 @@
+//! What the operator knows about the tools of other servers, whose own word is not taken for it.
+
+use std::collections::BTreeMap;
+
+use opentool::ToolMetadata;
+
+use super::options::Options;
+use crate::{failure::Failure, source::Names};
+
+/// How metadata takes what is said.
+type Statement = fn(ToolMetadata, bool) -> ToolMetadata;
+
+/// What the options say about tools, by name.
+pub(super) fn metadata(options: &Options) -> BTreeMap<&str, ToolMetadata> {
+    let statements: [(&[String], Statement); 3] = [
+        (&options.read_only, ToolMetadata::with_read_only),
+        (&options.destructive, ToolMetadata::with_destructive),
+        (&options.idempotent, ToolMetadata::with_idempotent),
+    ];
+    let mut known: BTreeMap<&str, ToolMetadata> = BTreeMap::new();
+    for (tools, state) in statements {
+        for tool in tools {
+            let metadata = known.remove(tool.as_str()).unwrap_or_default();
+            known.insert(tool, state(metadata, true));
+        }
+    }
+    known
+}
+
+/// Refuses what is said about a tool that no other server has: a misspelt name would say nothing about the right one.
+pub(super) fn check(known: &BTreeMap<&str, ToolMetadata>, names: &Names<'_>) -> Result<(), Failure> {
+    match known.keys().find(|tool| !names.may_be_remote(tool)) {
+        None => Ok(()),
+        Some(tool) => {
+            let options = "`--read-only`, `--destructive` and `--idempotent`";
+            Err(Failure::usage(format!(
+                "no server among the sources has a tool `{tool}`, about which {options} could say something"
+            )))
+        }
+    }
+}
