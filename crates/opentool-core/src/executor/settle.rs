@@ -123,12 +123,9 @@ async fn conclude(job: &mut Job<'_>) {
     match attempt(job).await {
         Ok(()) => {}
         Err(Stop::Error(error)) => job.answer = Some(Err(error)),
-        Err(Stop::Answered(output)) => {
-            job.answer = Some(Ok(output));
-            let answer = &mut job.answer;
-            if let Err(error) = guarded(|| convert(job.policies, &ToolMetadata::new(), answer)) {
-                job.answer = Some(Err(error));
-            }
+        Err(Stop::Answered(mut output)) => {
+            let converted = guarded(|| convert(job.policies, &ToolMetadata::new(), &mut output));
+            job.answer = Some(converted.map(|()| output));
         }
         Err(Stop::Suspended) if job.resumable => {
             debug!(gen_ai.tool.name = job.name, "call suspended");

@@ -10,5 +10,4 @@ fn add(a: i64, b: i64) -> i64 {
 fn main() {
     Executor::new().host(Clock);
     Executor::new().host(add);
-    let _ = Toolbox::new().with(add);
 }
