@@ -81,8 +81,9 @@ pub(crate) struct CallScope<'a> {
 
 /// What a running call holds so that others wait.
 pub(crate) struct Permit {
-    pub(crate) _turn_of_tool: Option<OwnedSemaphorePermit>,
+    pub(crate) _place: Option<OwnedSemaphorePermit>,
     pub(crate) _slot: Option<OwnedSemaphorePermit>,
+    pub(crate) _turn_of_tool: Option<OwnedSemaphorePermit>,
 }
 
 impl ToolContext {

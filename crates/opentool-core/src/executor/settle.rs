@@ -2,10 +2,11 @@
 
 use std::any::Any;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::task::Poll;
 
 use futures_util::FutureExt;
@@ -75,21 +76,24 @@ impl From<ToolError> for Stop {
 pub(super) struct Gate {
     slots: Arc<Semaphore>,
     size: u32,
+    /// For each serial tool of the batch, whose turn it is to queue: one call of it may take a slot, and no more.
+    queues: Mutex<HashMap<usize, Arc<Semaphore>>>,
 }
 
 impl Gate {
     pub(super) fn new(size: u32) -> Self {
-        Self { slots: Arc::new(Semaphore::new(size as usize)), size }
+        Self { slots: Arc::new(Semaphore::new(size as usize)), size, queues: Mutex::default() }
+    }
+
+    /// The queue of a serial tool, which is known by its permit.
+    fn queue(&self, serial: &Arc<Semaphore>) -> Arc<Semaphore> {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.entry(Arc::as_ptr(serial).addr()).or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
     }
 
     async fn enter(&self, concurrency: Concurrency) -> Result<OwnedSemaphorePermit, ToolError> {
         let slots = if concurrency == Concurrency::Exclusive { self.size } else { 1 };
         self.slots.clone().acquire_many_owned(slots).await.map_err(|_| ToolError::cancelled())
-    }
-
-    fn try_enter(&self, concurrency: Concurrency) -> Option<OwnedSemaphorePermit> {
-        let slots = if concurrency == Concurrency::Exclusive { self.size } else { 1 };
-        self.slots.clone().try_acquire_many_owned(slots).ok()
     }
 }
 
@@ -345,28 +349,26 @@ async fn wait(job: &mut Job<'_>, admitted: Admitted<'_>) -> Result<Arc<Permit>, 
     permit(job, admitted).await?;
     let (context, metadata) = (job.context, admitted.metadata);
     let gate = job.round.as_ref().and_then(|round| round.gate.as_ref());
-    let cancelled = |_| ToolError::cancelled();
-    let (turn_of_tool, slot) = match (metadata.serial(), gate) {
-        (None, None) => (None, None),
-        (Some(serial), None) => {
-            let turn = unless_cancelled(context, serial.clone().acquire_owned()).await?.map_err(cancelled)?;
-            (Some(turn), None)
-        }
-        (None, Some(gate)) => (None, Some(unless_cancelled(context, gate.enter(metadata.concurrency())).await??)),
-        // Neither is held while waiting for the other: somebody who holds that one may be waiting for this.
-        (Some(serial), Some(gate)) => loop {
-            let turn = unless_cancelled(context, serial.clone().acquire_owned()).await?.map_err(cancelled)?;
-            if let Some(slot) = gate.try_enter(metadata.concurrency()) {
-                break (Some(turn), Some(slot));
-            }
-            drop(turn);
-            let slot = unless_cancelled(context, gate.enter(metadata.concurrency())).await??;
-            if let Ok(turn) = serial.clone().try_acquire_owned() {
-                break (Some(turn), Some(slot));
-            }
-        },
+    // Always in this order: a place in the tool's queue, a slot, the tool's own turn. Whoever has the turn runs and waits for
+    // neither of the others, so nobody waits for ever; and the queue keeps one tool's calls from taking every slot.
+    let place = match (metadata.serial(), gate) {
+        (Some(serial), Some(gate)) => Some(turn(context, gate.queue(serial)).await?),
+        _ => None,
     };
-    Ok(Arc::new(Permit { _turn_of_tool: turn_of_tool, _slot: slot }))
+    let slot = match gate {
+        Some(gate) => Some(unless_cancelled(context, gate.enter(metadata.concurrency())).await??),
+        None => None,
+    };
+    let turn_of_tool = match metadata.serial() {
+        Some(serial) => Some(turn(context, serial.clone()).await?),
+        None => None,
+    };
+    Ok(Arc::new(Permit { _place: place, _slot: slot, _turn_of_tool: turn_of_tool }))
+}
+
+/// Waits for the one permit of a semaphore.
+async fn turn(context: &ToolContext, semaphore: Arc<Semaphore>) -> Result<OwnedSemaphorePermit, ToolError> {
+    unless_cancelled(context, semaphore.acquire_owned()).await?.map_err(|_| ToolError::cancelled())
 }
 
 /// Sees to it that a call which needs approval has it; the arguments may be others afterwards.
