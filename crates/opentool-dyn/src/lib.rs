@@ -1,0 +1,1 @@
+//! The functions of a C library as tools.
