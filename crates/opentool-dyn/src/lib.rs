@@ -1,1 +1,39 @@
-//! The functions of a C library as tools.
+//! OpenDyn: the functions of a C library as tools, without a line of code.
+//!
+//! A document says what the functions of a library take and give; [`DynLibrary::open`] joins it with the library, and
+//! every function becomes a tool.
+//!
+//! ```no_run
+//! use opentool_core::Executor;
+//! use opentool_dyn::DynLibrary;
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let math = DynLibrary::open("libm.opendyn.json", "libm.so.6")?;
+//! let host = Executor::new().host(math);
+//! assert_eq!(host.call("cos", r#"{"x": 0}"#).await?.to_text(), r#"{"cosine":1.0}"#);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # How a call runs
+//!
+//! A `Plan` is made of the document once, without the library: how each argument is read, passed and given back. It
+//! refuses what cannot be called, function by function. An `Engine` joins a plan with the loaded library and calls it.
+//! By default it does so in a worker process ([`Isolation::Process`]), so that a library that crashes, hangs or exits
+//! takes nothing down but the call; for a trusted library it may do so right here ([`Isolation::None`]).
+
+#![allow(dead_code, reason = "the rooms are built before they are furnished")]
+
+mod engine;
+mod error;
+mod library;
+mod permissions;
+mod plan;
+mod supervisor;
+mod tool;
+mod worker;
+
+pub use error::{LoadError, OpenError};
+pub use library::{DynLibrary, DynLibraryBuilder, Isolation};
+pub use permissions::Permissions;
+pub use worker::worker_main;
