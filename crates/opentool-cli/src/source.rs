@@ -160,6 +160,43 @@ impl Names<'_> {
     }
 }
 
+/// Opens sources in their order, the demo tools where there are none, each with the key of its server.
+///
+/// A key stands by itself where only one source has a server, otherwise after `SOURCE=`.
+pub(crate) fn open_all<'a>(
+    names: &[String],
+    keys: impl IntoIterator<Item = &'a str>,
+) -> Result<Vec<(Source, Option<String>)>, Failure> {
+    let mut sources = Vec::with_capacity(names.len());
+    for name in names {
+        sources.push((Source::open(name)?, None));
+    }
+    if sources.is_empty() {
+        sources.push((Source::demo(), None));
+    }
+    let remote = sources.iter().filter(|(source, _)| source.is_remote()).count();
+    for key in keys {
+        let of_name = sources.iter_mut().filter(|(source, _)| source.is_remote()).find_map(|(source, slot)| {
+            let key = key.strip_prefix(source.name())?.strip_prefix('=')?;
+            Some((slot, key))
+        });
+        match of_name {
+            Some((slot, key)) => *slot = Some(key.to_owned()),
+            None if remote == 1 => {
+                for (_, slot) in sources.iter_mut().filter(|(source, _)| source.is_remote()) {
+                    *slot = Some(key.to_owned());
+                }
+            }
+            None => {
+                let message =
+                    "`--source-api-key` does not say whose key it is: write SOURCE=KEY, with SOURCE as it is given";
+                return Err(Failure::usage(message));
+            }
+        }
+    }
+    Ok(sources)
+}
+
 /// Joins sources, each with the key of its server; one name may stand only once.
 pub(crate) async fn join(
     sources: &[(Source, Option<String>)],

@@ -6,6 +6,7 @@ mod check;
 mod completions;
 mod convert;
 mod fix;
+mod known;
 mod load;
 mod schema;
 mod serve;

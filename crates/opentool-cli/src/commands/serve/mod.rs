@@ -2,7 +2,6 @@
 
 mod announce;
 mod file;
-mod known;
 mod options;
 mod signals;
 
@@ -15,10 +14,11 @@ use self::options::Options;
 use super::{
     Verdict,
     access::{API_KEY_VARIABLE, Secret, warn_of_visible_key},
+    known,
 };
 use crate::{
     failure::Failure,
-    source::{self, Source},
+    source,
     telemetry::{self, Export},
 };
 
@@ -90,8 +90,9 @@ fn prefer_environment(options: &mut Options) {
 
 async fn serve(options: &Options, export: Option<&'static Export>) -> Result<(), Failure> {
     let signals = signals::listen().map_err(|source| Failure::Runtime { source })?;
-    let sources = sources(options)?;
-    let known = known::metadata(options);
+    let keys = options.source_api_key.iter().map(Secret::expose);
+    let sources = source::open_all(&options.sources, keys)?;
+    let known = known::metadata(&options.read_only, &options.destructive, &options.idempotent);
     let tools = source::join(&sources, |client| {
         let client = if export.is_some() { client.trace_context(telemetry::current_trace) } else { client };
         known.iter().fold(client, |client, (tool, metadata)| client.metadata(*tool, metadata.clone()))
@@ -106,38 +107,6 @@ async fn serve(options: &Options, export: Option<&'static Export>) -> Result<(),
     drain_on(signals, &bound);
     bound.serve().await;
     Ok(())
-}
-
-/// The sources in their order, each with the key of its server.
-fn sources(options: &Options) -> Result<Vec<(Source, Option<String>)>, Failure> {
-    let mut sources = Vec::new();
-    for name in &options.sources {
-        sources.push((Source::open(name)?, None));
-    }
-    if sources.is_empty() {
-        sources.push((Source::demo(), None));
-    }
-    let remote = sources.iter().filter(|(source, _)| source.is_remote()).count();
-    for key in options.source_api_key.iter().map(Secret::expose) {
-        let of_name = sources.iter_mut().filter(|(source, _)| source.is_remote()).find_map(|(source, slot)| {
-            let key = key.strip_prefix(source.name())?.strip_prefix('=')?;
-            Some((slot, key))
-        });
-        match of_name {
-            Some((slot, key)) => *slot = Some(key.to_owned()),
-            None if remote == 1 => {
-                for (_, slot) in sources.iter_mut().filter(|(source, _)| source.is_remote()) {
-                    *slot = Some(key.to_owned());
-                }
-            }
-            None => {
-                let message =
-                    "`--source-api-key` does not say whose key it is: write SOURCE=KEY, with SOURCE as it is given";
-                return Err(Failure::usage(message));
-            }
-        }
-    }
-    Ok(sources)
 }
 
 fn server(options: &Options, tools: opentool::Source, export: Option<&'static Export>) -> Result<Server, Failure> {

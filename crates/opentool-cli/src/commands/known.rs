@@ -4,18 +4,21 @@ use std::collections::BTreeMap;
 
 use opentool::ToolMetadata;
 
-use super::options::Options;
 use crate::{failure::Failure, source::Names};
 
 /// How metadata takes what is said.
 type Statement = fn(ToolMetadata, bool) -> ToolMetadata;
 
-/// What the options say about tools, by name.
-pub(super) fn metadata(options: &Options) -> BTreeMap<&str, ToolMetadata> {
+/// What is said about tools, by name.
+pub(super) fn metadata<'a>(
+    read_only: &'a [String],
+    destructive: &'a [String],
+    idempotent: &'a [String],
+) -> BTreeMap<&'a str, ToolMetadata> {
     let statements: [(&[String], Statement); 3] = [
-        (&options.read_only, ToolMetadata::with_read_only),
-        (&options.destructive, ToolMetadata::with_destructive),
-        (&options.idempotent, ToolMetadata::with_idempotent),
+        (read_only, ToolMetadata::with_read_only),
+        (destructive, ToolMetadata::with_destructive),
+        (idempotent, ToolMetadata::with_idempotent),
     ];
     let mut known: BTreeMap<&str, ToolMetadata> = BTreeMap::new();
     for (tools, state) in statements {
