@@ -26,6 +26,8 @@
 
 mod engine;
 mod error;
+mod exports;
+mod find;
 mod library;
 mod permissions;
 mod plan;
@@ -34,6 +36,8 @@ mod tool;
 mod worker;
 
 pub use error::{LoadError, OpenError};
+pub use exports::{Export, ExportKind, Exports, ExportsError, Format};
+pub use find::{FindError, find_library};
 pub use library::{DynLibrary, DynLibraryBuilder, Isolation};
 pub use permissions::Permissions;
 pub use worker::worker_main;
