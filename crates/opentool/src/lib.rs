@@ -183,15 +183,26 @@
 //! # assert!(rt.block_on(host.call("withdraw", r#"{"amount":1}"#)).unwrap_err().is_fatal());
 //! ```
 //!
+#![cfg_attr(feature = "server", doc = include_str!("../docs/server.md"))]
+#![cfg_attr(feature = "client", doc = include_str!("../docs/client.md"))]
 //! # Features
 //!
 //! - `macros` (default): [`#[tool]`](macro@tool) and [`#[toolbox]`](macro@toolbox).
+//! - `server`: `opentool::server`, which serves tools over HTTP.
+//! - `client`: `opentool::client`, which makes tools of somebody else's server.
 //! - `testing`: what tests of tools need.
 
 #[doc(inline)]
 pub use opentool_core::*;
 /// The documents as data: OpenTool, OpenDyn, and the messages of client and server.
 pub use opentool_spec as spec;
+
+#[cfg(feature = "client")]
+#[doc(inline)]
+pub use opentool_client as client;
+#[cfg(feature = "server")]
+#[doc(inline)]
+pub use opentool_server as server;
 
 #[cfg(feature = "macros")]
 #[doc = include_str!("../docs/tool.md")]
@@ -208,6 +219,11 @@ pub mod prelude {
         DeclaredTools, ErrorKind, Executor, Failure, FnTool, Host, Text, Tool, ToolCall, ToolContext, ToolDefinition,
         ToolError, ToolOutput, ToolSource, Toolbox, Turn,
     };
+
+    #[cfg(feature = "client")]
+    pub use opentool_client::{Client, ClientError};
+    #[cfg(feature = "server")]
+    pub use opentool_server::{ServeError, Server};
 
     #[cfg(feature = "macros")]
     pub use crate::{tool, toolbox};
