@@ -1,1 +1,29 @@
 //! Models that call tools.
+
+mod assembly;
+mod definitions;
+mod delta;
+mod error;
+mod exchange;
+mod memory;
+mod message;
+mod options;
+mod prompt;
+pub mod provider;
+mod response;
+#[cfg(feature = "testing")]
+pub mod testing;
+
+pub use assembly::Assembly;
+pub use definitions::ToolDefinitions;
+pub use delta::{Delta, ToolCallDelta};
+pub use error::{Cause, ChatError};
+pub use exchange::{Exchange, RunState};
+pub use futures_core::future::BoxFuture;
+pub use futures_core::stream::BoxStream;
+pub use memory::{ChatMemory, InProcessMemory, MemoryError, WINDOW, window};
+pub use message::{AssistantMessage, Message, SystemMessage, ToolAnswer, ToolMessage, UserMessage};
+pub use options::{ChatOptions, ToolChoice};
+pub use prompt::Prompt;
+pub use provider::{Provider, Request};
+pub use response::{ChatResponse, FinishReason, Generation, Usage};

@@ -1,0 +1,107 @@
+//! The pieces of a streamed answer: [`Delta`].
+
+use serde_json::{Map, Value};
+
+use crate::{FinishReason, Usage};
+
+/// A piece of an answer, as a [provider](crate::Provider::stream) streams it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Delta {
+    /// The answer begins; whatever of this is known.
+    Begin {
+        /// The provider's id of the answer.
+        id: Option<String>,
+        /// The model that answers.
+        model: Option<String>,
+    },
+    /// The next piece of the text.
+    Text(String),
+    /// The next piece of what the model thinks.
+    Reasoning(String),
+    /// The next piece of a call.
+    ToolCall(ToolCallDelta),
+    /// What the provider wants to see again with this message; objects are merged, anything else is replaced.
+    ProviderData {
+        /// The name of the provider.
+        provider: String,
+        /// What it wants to see again.
+        data: Value,
+    },
+    /// How many tokens the answer has used so far; a later count replaces an earlier one.
+    Usage(Usage),
+    /// What else the provider says.
+    Metadata(Map<String, Value>),
+    /// Why the model stopped; usage may still follow.
+    Finish(FinishReason),
+}
+
+impl Delta {
+    /// Makes a piece of the text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// Makes a piece of what the model thinks.
+    pub fn reasoning(text: impl Into<String>) -> Self {
+        Self::Reasoning(text.into())
+    }
+}
+
+/// A piece of a call: whatever of it came.
+///
+/// Pieces belong together by index, where the provider counts, else by id, else to the last call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolCallDelta {
+    /// The place of the call in the answer.
+    pub index: Option<usize>,
+    /// The id of the call.
+    pub id: Option<String>,
+    /// The name of the tool.
+    pub name: Option<String>,
+    /// The next piece of the arguments.
+    pub arguments: String,
+}
+
+impl ToolCallDelta {
+    /// Makes an empty piece.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the place of the call in the answer.
+    #[must_use]
+    pub fn with_index(mut self, index: usize) -> Self {
+        self.index = Some(index);
+        self
+    }
+
+    /// Sets the id of the call.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// Sets the name of the tool.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Sets the piece of the arguments.
+    #[must_use]
+    pub fn with_arguments(mut self, arguments: impl Into<String>) -> Self {
+        self.arguments = arguments.into();
+        self
+    }
+}
+
+impl From<ToolCallDelta> for Delta {
+    fn from(delta: ToolCallDelta) -> Self {
+        Self::ToolCall(delta)
+    }
+}

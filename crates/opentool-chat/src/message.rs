@@ -1,0 +1,254 @@
+//! What is said in a conversation: [`Message`].
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use opentool_core::{ErrorKind, Outcome, ToolCall};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One message of a conversation.
+///
+/// It can be written and read with serde; a clone shares its texts.
+///
+/// ```
+/// use opentool_chat::{AssistantMessage, Message, ToolAnswer, ToolMessage};
+/// use opentool_core::ToolCall;
+///
+/// let conversation = vec![
+///     Message::system("You are terse."),
+///     Message::user("What is 6 * 8?"),
+///     AssistantMessage::new("").with_tool_calls(vec![ToolCall::new("1", "multiply", r#"{"a":6,"b":8}"#)]).into(),
+///     ToolMessage::new(vec![ToolAnswer::new("1", "multiply", "48")]).into(),
+///     Message::assistant("48"),
+/// ];
+/// let stored = serde_json::to_string(&conversation)?;
+/// assert_eq!(serde_json::from_str::<Vec<Message>>(&stored)?, conversation);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Message {
+    /// What the application asks of the model, before everything else.
+    System(SystemMessage),
+    /// What the user says.
+    User(UserMessage),
+    /// What the model says and which tools it calls.
+    Assistant(AssistantMessage),
+    /// The answers to all calls of the assistant message before it.
+    Tool(ToolMessage),
+}
+
+/// What the application asks of the model.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SystemMessage {
+    /// The text.
+    pub text: Arc<str>,
+}
+
+/// What the user says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UserMessage {
+    /// The text.
+    pub text: Arc<str>,
+}
+
+/// What the model says and which tools it calls.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct AssistantMessage {
+    /// The text; empty where the model only calls tools.
+    pub text: Arc<str>,
+    /// The calls, in the order in which the model made them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// What the model thought, where its provider sends that; empty otherwise.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub reasoning: Arc<str>,
+    /// What a provider wants to see again and nobody else understands, by the [name](crate::Provider::name) of the provider.
+    ///
+    /// For instance the signature of a thought. A provider reads its own entry and no other.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub provider_data: BTreeMap<String, Value>,
+}
+
+/// The answers to all calls of one assistant message, in call order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolMessage {
+    /// The answers.
+    pub answers: Vec<ToolAnswer>,
+}
+
+/// The answer to one call, as the model is told it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolAnswer {
+    /// The id of the call.
+    pub call_id: Arc<str>,
+    /// The name under which the tool was called.
+    pub tool: Arc<str>,
+    /// What the tool answered, or what the model is told about the failure.
+    pub text: Arc<str>,
+    /// Why there is no result; none where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorKind>,
+}
+
+impl Message {
+    /// Makes a system message.
+    pub fn system(text: impl Into<Arc<str>>) -> Self {
+        Self::System(SystemMessage { text: text.into() })
+    }
+
+    /// Makes a user message.
+    pub fn user(text: impl Into<Arc<str>>) -> Self {
+        Self::User(UserMessage { text: text.into() })
+    }
+
+    /// Makes an assistant message without calls.
+    pub fn assistant(text: impl Into<Arc<str>>) -> Self {
+        Self::Assistant(AssistantMessage::new(text))
+    }
+
+    /// Returns the text; of tool answers there may be several, so a tool message has none here.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        match self {
+            Self::System(message) => &message.text,
+            Self::User(message) => &message.text,
+            Self::Assistant(message) => &message.text,
+            Self::Tool(_) => "",
+        }
+    }
+
+    /// Returns the calls that the message makes.
+    #[must_use]
+    pub fn tool_calls(&self) -> &[ToolCall] {
+        match self {
+            Self::Assistant(message) => &message.tool_calls,
+            _ => &[],
+        }
+    }
+
+    /// Returns the answers that the message gives.
+    #[must_use]
+    pub fn answers(&self) -> &[ToolAnswer] {
+        match self {
+            Self::Tool(message) => &message.answers,
+            _ => &[],
+        }
+    }
+
+    /// Returns who speaks, in the word that is written: `system`, `user`, `assistant` or `tool`.
+    #[must_use]
+    pub fn role(&self) -> &'static str {
+        match self {
+            Self::System(_) => "system",
+            Self::User(_) => "user",
+            Self::Assistant(_) => "assistant",
+            Self::Tool(_) => "tool",
+        }
+    }
+}
+
+impl AssistantMessage {
+    /// Makes a message that says something.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// Sets the calls.
+    #[must_use]
+    pub fn with_tool_calls(mut self, tool_calls: Vec<ToolCall>) -> Self {
+        self.tool_calls = tool_calls;
+        self
+    }
+
+    /// Sets what the model thought.
+    #[must_use]
+    pub fn with_reasoning(mut self, reasoning: impl Into<Arc<str>>) -> Self {
+        self.reasoning = reasoning.into();
+        self
+    }
+
+    /// Sets what a provider wants to see again.
+    #[must_use]
+    pub fn with_provider_data(mut self, provider: impl Into<String>, data: Value) -> Self {
+        self.provider_data.insert(provider.into(), data);
+        self
+    }
+}
+
+impl ToolMessage {
+    /// Makes a message of answers.
+    #[must_use]
+    pub fn new(answers: Vec<ToolAnswer>) -> Self {
+        Self { answers }
+    }
+}
+
+impl ToolAnswer {
+    /// Makes an answer that is a result.
+    pub fn new(call_id: impl Into<Arc<str>>, tool: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
+        Self { call_id: call_id.into(), tool: tool.into(), text: text.into(), error: None }
+    }
+
+    /// Makes it the answer to a call that has no result.
+    #[must_use]
+    pub fn with_error(mut self, kind: ErrorKind) -> Self {
+        self.error = Some(kind);
+        self
+    }
+
+    /// Words the outcome of a call for a model.
+    ///
+    /// No value is `Done`. An error that must reach the caller instead of the model is worded without its text, so that a
+    /// history stays fit to be sent.
+    #[must_use]
+    pub fn of(outcome: &Outcome) -> Self {
+        let (text, error) = match &outcome.result {
+            Ok(output) if output.is_empty() => ("Done".into(), None),
+            Ok(output) => (output.to_text().into(), None),
+            Err(error) if error.is_fatal() && error.kind() != ErrorKind::Limit => {
+                ("the application ended the turn because of this call".into(), Some(error.kind()))
+            }
+            Err(error) => (error.message().into(), Some(error.kind())),
+        };
+        Self { call_id: outcome.call_id.clone(), tool: outcome.tool.clone(), text, error }
+    }
+
+    /// Says whether the call has no result.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.error.is_some()
+    }
+}
+
+impl From<SystemMessage> for Message {
+    fn from(message: SystemMessage) -> Self {
+        Self::System(message)
+    }
+}
+
+impl From<UserMessage> for Message {
+    fn from(message: UserMessage) -> Self {
+        Self::User(message)
+    }
+}
+
+impl From<AssistantMessage> for Message {
+    fn from(message: AssistantMessage) -> Self {
+        Self::Assistant(message)
+    }
+}
+
+impl From<ToolMessage> for Message {
+    fn from(message: ToolMessage) -> Self {
+        Self::Tool(message)
+    }
+}

@@ -1,0 +1,73 @@
+//! What a model is asked: [`Prompt`].
+
+use crate::{ChatOptions, Message};
+
+/// A conversation for a model to go on with, and how to ask it.
+///
+/// ```
+/// use opentool_chat::{ChatOptions, Message, Prompt};
+///
+/// let prompt = Prompt::new("What is 6 * 8?");
+/// assert_eq!(prompt.messages, [Message::user("What is 6 * 8?")]);
+/// let prompt = Prompt::new([Message::system("You are terse."), Message::user("What is 6 * 8?")])
+///     .with_options(ChatOptions::new().with_temperature(0.0));
+/// assert_eq!(prompt.options.temperature, Some(0.0));
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Prompt {
+    /// The conversation.
+    pub messages: Vec<Message>,
+    /// How to ask.
+    pub options: ChatOptions,
+}
+
+impl Prompt {
+    /// Makes a prompt of what the user says, of a message, or of a conversation.
+    pub fn new(messages: impl Into<Self>) -> Self {
+        messages.into()
+    }
+
+    /// Sets how to ask.
+    #[must_use]
+    pub fn with_options(mut self, options: ChatOptions) -> Self {
+        self.options = options;
+        self
+    }
+}
+
+impl From<&str> for Prompt {
+    fn from(text: &str) -> Self {
+        Message::user(text).into()
+    }
+}
+
+impl From<String> for Prompt {
+    fn from(text: String) -> Self {
+        Message::user(text).into()
+    }
+}
+
+impl From<Message> for Prompt {
+    fn from(message: Message) -> Self {
+        vec![message].into()
+    }
+}
+
+impl From<Vec<Message>> for Prompt {
+    fn from(messages: Vec<Message>) -> Self {
+        Self { messages, options: ChatOptions::new() }
+    }
+}
+
+impl From<&[Message]> for Prompt {
+    fn from(messages: &[Message]) -> Self {
+        messages.to_vec().into()
+    }
+}
+
+impl<const N: usize> From<[Message; N]> for Prompt {
+    fn from(messages: [Message; N]) -> Self {
+        Vec::from(messages).into()
+    }
+}

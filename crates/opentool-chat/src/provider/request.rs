@@ -1,0 +1,21 @@
+use crate::{ChatOptions, Message, ToolDefinitions};
+
+/// One round's question to a [`Provider`](crate::Provider).
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Request<'a> {
+    /// The conversation, first to last; every call in it has its answer.
+    pub messages: &'a [Message],
+    /// How to ask, with all defaults merged in and the tool choice of this round.
+    pub options: &'a ChatOptions,
+    /// What the model is told about tools; empty where it may call none.
+    pub tools: &'a ToolDefinitions,
+}
+
+impl<'a> Request<'a> {
+    /// Makes a request.
+    #[must_use]
+    pub fn new(messages: &'a [Message], options: &'a ChatOptions, tools: &'a ToolDefinitions) -> Self {
+        Self { messages, options, tools }
+    }
+}
