@@ -21,6 +21,8 @@ pub use error::{Cause, ChatError};
 pub use exchange::{Exchange, RunState};
 pub use futures_core::future::BoxFuture;
 pub use futures_core::stream::BoxStream;
+#[cfg(feature = "sqlite")]
+pub use memory::SqliteMemory;
 pub use memory::{ChatMemory, InProcessMemory, MemoryError, WINDOW, window};
 pub use message::{AssistantMessage, Message, SystemMessage, ToolAnswer, ToolMessage, UserMessage};
 pub use options::{ChatOptions, ToolChoice};

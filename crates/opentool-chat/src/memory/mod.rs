@@ -2,6 +2,8 @@
 
 mod error;
 mod in_process;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 mod window;
 
 use std::sync::Arc;
@@ -10,6 +12,8 @@ use futures_core::future::BoxFuture;
 
 pub use self::error::MemoryError;
 pub use self::in_process::InProcessMemory;
+#[cfg(feature = "sqlite")]
+pub use self::sqlite::SqliteMemory;
 pub use self::window::{WINDOW, window};
 use crate::Message;
 

@@ -1,0 +1,131 @@
+//! Conversations in a file: [`SqliteMemory`].
+
+mod cause;
+mod file;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use futures_core::future::BoxFuture;
+use sqlx::SqlitePool;
+use tokio::sync::Mutex;
+
+use self::cause::Cause;
+use super::{ChatMemory, MemoryError, WINDOW};
+use crate::Message;
+
+/// Keeps conversations in an SQLite file, where they outlive the process.
+///
+/// Everything that was added stays in the file; [`get`](ChatMemory::get) reads no more of it than its window needs. What
+/// [`add`](ChatMemory::add) has acknowledged survives a killed process and a power cut, and nothing of an `add` that was not
+/// acknowledged is ever half there. Any number of tasks and processes may use one file: they read at the same time and take
+/// turns to write. A clone of the file's rows by other means needs the files beside it (`-wal`, `-shm`) too, unless the
+/// memory was [closed](Self::close).
+///
+/// A turn of which a row cannot be read any more is left out, with a warning that says where it stands; the others are
+/// there.
+///
+/// ```
+/// use opentool_chat::{ChatMemory, Message, SqliteMemory};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("conversations.sqlite");
+/// let memory = SqliteMemory::open(&path).await?;
+/// memory.add("ann", &[Message::user("I am Ann."), Message::assistant("Hello Ann.")]).await?;
+/// memory.close().await;
+///
+/// let memory = SqliteMemory::open(&path).await?.with_window(100);
+/// assert_eq!(memory.get("ann").await?.len(), 2);
+/// # Ok::<(), opentool_chat::MemoryError>(())
+/// # }).unwrap();
+/// ```
+pub struct SqliteMemory {
+    path: PathBuf,
+    pool: SqlitePool,
+    /// Writers of this process queue here, where it is fair, rather than at the file, where they would try again and again.
+    writing: Mutex<()>,
+    most: usize,
+}
+
+impl SqliteMemory {
+    /// Opens a file, which is made where there is none, with a window of [20 messages](WINDOW).
+    ///
+    /// # Errors
+    ///
+    /// Where the file cannot be opened, is no SQLite database, is one of another program or of a newer version of this one.
+    pub async fn open(path: impl AsRef<Path>) -> Result<Self, MemoryError> {
+        let path = path.as_ref().to_owned();
+        let pool = file::open(&path).await?;
+        Ok(Self { path, pool, writing: Mutex::default(), most: WINDOW })
+    }
+
+    /// Sets how many messages [`get`](ChatMemory::get) gives at most.
+    #[must_use]
+    pub fn with_window(mut self, most: usize) -> Self {
+        self.most = most;
+        self
+    }
+
+    /// Returns the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Closes the file, so that it alone holds everything. Whoever uses the memory afterwards gets an error.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    async fn append(&self, conversation: &str, messages: &[Message]) -> Result<(), Cause> {
+        let bodies = messages.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+        let rows = messages.iter().map(Message::role).zip(&bodies);
+        let _turn = self.writing.lock().await;
+        // To begin as a reader and to become a writer later could fail half-way.
+        let mut transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;
+        rows::append(&mut transaction, conversation, rows).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn latest(&self, conversation: &str) -> Result<Vec<Message>, Cause> {
+        let mut snapshot = self.pool.begin().await?;
+        let latest = rows::latest(&mut snapshot, conversation, self.most).await?;
+        snapshot.commit().await?;
+        Ok(latest)
+    }
+
+    async fn forget(&self, conversation: &str) -> Result<(), Cause> {
+        let _turn = self.writing.lock().await;
+        sqlx::query("DELETE FROM conversations WHERE name = ?").bind(conversation).execute(&self.pool).await?;
+        Ok(())
+    }
+}
+
+impl ChatMemory for SqliteMemory {
+    fn add<'a>(&'a self, conversation: &'a str, messages: &'a [Message]) -> BoxFuture<'a, Result<(), MemoryError>> {
+        Box::pin(async move {
+            if messages.is_empty() {
+                return Ok(());
+            }
+            self.append(conversation, messages).await.map_err(|cause| cause.at(&self.path))
+        })
+    }
+
+    fn get<'a>(&'a self, conversation: &'a str) -> BoxFuture<'a, Result<Vec<Message>, MemoryError>> {
+        Box::pin(async move { self.latest(conversation).await.map_err(|cause| cause.at(&self.path)) })
+    }
+
+    fn clear<'a>(&'a self, conversation: &'a str) -> BoxFuture<'a, Result<(), MemoryError>> {
+        Box::pin(async move { self.forget(conversation).await.map_err(|cause| cause.at(&self.path)) })
+    }
+}
+
+impl fmt::Debug for SqliteMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteMemory").field("path", &self.path).field("window", &self.most).finish_non_exhaustive()
+    }
+}
