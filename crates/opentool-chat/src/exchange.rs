@@ -3,7 +3,7 @@
 use opentool_core::{Decision, NotPending, ToolCall, Turn};
 use serde::{Deserialize, Serialize};
 
-use crate::{ChatOptions, ChatResponse, Message, Usage};
+use crate::{ChatOptions, ChatResponse, Message, Prompt, Usage};
 
 /// What was said so far and what it cost, whether a turn ended well or not.
 ///
@@ -21,6 +21,11 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    /// What was said, where the turn began with the last thing the user said.
+    pub(crate) fn of(prompt: &Prompt, history: Vec<Message>) -> Self {
+        Self { start: prompt.turn_start(), history, usage: Usage::default() }
+    }
+
     /// Returns the messages of this turn: what the user said last and everything since.
     #[must_use]
     pub fn messages(&self) -> &[Message] {

@@ -34,6 +34,12 @@ impl Prompt {
         self.options = options;
         self
     }
+
+    /// Returns where the current turn begins: at the last thing the user said.
+    pub(crate) fn turn_start(&self) -> usize {
+        let is_question = |message: &Message| matches!(message, Message::User(_));
+        self.messages.iter().rposition(is_question).unwrap_or(self.messages.len())
+    }
 }
 
 impl From<&str> for Prompt {

@@ -1,0 +1,219 @@
+use std::sync::Arc;
+
+use futures_core::future::BoxFuture;
+use opentool_core::{Cancellation, Decision, IntoToolSource, NotPending, ToolContext};
+use serde_json::Value;
+
+use super::{ChatClient, Inner};
+use crate::emitter::Emitter;
+use crate::model::{LoopMemory, Run};
+use crate::{ChatError, ChatEvent, ChatMemory, ChatOptions, ChatResponse, ChatStream, Message, Prompt, RunState};
+
+/// A request to a model, until it is [called](Self::call) or [streamed](Self::stream).
+#[derive(Debug)]
+#[must_use = "the model is asked by `call` or `stream`"]
+pub struct ChatRequest {
+    client: ChatClient,
+    subject: Subject,
+    options: ChatOptions,
+    system: Option<Arc<str>>,
+    conversation: Option<String>,
+    fault: Option<NotPending>,
+}
+
+#[derive(Debug)]
+enum Subject {
+    Ask(Vec<Message>),
+    Resume(Box<RunState>),
+}
+
+impl ChatRequest {
+    pub(super) fn ask(client: ChatClient, prompt: Prompt) -> Self {
+        Self::new(client, Subject::Ask(prompt.messages), prompt.options)
+    }
+
+    pub(super) fn resume(client: ChatClient, state: RunState) -> Self {
+        Self::new(client, Subject::Resume(Box::new(state)), ChatOptions::new())
+    }
+
+    fn new(client: ChatClient, subject: Subject, options: ChatOptions) -> Self {
+        Self { client, subject, options, system: None, conversation: None, fault: None }
+    }
+
+    /// Sets what the conversation begins with, instead of the client's text.
+    pub fn system(mut self, text: impl Into<Arc<str>>) -> Self {
+        self.system = Some(text.into());
+        self
+    }
+
+    /// Sets the tools, which replace the default ones. An error in them is kept until the call.
+    pub fn tools<M>(mut self, tools: impl IntoToolSource<M>) -> Self {
+        self.options = self.options.with_tools(tools);
+        self
+    }
+
+    /// Adds tools to those that are there by default or were set. An error in them is kept until the call.
+    pub fn add_tools<M>(mut self, tools: impl IntoToolSource<M>) -> Self {
+        self.options = self.options.with_added_tools(tools);
+        self
+    }
+
+    /// Sets the names of tools that the model's resolver finds; they replace the default ones.
+    pub fn tool_names<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.options = self.options.with_tool_names(names);
+        self
+    }
+
+    /// Adds a value to what tools are handed and the model never sees.
+    pub fn context(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.options = self.options.with_context(key, value);
+        self
+    }
+
+    /// Adds everything in a context to what tools are handed and the model never sees.
+    pub fn tool_context(mut self, context: &ToolContext) -> Self {
+        self.options = self.options.with_tool_context(context);
+        self
+    }
+
+    /// Adds options to those that are set.
+    pub fn options(mut self, options: ChatOptions) -> Self {
+        self.options = self.options.merge(&options);
+        self
+    }
+
+    /// Sets the conversation that the client's memory keeps the turn in.
+    pub fn conversation(mut self, id: impl Into<String>) -> Self {
+        self.conversation = Some(id.into());
+        self
+    }
+
+    /// Sets the signal that cancels the turn: the model's answer and the calls that run.
+    pub fn cancellation(mut self, cancellation: Cancellation) -> Self {
+        let context = self.options.context.take().unwrap_or_default();
+        self.options.context = Some(context.with_cancellation(cancellation));
+        self
+    }
+
+    /// Decides about a call of a run that is [resumed](ChatClient::resume). A call that does not wait is an error of the call.
+    pub fn decide(mut self, call_id: &str, decision: Decision) -> Self {
+        let decided = match &mut self.subject {
+            Subject::Resume(state) => state.decide(call_id, decision),
+            Subject::Ask(_) => opentool_core::Turn::new().decide(call_id, decision),
+        };
+        if let Err(fault) = decided {
+            self.fault.get_or_insert(fault);
+        }
+        self
+    }
+
+    /// Asks the model, runs the calls it makes, and returns its answer.
+    ///
+    /// # Errors
+    ///
+    /// Whatever ended the turn without an answer; the error carries what was said until then.
+    pub fn call(self) -> BoxFuture<'static, Result<ChatResponse, ChatError>> {
+        Box::pin(self.go(Emitter::unwatched()))
+    }
+
+    /// Asks the model, runs the calls it makes, and tells everything as it happens.
+    pub fn stream(self) -> ChatStream {
+        ChatStream::new(|events| self.go(events))
+    }
+
+    async fn go(self, events: Emitter<ChatEvent>) -> Result<ChatResponse, ChatError> {
+        if let Some(fault) = self.fault {
+            return Err(ChatError::setup(fault.to_string()));
+        }
+        let client = self.client.0;
+        let options = client.options.merge(&self.options);
+        let conversation = self.conversation.or_else(|| client.conversation.clone());
+        let (run, memory) = match self.subject {
+            Subject::Ask(messages) => client.start(messages, self.system, options, conversation).await?,
+            Subject::Resume(state) => client.go_on(*state, &options, conversation)?,
+        };
+        let response = run.go(events).await?;
+        if let Some((memory, conversation)) = memory
+            && response.run_state().is_none()
+            && !response.has_tool_calls()
+        {
+            let kept = memory.add(&conversation, response.messages()).await;
+            kept.map_err(|error| ChatError::from(error).with_exchange(response.exchange().clone()))?;
+        }
+        Ok(response)
+    }
+}
+
+/// The memory that a whole turn is added to when it is over, and under which id.
+type Keeper = Option<(Arc<dyn ChatMemory>, String)>;
+
+impl Inner {
+    /// Makes the run of a request, with what its conversation remembers.
+    async fn start(
+        &self,
+        messages: Vec<Message>,
+        system: Option<Arc<str>>,
+        options: ChatOptions,
+        conversation: Option<String>,
+    ) -> Result<(Run, Keeper), ChatError> {
+        let (system, asked) = self.split(messages, system);
+        let options = self.model.merge_options(&options);
+        let mut messages = system.clone();
+        let Some(memory) = &self.memory else {
+            let start = messages.len();
+            messages.extend(asked);
+            let run = Run::new(self.model.clone(), Prompt::new(messages).with_options(options), start);
+            return Ok((run.with_conversation(conversation), None));
+        };
+        let conversation = conversation.ok_or_else(no_conversation)?;
+        if self.memory_in_loop {
+            memory.add(&conversation, &asked).await?;
+            messages.extend(memory.get(&conversation).await?);
+            let start = messages.len().saturating_sub(asked.len());
+            let inside = LoopMemory::new(memory.clone(), conversation.clone(), messages.clone(), system);
+            let run = Run::new(self.model.clone(), Prompt::new(messages).with_options(options), start);
+            return Ok((run.with_conversation(Some(conversation)).with_memory(inside), None));
+        }
+        messages.extend(memory.get(&conversation).await?);
+        let start = messages.len();
+        messages.extend(asked);
+        let run = Run::new(self.model.clone(), Prompt::new(messages).with_options(options), start);
+        Ok((run.with_conversation(Some(conversation.clone())), Some((memory.clone(), conversation))))
+    }
+
+    /// Makes the run that goes on where another had to wait.
+    fn go_on(
+        &self,
+        state: RunState,
+        options: &ChatOptions,
+        conversation: Option<String>,
+    ) -> Result<(Run, Keeper), ChatError> {
+        let conversation = state.conversation().map(str::to_owned).or(conversation);
+        let history = self.memory_in_loop.then(|| state.exchange().history.clone());
+        let run = self.model.resumed(state, options).with_conversation(conversation.clone());
+        let Some(memory) = &self.memory else { return Ok((run, None)) };
+        let conversation = conversation.ok_or_else(no_conversation)?;
+        match history {
+            Some(history) => {
+                let is_system = |message: &&Message| matches!(message, Message::System(_));
+                let system = history.iter().take_while(is_system).cloned().collect();
+                let inside = LoopMemory::new(memory.clone(), conversation, history, system);
+                Ok((run.with_memory(inside), None))
+            }
+            None => Ok((run, Some((memory.clone(), conversation)))),
+        }
+    }
+
+    /// Takes the system messages of a prompt out, and adds the client's text where it has none.
+    fn split(&self, messages: Vec<Message>, system: Option<Arc<str>>) -> (Vec<Message>, Vec<Message>) {
+        let (own, asked): (Vec<_>, Vec<_>) =
+            messages.into_iter().partition(|message| matches!(message, Message::System(_)));
+        let text = system.or_else(|| self.system.clone().filter(|_| own.is_empty()));
+        let system = text.map(Message::system).into_iter().chain(own).collect();
+        (system, asked)
+    }
+}
+
+fn no_conversation() -> ChatError {
+    ChatError::setup("the client has a memory, so a request must say whose it is: `.conversation(id)`")
+}

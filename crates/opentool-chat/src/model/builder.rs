@@ -1,0 +1,99 @@
+use std::fmt;
+use std::sync::Arc;
+
+use opentool_core::{Executor, Resolver};
+
+use super::{ChatModel, Eligibility, Inner};
+use crate::{ChatOptions, DefaultToolCallingManager, Provider, ToolCallingManager};
+
+/// Builds a [`ChatModel`].
+///
+/// ```
+/// # use opentool_chat::testing::ScriptedModel;
+/// use opentool_chat::{ChatModel, ChatOptions, ChatResponse};
+/// use opentool_core::{Executor, FnTool};
+///
+/// # let provider = ScriptedModel::new([]);
+/// let model = ChatModel::builder(provider)
+///     .default_options(ChatOptions::new().with_temperature(0.0).with_tools(FnTool::new("now", || "noon")))
+///     .executor(Executor::builder().concurrency(2).build())
+///     .eligibility(|_: &ChatOptions, response: &ChatResponse| response.tool_calls().len() < 10)
+///     .build();
+/// # let _ = model;
+/// ```
+#[must_use = "a model is made by `build`"]
+pub struct ChatModelBuilder {
+    provider: Arc<dyn Provider>,
+    options: ChatOptions,
+    default_manager: DefaultToolCallingManager,
+    manager: Option<Arc<dyn ToolCallingManager>>,
+    eligibility: Option<Arc<dyn Eligibility>>,
+    record_content: bool,
+}
+
+impl ChatModelBuilder {
+    pub(super) fn new(provider: Arc<dyn Provider>) -> Self {
+        Self {
+            provider,
+            options: ChatOptions::new(),
+            default_manager: DefaultToolCallingManager::new(),
+            manager: None,
+            eligibility: None,
+            record_content: false,
+        }
+    }
+
+    /// Sets the options of every request that does not say otherwise.
+    pub fn default_options(mut self, options: ChatOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Sets the executor of the default manager, and with it the policies that hold for every call.
+    pub fn executor(mut self, executor: Executor) -> Self {
+        self.default_manager = self.default_manager.with_executor(executor);
+        self
+    }
+
+    /// Sets what finds, for the default manager, the tools that requests ask for by name.
+    pub fn resolver(mut self, resolver: impl Resolver) -> Self {
+        self.default_manager = self.default_manager.with_resolver(resolver);
+        self
+    }
+
+    /// Replaces the manager; executor and resolver are then its own business.
+    pub fn manager(mut self, manager: impl ToolCallingManager) -> Self {
+        self.manager = Some(Arc::new(manager));
+        self
+    }
+
+    /// Sets who decides whether the model runs the calls of an answer itself.
+    pub fn eligibility(mut self, predicate: impl Eligibility) -> Self {
+        self.eligibility = Some(Arc::new(predicate));
+        self
+    }
+
+    /// Sets whether spans record what is said, which may hold personal data: false.
+    pub fn record_content(mut self, record: bool) -> Self {
+        self.record_content = record;
+        self
+    }
+
+    /// Makes the model.
+    #[must_use]
+    pub fn build(self) -> ChatModel {
+        ChatModel(Arc::new(Inner {
+            provider: self.provider,
+            options: self.options,
+            manager: self.manager.unwrap_or_else(|| Arc::new(self.default_manager)),
+            eligibility: self.eligibility,
+            record_content: self.record_content,
+        }))
+    }
+}
+
+impl fmt::Debug for ChatModelBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChatModelBuilder").field("provider", &self.provider.name()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,58 @@
+//! Makes the calls of an answer fit to be told apart and run.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use opentool_core::{Arguments, ToolCall};
+
+use crate::{ChatResponse, FinishReason, Message};
+
+/// The ids of the calls of a conversation.
+#[derive(Default)]
+pub(super) struct Ids(HashSet<Arc<str>>);
+
+impl Ids {
+    pub(super) fn of(messages: &[Message]) -> Self {
+        let calls = messages.iter().flat_map(Message::tool_calls);
+        Self(calls.map(|call| call.id.clone()).collect())
+    }
+
+    /// Gives every call of an answer an id that no other call has, and marks a call that was cut off.
+    pub(super) fn settle(&mut self, response: &mut ChatResponse) {
+        for generation in &mut response.generations {
+            let calls = &mut generation.message.tool_calls;
+            for call in calls.iter_mut() {
+                while call.id.is_empty() || !self.0.insert(call.id.clone()) {
+                    call.id = fresh_id();
+                }
+            }
+            if generation.finish_reason == FinishReason::Length {
+                calls.last_mut().into_iter().for_each(mark_cut_off);
+            }
+        }
+    }
+}
+
+/// A call that was cut off before its first argument looks like one without arguments, and must not run as one.
+fn mark_cut_off(call: &mut ToolCall) {
+    if call.arguments == Arguments::none() {
+        call.arguments = "{".into();
+    }
+}
+
+/// An id that no other call of any conversation has: nine letters and digits, since that is what the strictest provider takes.
+fn fresh_id() -> Arc<str> {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let mut rest = SEED.hash_one(COUNT.fetch_add(1, Relaxed));
+    let digits = (0..9).map(|_| {
+        let digit = DIGITS[(rest % 62) as usize];
+        rest /= 62;
+        char::from(digit)
+    });
+    digits.collect::<String>().into()
+}
