@@ -76,6 +76,13 @@ impl ToolOutput {
         write_json(value).map(Self::Json)
     }
 
+    /// Makes an output of JSON that this workspace has written itself and need not read again; none where that cannot be.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn written(json: &str) -> Option<Self> {
+        just_written(json).map(Self::Json)
+    }
+
     /// Says whether there is no value.
     #[must_use]
     pub fn is_empty(&self) -> bool {

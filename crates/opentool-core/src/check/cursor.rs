@@ -6,59 +6,68 @@ use super::number::{Number, Quantity};
 
 /// How deep objects and arrays may nest, counted as `serde_json` does, so that what passes here
 /// can be parsed by the tool.
-pub(super) const MAX_DEPTH: usize = 127;
+pub const MAX_DEPTH: usize = 127;
 
 /// Text that is not JSON: where, and what is wrong there.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Malformed {
-    pub(super) at: usize,
-    pub(super) what: &'static str,
+pub struct Malformed {
+    /// The byte at which it goes wrong.
+    pub at: usize,
+    /// What should be there.
+    pub what: &'static str,
 }
 
 /// The inside of a JSON string, its escapes proven sound but not yet decoded.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Quoted<'t> {
-    pub(super) raw: &'t str,
-    pub(super) escaped: bool,
+pub struct Quoted<'t> {
+    /// The text between the quotes.
+    pub raw: &'t str,
+    /// Whether some of it is an escape.
+    pub escaped: bool,
 }
 
 /// A position in a JSON text.
-#[derive(Debug)]
-pub(super) struct Cursor<'t> {
+#[derive(Debug, Clone)]
+pub struct Cursor<'t> {
     text: &'t str,
     at: usize,
 }
 
 impl<'t> Cursor<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
+    /// Starts at the beginning.
+    pub fn new(text: &'t str) -> Self {
         Self { text, at: 0 }
     }
 
+    /// Returns how many bytes are behind.
     #[inline]
-    pub(super) fn at(&self) -> usize {
+    pub fn at(&self) -> usize {
         self.at
     }
 
+    /// Returns the byte that comes next.
     #[inline]
-    pub(super) fn peek(&self) -> Option<u8> {
+    pub fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
+    /// Steps over the byte that comes next.
     #[inline]
-    pub(super) fn advance(&mut self) {
+    pub fn advance(&mut self) {
         self.at += 1;
     }
 
     /// Steps over `byte` if it comes next.
     #[inline]
-    pub(super) fn eat(&mut self, byte: u8) -> bool {
+    pub fn eat(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
         found
     }
 
+    /// Steps over whitespace.
     #[inline]
-    pub(super) fn skip_whitespace(&mut self) {
+    pub fn skip_whitespace(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
             self.at += 1;
         }
@@ -66,14 +75,14 @@ impl<'t> Cursor<'t> {
 
     /// Steps over whitespace and then `byte`, which must be there.
     #[inline]
-    pub(super) fn expect(&mut self, byte: u8, what: &'static str) -> Result<(), Malformed> {
+    pub fn expect(&mut self, byte: u8, what: &'static str) -> Result<(), Malformed> {
         self.skip_whitespace();
         if self.eat(byte) { Ok(()) } else { Err(self.malformed(what)) }
     }
 
     /// Steps over whitespace to the end of the text, which must be there.
     #[inline]
-    pub(super) fn expect_end(&mut self) -> Result<(), Malformed> {
+    pub fn expect_end(&mut self) -> Result<(), Malformed> {
         self.skip_whitespace();
         match self.peek() {
             None => Ok(()),
@@ -81,14 +90,15 @@ impl<'t> Cursor<'t> {
         }
     }
 
+    /// Says what should come next and does not.
     #[cold]
-    pub(super) fn malformed(&self, what: &'static str) -> Malformed {
+    pub fn malformed(&self, what: &'static str) -> Malformed {
         Malformed { at: self.at, what }
     }
 
     /// Reads `true`, `false` or `null`, whose first letter comes next.
     #[inline]
-    pub(super) fn literal(&mut self, word: &'static str) -> Result<(), Malformed> {
+    pub fn literal(&mut self, word: &'static str) -> Result<(), Malformed> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         if rest.starts_with(word.as_bytes()) {
             self.at += word.len();
@@ -100,7 +110,7 @@ impl<'t> Cursor<'t> {
 
     /// Reads a number, whose first digit or sign comes next.
     #[inline]
-    pub(super) fn number(&mut self) -> Result<Number<'t>, Malformed> {
+    pub fn number(&mut self) -> Result<Number<'t>, Malformed> {
         let start = self.at;
         let negative = self.eat(b'-');
         let first = self.at;
@@ -155,7 +165,7 @@ impl<'t> Cursor<'t> {
 
     /// Reads a string, whose opening quote comes next.
     #[inline]
-    pub(super) fn string(&mut self) -> Result<Quoted<'t>, Malformed> {
+    pub fn string(&mut self) -> Result<Quoted<'t>, Malformed> {
         self.at += 1;
         let start = self.at;
         let mut escaped = false;
@@ -219,14 +229,14 @@ impl<'t> Cursor<'t> {
 
     /// The text from `start` up to here; both lie next to ASCII, hence on character boundaries.
     #[inline]
-    fn since(&self, start: usize) -> &'t str {
+    pub fn since(&self, start: usize) -> &'t str {
         self.text.get(start..self.at).unwrap_or_default()
     }
 }
 
 impl<'t> Quoted<'t> {
     /// The string that is meant.
-    pub(super) fn decode(self) -> Cow<'t, str> {
+    pub fn decode(self) -> Cow<'t, str> {
         if !self.escaped {
             return Cow::Borrowed(self.raw);
         }

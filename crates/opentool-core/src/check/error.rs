@@ -58,14 +58,22 @@ pub struct Problem {
     pub message: String,
 }
 
+impl Problem {
+    /// Says what is wrong with the value that the JSON pointer names; empty for the arguments as a whole.
+    pub fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { pointer: pointer.into(), message: message.into() }
+    }
+}
+
 impl ArgumentError {
     /// Makes an error of one problem, for arguments that turn out to be wrong after the check.
     pub fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
-        Self::from_problems([Problem { pointer: pointer.into(), message: message.into() }])
+        Self::from_problems([Problem::new(pointer, message)])
     }
 
     /// Makes an error of all problems, of which there is at least one.
-    pub(super) fn from_problems(problems: impl IntoIterator<Item = Problem>) -> Self {
+    #[must_use]
+    pub fn from_problems(problems: impl IntoIterator<Item = Problem>) -> Self {
         let mut problems = problems.into_iter();
         Self { problems: problems.by_ref().take(MAX_PROBLEMS).collect(), omitted: problems.count() }
     }

@@ -20,8 +20,8 @@ const NEAR: f64 = 0.75;
 /// How many near names are suggested.
 const MAX_NEAR: usize = 3;
 
-/// Text that is not JSON.
-pub(super) fn malformed(arguments: &str, Malformed { at, what }: Malformed) -> ArgumentError {
+/// Refuses a text that is not JSON.
+pub fn malformed(arguments: &str, Malformed { at, what }: Malformed) -> ArgumentError {
     let before = arguments.get(..at).unwrap_or(arguments);
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;

@@ -60,3 +60,12 @@ mod tests;
 
 pub use checker::{ArgumentChecker, Strictness};
 pub use error::{ArgumentError, Problem, SchemaError};
+
+/// How arguments are read from their text, for the tools of this workspace that check their own; no part of the public
+/// interface.
+#[doc(hidden)]
+pub mod text {
+    pub use super::cursor::{Cursor, MAX_DEPTH, Malformed, Quoted};
+    pub use super::explain::malformed;
+    pub use super::number::{Number, Quantity};
+}

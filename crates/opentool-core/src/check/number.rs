@@ -14,14 +14,16 @@ const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
 
 /// A number literal: its text, and what it amounts to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Number<'t> {
-    pub(super) text: &'t str,
-    pub(super) quantity: Quantity,
+pub struct Number<'t> {
+    /// The literal itself.
+    pub text: &'t str,
+    /// What it amounts to.
+    pub quantity: Quantity,
 }
 
 /// What a number literal amounts to.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Quantity {
+pub enum Quantity {
     /// An integer of at least zero.
     Unsigned(u64),
     /// An integer below zero.
