@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use opentool_spec::Finding;
 
+use crate::{ExportsError, FindError};
+
 /// Why a document and a library do not make tools.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -19,10 +21,19 @@ pub enum OpenError {
     /// The document as a whole cannot be used.
     #[error("the document cannot be used: {}", told(.0))]
     Document(Vec<Finding>),
+    /// An `x-…` key of the document as a whole has a wrong value.
+    #[error("the document cannot be used: {0}")]
+    Extension(String),
     /// None of the document's functions can be called.
     #[error("no function of the document can be called{}", reasons(.0))]
     NoFunctions(Vec<(String, String)>),
-    /// The library cannot be used.
+    /// There is no such library.
+    #[error(transparent)]
+    Find(#[from] FindError),
+    /// The library's file is no library that could be loaded.
+    #[error(transparent)]
+    Exports(#[from] ExportsError),
+    /// The library cannot be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// A function cannot be a tool.

@@ -24,14 +24,18 @@
 
 #![allow(dead_code, reason = "the rooms are built before they are furnished")]
 
+mod arguments;
+mod encoding;
 mod engine;
 mod error;
 mod exports;
 mod find;
+mod frame;
 mod library;
 mod permissions;
 mod plan;
 mod supervisor;
+mod symbols;
 mod tool;
 mod worker;
 

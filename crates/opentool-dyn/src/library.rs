@@ -1,16 +1,23 @@
 //! A document joined with a library: [`DynLibrary`].
 
+mod tools;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use opentool_core::{IntoToolSource, Source, ToolDefinition, ToolMetadata, Toolbox, ToolboxError, kind};
-use opentool_spec::OpenDyn;
+use opentool_core::{IntoToolSource, Source, Toolbox, ToolboxError, kind};
+use opentool_spec::{Report, check_bytes};
+use tokio::sync::Mutex;
 
+use self::tools::toolbox;
 use crate::engine::{Engine, Options};
+use crate::exports::Exports;
+use crate::find::find_library;
 use crate::plan::Plan;
 use crate::supervisor::{Settings, Supervisor};
-use crate::tool::{DynTool, Place, Shared};
+use crate::symbols::disable_missing;
+use crate::tool::{Place, Shared};
 use crate::{OpenError, Permissions};
 
 /// Where the functions of a library run.
@@ -25,9 +32,12 @@ pub enum Isolation {
 }
 
 /// The functions of a C library as tools.
+///
+/// It converts to a source of tools wherever those are wanted. A clone shares the library.
 #[derive(Debug, Clone)]
 pub struct DynLibrary {
     toolbox: Toolbox,
+    shared: Arc<Shared>,
 }
 
 impl DynLibrary {
@@ -45,10 +55,22 @@ impl DynLibrary {
         DynLibraryBuilder::default()
     }
 
-    /// Returns the tools.
+    /// Returns the tools: the functions that can be called.
     #[must_use]
     pub fn toolbox(&self) -> &Toolbox {
         &self.toolbox
+    }
+
+    /// Returns the functions that cannot be called, each with the reason.
+    pub fn disabled(&self) -> impl Iterator<Item = (&str, &str)> {
+        let functions = self.shared.plan.functions.iter();
+        functions.filter_map(|function| Some((function.name.as_str(), function.disabled.as_deref()?)))
+    }
+
+    /// Returns what was found in the document.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        &self.shared.plan.report
     }
 }
 
@@ -131,17 +153,33 @@ impl DynLibraryBuilder {
             (Some(text), _) => text,
             (None, path) => {
                 let path = path.unwrap_or_default();
-                std::fs::read_to_string(&path).map_err(|source| OpenError::Read { path, source })?.into()
+                match std::fs::read(&path) {
+                    Ok(bytes) => String::from_utf8(bytes)
+                        .map_err(|error| OpenError::Document(check_bytes(error.as_bytes()).findings))?
+                        .into(),
+                    Err(source) => return Err(OpenError::Read { path, source }),
+                }
             }
         };
-        let plan = Arc::new(Plan::of(&text)?);
+        let mut plan = Plan::of(&text)?;
+        let library = find_library(&self.library)?;
+        let exports = Exports::read(&library)?;
+        exports.loadable_here()?;
+        disable_missing(&mut plan, &exports);
+        if plan.functions.iter().all(|function| function.disabled.is_some()) {
+            return Err(OpenError::NoFunctions(disabled(&plan)));
+        }
+        let plan = Arc::new(plan);
         let place = match self.isolation {
-            Isolation::None => Place::Here(Engine::load(plan.clone(), &self.library, self.options)?),
+            Isolation::None => Place::Here {
+                engine: Engine::load(plan.clone(), &library, self.options)?,
+                turn: (!plan.thread_safe).then(Mutex::default),
+            },
             Isolation::Process => Place::Worker(Supervisor::start(
                 plan.clone(),
                 Settings {
-                    document: text.clone(),
-                    library: self.library,
+                    document: text,
+                    library,
                     options: self.options,
                     permissions: self.permissions,
                     worker: self.worker,
@@ -150,16 +188,12 @@ impl DynLibraryBuilder {
             )?),
         };
         let shared = Arc::new(Shared { plan, place });
-        let mut toolbox = Toolbox::new();
-        if let Some(document) = OpenDyn::read(&text).document {
-            let seen = document.to_opentool();
-            toolbox = toolbox.with_title(&seen.info.title).with_version(&seen.info.version);
-            for (index, function) in seen.functions.iter().enumerate() {
-                let definition = ToolDefinition::from_function(&seen, function).map_err(ToolboxError::from)?;
-                let metadata = ToolMetadata::new().with_checks_own_arguments(true);
-                toolbox.add(DynTool { definition, metadata, function: index, shared: shared.clone() })?;
-            }
-        }
-        Ok(DynLibrary { toolbox })
+        let toolbox = toolbox(&shared, self.timeout)?;
+        Ok(DynLibrary { toolbox, shared })
     }
+}
+
+fn disabled(plan: &Plan) -> Vec<(String, String)> {
+    let functions = plan.functions.iter();
+    functions.filter_map(|function| Some((function.name.clone(), function.disabled.clone()?))).collect()
 }

@@ -1,9 +1,11 @@
 //! A function of a library as a tool: [`DynTool`].
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use opentool_core::{BoxFuture, Invocation, Tool, ToolDefinition, ToolError, ToolMetadata, ToolOutput};
+use opentool_core::{BoxFuture, Invocation, Tool, ToolContext, ToolDefinition, ToolError, ToolMetadata, ToolOutput};
 use serde_json::value::RawValue;
+use tokio::sync::Mutex;
 
 use crate::engine::{Engine, Notes};
 use crate::plan::Plan;
@@ -13,7 +15,11 @@ use crate::supervisor::Supervisor;
 #[derive(Debug)]
 pub(crate) enum Place {
     /// In this process.
-    Here(Engine),
+    Here {
+        engine: Engine,
+        /// Whoever holds it may call; none where calls may run at the same time.
+        turn: Option<Mutex<()>>,
+    },
     /// In worker processes.
     Worker(Supervisor),
 }
@@ -45,29 +51,89 @@ impl Tool for DynTool {
     }
 
     fn call<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(self.run(invocation))
+        match &self.shared.place {
+            Place::Here { engine, turn } => Box::pin(async move {
+                let _turn = match turn {
+                    Some(turn) => match turn.try_lock() {
+                        Ok(mine) => Some(mine),
+                        Err(_) => Some(turn.lock().await),
+                    },
+                    None => None,
+                };
+                self.call_here(engine, invocation)
+            }),
+            Place::Worker(supervisor) => Box::pin(self.call_worker(supervisor, invocation)),
+        }
     }
 }
 
+thread_local! {
+    /// The text of the last result on this thread, kept for its memory.
+    static RESULT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// How many bytes a thread keeps for later results.
+const KEPT: usize = 64 << 10;
+
 impl DynTool {
-    async fn run(&self, invocation: Invocation<'_>) -> Result<ToolOutput, ToolError> {
-        let arguments = invocation.arguments.as_str();
-        let (notes, text) = match &self.shared.place {
-            Place::Here(engine) => {
-                let mut out = Vec::new();
-                let notes = engine.call(self.function, arguments, &mut out)?;
-                (notes, String::from_utf8(out).map_err(ToolError::from_error)?)
-            }
-            Place::Worker(supervisor) => {
-                self.shared.plan.check_arguments(self.function, arguments)?;
-                supervisor.call(self.function, arguments, invocation.context).await?
-            }
-        };
-        if notes.contains(Notes::REPLACED) {
-            tracing::warn!(tool = self.definition.name(), "the library's text is not UTF-8: what is not was replaced");
+    fn call_here(&self, engine: &Engine, invocation: Invocation<'_>) -> Result<ToolOutput, ToolError> {
+        let mut result = RESULT.take();
+        let output = engine.call(self.function, invocation.arguments.as_str(), &mut result).and_then(|notes| {
+            // A plan writes nothing but UTF-8.
+            let text = std::str::from_utf8(&result).map_err(|_| self.unreadable())?;
+            self.tell(notes, text, invocation.context);
+            ToolOutput::written(text).map_or_else(|| self.read_again(text.to_owned()), Ok)
+        });
+        if result.capacity() <= KEPT {
+            RESULT.set(result);
         }
-        RawValue::from_string(text)
-            .map(ToolOutput::Json)
-            .map_err(|error| ToolError::invalid_result(format!("`{}`: {error}", self.definition.name())))
+        output
+    }
+
+    async fn call_worker(&self, supervisor: &Supervisor, invocation: Invocation<'_>) -> Result<ToolOutput, ToolError> {
+        let (arguments, context) = (invocation.arguments.as_str(), invocation.context);
+        self.shared.plan.check_arguments(self.function, arguments)?;
+        let (notes, text) = supervisor.call(self.function, arguments, context).await?;
+        self.tell(notes, &text, context);
+        // What comes from a process that runs foreign code is read before it is believed.
+        self.read_again(text)
+    }
+
+    /// Tells whoever listens what a result alone does not say.
+    #[inline]
+    fn tell(&self, notes: Notes, result: &str, context: &ToolContext) {
+        if notes != Notes::default() {
+            self.tell_notes(notes);
+        }
+        if let Some(meaning) = self.shared.plan.meaning(self.function, result) {
+            tracing::debug!(tool = self.definition.name(), meaning, "the returned code");
+            context.progress(1.0, Some(1.0), Some(meaning.to_owned()));
+        }
+    }
+
+    #[cold]
+    fn tell_notes(&self, notes: Notes) {
+        let tool = self.definition.name();
+        if notes.contains(Notes::REPLACED) {
+            tracing::warn!(
+                tool,
+                "the library's text is not UTF-8: what is not was replaced; `x-encoding` says what it is"
+            );
+        }
+        if notes.contains(Notes::CUT) {
+            tracing::warn!(tool, "the library's text is longer than 1 MiB: the rest was cut off");
+        }
+    }
+
+    #[cold]
+    fn unreadable(&self) -> ToolError {
+        ToolError::invalid_result(format!("`{}` has a result that is no JSON", self.definition.name()))
+    }
+
+    fn read_again(&self, text: String) -> Result<ToolOutput, ToolError> {
+        match RawValue::from_string(text) {
+            Ok(json) => Ok(ToolOutput::Json(json)),
+            Err(error) => Err(self.unreadable().with_source(error)),
+        }
     }
 }

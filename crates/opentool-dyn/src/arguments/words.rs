@@ -1,0 +1,59 @@
+//! The words in which arguments are refused.
+
+use std::borrow::Cow;
+
+use crate::plan::{Parameter, Passing, Scalar, Seen, Value};
+
+/// How many characters of a value are quoted.
+const MOST_QUOTED: usize = 60;
+
+pub(super) fn abridged(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(MOST_QUOTED) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// A name in quotes, as JSON has it.
+pub(super) fn quoted(name: &str) -> String {
+    format!("{:?}", abridged(name))
+}
+
+/// A value with the name of its type: `string "x"`.
+pub(super) fn name_of(value: &str) -> String {
+    let kind = match value.as_bytes().first() {
+        Some(b'"') => "string ",
+        Some(b'[') => "array ",
+        Some(b'{') => "object ",
+        Some(b't' | b'f') => "boolean ",
+        Some(b'n') => "",
+        _ => "number ",
+    };
+    format!("{kind}{}", abridged(value))
+}
+
+/// The JSON pointer to a member of the root.
+pub(super) fn pointer_to(name: &str) -> String {
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// What a parameter is, in a few words.
+pub(super) fn expected(parameter: &Parameter) -> &'static str {
+    match &parameter.passing {
+        Passing::Value(value) | Passing::Cell { value, .. } => scalar(*value),
+        Passing::Text { .. } | Passing::TextOut { .. } => "string",
+        Passing::Array { .. } | Passing::ArrayOut { .. } => "array",
+        Passing::Handle { .. } | Passing::HandleOut { .. } => "handle",
+    }
+}
+
+/// What a scalar is for the caller.
+pub(super) fn scalar(value: Value) -> &'static str {
+    match (value.seen, value.scalar) {
+        (Seen::Boolean, _) | (_, Scalar::Bool) => "boolean",
+        (Seen::Character, _) => "string of one ASCII character",
+        (Seen::Digits, _) => "integer in decimal digits",
+        (Seen::Number, scalar) if scalar.is_float() => "number",
+        (Seen::Number, _) => "integer",
+    }
+}

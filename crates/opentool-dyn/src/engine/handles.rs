@@ -1,0 +1,137 @@
+//! The pointers that a library has handed out, and the tokens by which callers know them: [`Handles`].
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The handles of one library.
+#[derive(Debug, Default)]
+pub(crate) struct Handles {
+    tokens: Tokens,
+    table: Mutex<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    by_token: HashMap<String, Handle>,
+    /// So that a pointer which is handed out again is the same handle.
+    by_pointer: HashMap<(usize, Arc<str>), String>,
+}
+
+#[derive(Debug)]
+struct Handle {
+    kind: Arc<str>,
+    /// An address of the library, never told to anybody.
+    pointer: usize,
+    /// Whether a call that may end it is running.
+    closing: bool,
+}
+
+impl Handles {
+    /// The token of a pointer that the library has handed out as a handle of this type.
+    pub(crate) fn token(&self, pointer: *mut c_void, kind: &Arc<str>) -> String {
+        let mut table = self.table();
+        let key = (pointer.addr(), kind.clone());
+        if let Some(token) = table.by_pointer.get(&key) {
+            return token.clone();
+        }
+        let token = self.tokens.next(kind);
+        table.by_token.insert(token.clone(), Handle { kind: kind.clone(), pointer: key.0, closing: false });
+        table.by_pointer.insert(key, token.clone());
+        token
+    }
+
+    /// The pointer that a token stands for; `closes` keeps others from using it until the call has ended.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such handle, or it is of another type: what is wrong with the token.
+    pub(crate) fn pointer(&self, token: &[u8], kind: &str, closes: bool) -> Result<*mut c_void, String> {
+        let mut table = self.table();
+        let handle = std::str::from_utf8(token).ok().and_then(|token| table.by_token.get_mut(token));
+        let Some(handle) = handle else {
+            return Err(format!(
+                "expected a handle of type `{kind}` that is open: this one was closed, went with a library that was started anew, or never was one"
+            ));
+        };
+        if *handle.kind != *kind {
+            return Err(format!("expected a handle of type `{kind}`, got one of type `{}`", handle.kind));
+        }
+        if handle.closing {
+            return Err(format!("expected a handle of type `{kind}` that is open: another call is closing this one"));
+        }
+        handle.closing = closes;
+        // The library made this address and gets it back; here nobody reads what it points to.
+        Ok(std::ptr::with_exposed_provenance_mut(handle.pointer))
+    }
+
+    /// Ends a handle, or leaves it open after a call that should have ended it and failed.
+    pub(crate) fn close(&self, token: &[u8], closed: bool) {
+        let mut table = self.table();
+        let Ok(token) = std::str::from_utf8(token) else { return };
+        if !closed {
+            if let Some(handle) = table.by_token.get_mut(token) {
+                handle.closing = false;
+            }
+            return;
+        }
+        if let Some(Handle { kind, pointer, .. }) = table.by_token.remove(token) {
+            table.by_pointer.remove(&(pointer, kind));
+        }
+    }
+
+    /// A table is whole between any two of its operations, so a thread that panicked left it whole too.
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Makes tokens that nobody can guess: a keyed hash of a number, with keys that the system drew at random.
+#[derive(Debug, Default)]
+struct Tokens {
+    high: RandomState,
+    low: RandomState,
+    next: AtomicU64,
+}
+
+impl Tokens {
+    fn next(&self, kind: &str) -> String {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let (high, low) = (self.high.hash_one((kind, number)), self.low.hash_one((number, kind)));
+        format!("{kind}:{high:016x}{low:016x}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+    use super::*;
+
+    #[test]
+    fn a_handle_is_known_by_its_token_and_its_type_until_it_is_closed() {
+        let (handles, kind): (Handles, Arc<str>) = (Handles::default(), "db".into());
+        let pointer = std::ptr::without_provenance_mut(0x1000);
+        let token = handles.token(pointer, &kind);
+        assert!(token.starts_with("db:") && token.len() == 35 && !token.contains("1000"));
+        assert_eq!(handles.token(pointer, &kind), token);
+        assert_eq!(handles.pointer(token.as_bytes(), "db", false).unwrap().addr(), 0x1000);
+        assert!(handles.pointer(token.as_bytes(), "stmt", false).unwrap_err().contains("got one of type `db`"));
+        assert!(handles.pointer(b"db:0", "db", false).unwrap_err().contains("never was one"));
+        handles.close(token.as_bytes(), true);
+        assert!(handles.pointer(token.as_bytes(), "db", false).is_err());
+        assert_ne!(handles.token(pointer, &kind), token);
+    }
+
+    #[test]
+    fn a_handle_whose_closing_failed_stays_open() {
+        let (handles, kind): (Handles, Arc<str>) = (Handles::default(), "db".into());
+        let token = handles.token(std::ptr::without_provenance_mut(0x1000), &kind);
+        handles.pointer(token.as_bytes(), "db", true).unwrap();
+        assert!(handles.pointer(token.as_bytes(), "db", false).unwrap_err().contains("another call is closing"));
+        handles.close(token.as_bytes(), false);
+        handles.pointer(token.as_bytes(), "db", false).unwrap();
+    }
+}

@@ -1,0 +1,68 @@
+//! The library in this process: [`LoadedLibrary`].
+
+use std::ffi::{OsStr, c_void};
+use std::mem::ManuallyDrop;
+use std::path::Path;
+
+use super::prepared::CodePointer;
+use crate::LoadError;
+
+/// A library that is loaded, for as long as the process lives.
+///
+/// It is never unloaded: its threads and what it registered to run at exit would be left without their code.
+#[derive(Debug)]
+pub(crate) struct LoadedLibrary {
+    library: ManuallyDrop<libloading::Library>,
+}
+
+impl LoadedLibrary {
+    /// Loads a library, with all its symbols resolved at once and none of them shown to other libraries.
+    pub(crate) fn open(path: &Path) -> Result<Self, LoadError> {
+        let library = open(path.as_os_str()).map_err(|error| LoadError::new(path, reason(path, &error)))?;
+        Ok(LoadedLibrary { library: ManuallyDrop::new(library) })
+    }
+
+    /// The address of a function.
+    pub(crate) fn function(&self, symbol: &str) -> Option<CodePointer> {
+        // SAFETY: the symbol is taken as the address of some function and nothing is called here. That it is a function,
+        // and which one, is the promise of whoever joined document and library.
+        let found = unsafe { self.library.get::<CodePointer>(symbol) };
+        found.ok().map(|symbol| *symbol)
+    }
+
+    /// The address of a function that frees what it is given.
+    pub(crate) fn free_function(&self, symbol: &str) -> Option<unsafe extern "C" fn(*mut c_void)> {
+        // SAFETY: as above; the document says that this function takes a pointer.
+        let found = unsafe { self.library.get::<unsafe extern "C" fn(*mut c_void)>(symbol) };
+        found.ok().map(|symbol| *symbol)
+    }
+}
+
+#[cfg(unix)]
+fn open(path: &OsStr) -> Result<libloading::Library, libloading::Error> {
+    use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+    // SAFETY: constructors of the library run. Whoever loads a library into a process trusts it with that process; for
+    // others there is the worker.
+    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map(Into::into)
+}
+
+#[cfg(not(unix))]
+fn open(path: &OsStr) -> Result<libloading::Library, libloading::Error> {
+    // SAFETY: as on Unix.
+    unsafe { libloading::Library::new(path) }
+}
+
+/// What the system says, without the path before it, which the error names already.
+fn reason(path: &Path, error: &libloading::Error) -> String {
+    let text = match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    };
+    let text = text
+        .strip_prefix("dlopen failed, but system did not report the error")
+        .map_or(&*text, |_| "no reason is given");
+    match text.split_once(&format!("{}: ", path.display())) {
+        Some((_, reason)) => reason.to_owned(),
+        None => text.to_owned(),
+    }
+}

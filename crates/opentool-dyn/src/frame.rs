@@ -1,0 +1,196 @@
+//! The memory of one call: [`Frame`], kept by its thread from call to call, so that a call allocates nothing.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::ptr;
+
+use crate::engine::GuardedPages;
+
+/// What a call passes, and what it points to.
+#[derive(Debug, Default)]
+pub(crate) struct Frame {
+    /// One for each parameter, and perhaps more from an earlier call.
+    slots: Vec<Slot>,
+    /// What libffi is given: where each value is.
+    values: Vec<*mut c_void>,
+    /// Buffers of earlier calls.
+    spare: Vec<GuardedPages>,
+}
+
+/// What one parameter passes.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    /// The value, or the cell that the pointer points to.
+    pub(crate) word: u64,
+    /// Where the parameter is a pointer, the pointer.
+    pub(crate) pointer: *mut c_void,
+    /// How many elements a buffer has.
+    pub(crate) count: usize,
+    pub(crate) given: Given,
+    /// What the pointer points to, where that is more than a cell.
+    pub(crate) block: Block,
+    pub(crate) pages: Option<GuardedPages>,
+}
+
+/// What the caller said of a parameter.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// Nothing.
+    #[default]
+    Absent,
+    /// `null`.
+    Null,
+    /// A value.
+    Value,
+    /// Nothing, and it follows from another parameter.
+    Derived,
+}
+
+/// Bytes, aligned for every scalar.
+#[derive(Debug, Default)]
+pub(crate) struct Block {
+    words: Vec<u64>,
+    /// How many bytes of the words are in use.
+    length: usize,
+}
+
+/// How many bytes a thread keeps for later calls, in each block.
+const KEPT: usize = 1 << 20;
+/// How many buffers a thread keeps for later calls.
+const SPARE: usize = 8;
+
+impl Default for Slot {
+    fn default() -> Self {
+        Slot { word: 0, pointer: ptr::null_mut(), count: 0, given: Given::Absent, block: Block::default(), pages: None }
+    }
+}
+
+thread_local! {
+    static FRAME: Cell<Option<Box<Frame>>> = const { Cell::new(None) };
+}
+
+impl Frame {
+    /// Runs code with this thread's frame, ready for a function of so many parameters.
+    #[inline]
+    pub(crate) fn with<R>(parameters: usize, code: impl FnOnce(&mut Frame) -> R) -> R {
+        // Taken, not borrowed: code within code gets a frame of its own.
+        let mut frame = FRAME.take().unwrap_or_default();
+        if frame.slots.len() < parameters {
+            frame.slots.resize_with(parameters, Slot::default);
+        }
+        for slot in &mut frame.slots[..parameters] {
+            slot.word = 0;
+            slot.given = Given::Absent;
+        }
+        let result = code(&mut frame);
+        FRAME.set(Some(frame));
+        result
+    }
+
+    #[inline]
+    pub(crate) fn slot(&mut self, index: usize) -> &mut Slot {
+        &mut self.slots[index]
+    }
+
+    #[inline]
+    pub(crate) fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// A buffer of so many bytes, all zero, that ends at a page which nobody may touch; kept in the slot.
+    pub(crate) fn buffer(&mut self, index: usize, bytes: usize) -> Result<*mut c_void, std::io::Error> {
+        let fits = self.spare.iter().position(|pages| pages.size() >= bytes);
+        let mut pages = match fits {
+            Some(spare) => self.spare.swap_remove(spare),
+            None => GuardedPages::new(bytes)?,
+        };
+        let start = pages.clear(bytes);
+        self.slots[index].pages = Some(pages);
+        Ok(start.cast())
+    }
+
+    /// Points to every value: to the word itself or, where `is_pointer` says so, to the pointer.
+    #[inline]
+    pub(crate) fn values(&mut self, parameters: usize, is_pointer: impl Fn(usize) -> bool) -> *mut *mut c_void {
+        self.values.clear();
+        let slots = self.slots.as_mut_ptr();
+        for index in 0..parameters.min(self.slots.len()) {
+            // SAFETY: the index is within the slots, which stay where they are until the next call of `with`.
+            let value = unsafe {
+                let slot = slots.add(index);
+                if is_pointer(index) { (&raw mut (*slot).pointer).cast() } else { (&raw mut (*slot).word).cast() }
+            };
+            self.values.push(value);
+        }
+        self.values.as_mut_ptr()
+    }
+
+    /// Gives back what a call of so many parameters needed and the next one need not find.
+    #[inline]
+    pub(crate) fn clear(&mut self, parameters: usize) {
+        for slot in &mut self.slots[..parameters] {
+            slot.pointer = ptr::null_mut();
+            if slot.block.words.capacity() != 0 {
+                slot.block.clear();
+            }
+            if let Some(pages) = slot.pages.take()
+                && self.spare.len() < SPARE
+                && pages.size() <= KEPT
+            {
+                self.spare.push(pages);
+            }
+        }
+    }
+}
+
+impl Block {
+    pub(crate) fn clear(&mut self) {
+        self.length = 0;
+        if self.words.capacity() * 8 > KEPT {
+            self.words = Vec::new();
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.length = self.length.min(length);
+    }
+
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        let needed = (self.length + bytes).div_ceil(8);
+        if needed > self.words.len() {
+            self.words.resize(needed.max(2 * self.words.len()), 0);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, byte: u8) {
+        self.extend(&[byte]);
+    }
+
+    #[inline]
+    pub(crate) fn extend(&mut self, bytes: &[u8]) {
+        self.reserve(bytes.len());
+        let start = self.length;
+        self.length += bytes.len();
+        self.all()[start..start + bytes.len()].copy_from_slice(bytes);
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        // SAFETY: the words are initialised, `length` never exceeds them, and every byte pattern is a byte.
+        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.length) }
+    }
+
+    pub(crate) fn as_mut_ptr(&mut self) -> *mut c_void {
+        self.words.as_mut_ptr().cast()
+    }
+
+    fn all(&mut self) -> &mut [u8] {
+        let bytes = self.words.len() * 8;
+        // SAFETY: the words are initialised and borrowed for as long as the bytes are; every byte pattern is a word.
+        unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), bytes) }
+    }
+}

@@ -1,0 +1,71 @@
+//! The tools of a library: what its callers are told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use opentool_core::{ToolDefinition, ToolMetadata, Toolbox, ToolboxError};
+use opentool_spec::{Function, OpenTool};
+use serde_json::{Value, json};
+
+use crate::plan::{Effect, Plan};
+use crate::tool::{DynTool, Shared};
+
+/// Makes a tool of every function that can be called.
+pub(super) fn toolbox(shared: &Arc<Shared>, timeout: Option<Duration>) -> Result<Toolbox, ToolboxError> {
+    let plan = &shared.plan;
+    let seen = seen(plan);
+    let mut toolbox = Toolbox::new().with_title(&seen.info.title).with_version(&seen.info.version);
+    for (index, function) in seen.functions.iter().enumerate() {
+        let planned = &plan.functions[index];
+        if planned.disabled.is_some() {
+            continue;
+        }
+        let definition = definition(&seen, function, planned.errno)?;
+        let mut metadata = ToolMetadata::new().with_checks_own_arguments(true);
+        metadata = match planned.effect {
+            Effect::Read => metadata.with_read_only(true),
+            Effect::Destructive => metadata.with_destructive(true),
+            Effect::Unknown | Effect::Write => metadata,
+        };
+        if let Some(timeout) = timeout {
+            metadata = metadata.with_timeout(timeout);
+        }
+        toolbox.add(DynTool { definition, metadata, function: index, shared: shared.clone() })?;
+    }
+    Ok(toolbox)
+}
+
+/// The document as callers see it, with what they may leave out.
+fn seen(plan: &Plan) -> OpenTool {
+    let mut document = plan.document.clone();
+    for (function, planned) in document.functions.iter_mut().zip(&plan.functions) {
+        for (parameter, planned) in function.parameters.iter_mut().zip(&planned.parameters) {
+            parameter.required = planned.required;
+        }
+    }
+    document.to_opentool()
+}
+
+fn definition(document: &OpenTool, function: &Function, errno: bool) -> Result<ToolDefinition, ToolboxError> {
+    let definition = ToolDefinition::from_function(document, function)?;
+    let mut results = match (definition.output_schema(), &function.returns) {
+        // Several results are an object already.
+        (Some(schema), Some(returns)) if returns.name == "result" && schema.get("properties").is_some() => {
+            schema.clone()
+        }
+        (Some(schema), Some(returns)) => json!({
+            "type": "object",
+            "properties": { returns.name.as_str(): schema },
+            "required": [returns.name.as_str()],
+            "additionalProperties": false,
+        }),
+        _ => json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false }),
+    };
+    if errno {
+        results["properties"]["errno"] = json!({ "type": "integer" });
+        if let Some(required) = results["required"].as_array_mut() {
+            required.push(Value::from("errno"));
+        }
+    }
+    Ok(definition.to_builder().output_name("result").output_schema(results).build()?)
+}
