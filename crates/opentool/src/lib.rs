@@ -185,18 +185,23 @@
 //!
 #![cfg_attr(feature = "server", doc = include_str!("../docs/server.md"))]
 #![cfg_attr(feature = "client", doc = include_str!("../docs/client.md"))]
+#![cfg_attr(all(feature = "chat", feature = "testing"), doc = include_str!("../docs/chat.md"))]
 //! # Features
 //!
 //! - `macros` (default): [`#[tool]`](macro@tool) and [`#[toolbox]`](macro@toolbox).
 //! - `server`: `opentool::server`, which serves tools over HTTP.
 //! - `client`: `opentool::client`, which makes tools of somebody else's server.
-//! - `testing`: what tests of tools need.
+//! - `chat`: `opentool::chat`, models that call tools.
+//! - `testing`: what tests of tools need, and of chats.
 
 #[doc(inline)]
 pub use opentool_core::*;
 /// The documents as data: OpenTool, OpenDyn, and the messages of client and server.
 pub use opentool_spec as spec;
 
+#[cfg(feature = "chat")]
+#[doc(inline)]
+pub use opentool_chat as chat;
 #[cfg(feature = "client")]
 #[doc(inline)]
 pub use opentool_client as client;
@@ -220,6 +225,11 @@ pub mod prelude {
         ToolError, ToolOutput, ToolSource, Toolbox, Turn,
     };
 
+    #[cfg(feature = "chat")]
+    pub use opentool_chat::{
+        ChatClient, ChatError, ChatEvent, ChatMemory, ChatModel, ChatOptions, ChatResponse, InProcessMemory, Message,
+        Prompt, ToolCallingManager, ToolChoice,
+    };
     #[cfg(feature = "client")]
     pub use opentool_client::{Client, ClientError};
     #[cfg(feature = "server")]
