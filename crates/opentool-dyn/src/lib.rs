@@ -25,6 +25,7 @@
 #![allow(dead_code, reason = "the rooms are built before they are furnished")]
 
 mod arguments;
+mod describe;
 mod encoding;
 mod engine;
 mod error;
@@ -39,6 +40,7 @@ mod symbols;
 mod tool;
 mod worker;
 
+pub use describe::{CppExport, DescribeError, Describer, Description, Review, Skipped};
 pub use error::{LoadError, OpenError};
 pub use exports::{Export, ExportKind, Exports, ExportsError, Format};
 pub use find::{FindError, find_library};

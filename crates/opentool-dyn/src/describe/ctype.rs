@@ -1,0 +1,192 @@
+//! The types of C, as far as prototypes use them.
+
+use std::rc::Rc;
+
+use opentool_spec::CTypeName;
+
+/// A type, and whether it is `const`.
+#[derive(Debug, Clone)]
+pub(super) struct Type {
+    pub(super) kind: Kind,
+    pub(super) is_const: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Kind {
+    Void,
+    Scalar(CTypeName),
+    /// `signed char`, which the spec does not have.
+    SignedChar,
+    /// What the spec has no name for: `long double`, complex numbers, vectors.
+    Other(String),
+    Enum(Rc<Enumeration>),
+    /// A struct or union, by the key of its [`Record`].
+    Record(Rc<str>),
+    Pointer(Rc<Type>),
+    Array(Rc<Type>, Option<u64>),
+    Function(Rc<Signature>),
+    VaList,
+    /// Another name for a type.
+    Alias(Rc<str>, Rc<Type>),
+}
+
+/// An enumeration with the names of its values.
+#[derive(Debug)]
+pub(super) struct Enumeration {
+    pub(super) tag: Option<String>,
+    pub(super) values: Vec<(String, Option<i64>)>,
+}
+
+/// A struct or union.
+#[derive(Debug, Clone)]
+pub(super) struct Record {
+    /// `struct point`, or the name of the type where there is no tag.
+    pub(super) name: String,
+    pub(super) is_union: bool,
+    /// None where the headers do not say what is in it.
+    pub(super) fields: Option<Vec<(String, Type)>>,
+}
+
+/// What a function takes and gives.
+#[derive(Debug, Clone)]
+pub(super) struct Signature {
+    pub(super) returns: Type,
+    pub(super) parameters: Vec<(Option<String>, Type)>,
+    pub(super) is_variadic: bool,
+    /// `f()`, which says nothing about what the function takes.
+    pub(super) is_unspecified: bool,
+}
+
+impl From<Kind> for Type {
+    fn from(kind: Kind) -> Self {
+        Type { kind, is_const: false }
+    }
+}
+
+impl Type {
+    /// The type behind its other names.
+    pub(super) fn resolved(&self) -> Type {
+        let mut end = self.clone();
+        while let Kind::Alias(_, target) = &end.kind {
+            end = Type { kind: target.kind.clone(), is_const: end.is_const || target.is_const };
+        }
+        end
+    }
+
+    /// What it points to, where it is a pointer; what an array or function decays to counts.
+    pub(super) fn pointee(&self) -> Option<Type> {
+        match self.resolved().kind {
+            Kind::Pointer(target) | Kind::Array(target, _) => Some((*target).clone()),
+            _ => None,
+        }
+    }
+
+    /// The C type of the spec, where it is passed as one of those.
+    pub(super) fn scalar(&self) -> Option<CTypeName> {
+        match self.resolved().kind {
+            Kind::Scalar(name) => Some(name),
+            Kind::SignedChar => Some(CTypeName::Char),
+            Kind::Enum(_) => Some(CTypeName::Int),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_integer(&self) -> bool {
+        self.scalar().is_some_and(|name| !matches!(name, CTypeName::Bool | CTypeName::Float | CTypeName::Double))
+    }
+
+    /// Whether it is some `char`, or `void`, which stands for bytes too.
+    pub(super) fn is_bytes(&self) -> bool {
+        matches!(self.scalar(), Some(CTypeName::Char | CTypeName::UnsignedChar)) || self.is_void()
+    }
+
+    pub(super) fn is_void(&self) -> bool {
+        matches!(self.resolved().kind, Kind::Void)
+    }
+
+    pub(super) fn is_function(&self) -> bool {
+        match self.resolved().kind {
+            Kind::Function(_) => true,
+            Kind::Pointer(target) => target.is_function(),
+            _ => false,
+        }
+    }
+
+    /// Whether one of its names is this one.
+    pub(super) fn is_named(&self, wanted: &[&str]) -> bool {
+        let mut end = self.clone();
+        while let Kind::Alias(name, target) = &end.kind {
+            if wanted.contains(&&**name) {
+                return true;
+            }
+            end = (**target).clone();
+        }
+        false
+    }
+
+    pub(super) fn enumeration(&self) -> Option<Rc<Enumeration>> {
+        match self.resolved().kind {
+            Kind::Enum(enumeration) => Some(enumeration),
+            _ => None,
+        }
+    }
+
+    /// The key of the struct or union that it is.
+    pub(super) fn record(&self) -> Option<Rc<str>> {
+        match self.resolved().kind {
+            Kind::Record(key) => Some(key),
+            _ => None,
+        }
+    }
+
+    /// The declaration of something of this type, as C writes it.
+    pub(super) fn declare(&self, name: &str) -> String {
+        let constant = if self.is_const { "const " } else { "" };
+        let spaced =
+            |word: &str| if name.is_empty() { format!("{constant}{word}") } else { format!("{constant}{word} {name}") };
+        match &self.kind {
+            Kind::Void => spaced("void"),
+            Kind::Scalar(scalar) => spaced(scalar.as_str()),
+            Kind::SignedChar => spaced("signed char"),
+            Kind::Other(text) => spaced(text),
+            Kind::Enum(enumeration) => match &enumeration.tag {
+                Some(tag) => spaced(&format!("enum {tag}")),
+                None => spaced("int"),
+            },
+            Kind::Record(key) => spaced(key),
+            Kind::VaList => spaced("va_list"),
+            Kind::Alias(alias, _) => spaced(alias),
+            Kind::Pointer(target) => {
+                let name = format!("*{}{name}", if self.is_const && !name.is_empty() { "const " } else { "" });
+                match target.kind {
+                    Kind::Function(_) | Kind::Array(..) => target.declare(&format!("({name})")),
+                    _ => target.declare(&name),
+                }
+            }
+            Kind::Array(element, length) => {
+                element.declare(&format!("{name}[{}]", length.map(|length| length.to_string()).unwrap_or_default()))
+            }
+            Kind::Function(signature) => signature.returns.declare(&format!("{name}({})", signature.parameter_list())),
+        }
+    }
+}
+
+impl Signature {
+    /// What stands between the parentheses.
+    pub(super) fn parameter_list(&self) -> String {
+        if self.is_unspecified {
+            return String::new();
+        }
+        let mut list: Vec<_> =
+            self.parameters.iter().map(|(name, kind)| kind.declare(name.as_deref().unwrap_or_default())).collect();
+        if self.is_variadic {
+            list.push("...".to_owned());
+        }
+        if list.is_empty() { "void".to_owned() } else { list.join(", ") }
+    }
+
+    /// The whole prototype.
+    pub(super) fn prototype(&self, name: &str) -> String {
+        self.returns.declare(&format!("{name}({})", self.parameter_list()))
+    }
+}

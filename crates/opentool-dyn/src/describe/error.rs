@@ -1,0 +1,127 @@
+//! Why a library cannot be described.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::cpp::Sign;
+use super::preprocess::Preprocessed;
+
+/// How many C++ exports a message shows.
+const SHOWN: usize = 10;
+
+/// Why no document can be written from a library and its headers.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DescribeError {
+    /// No header was given.
+    #[error("no header: an exported name does not say what a function takes")]
+    NoHeader,
+    /// A header is a directory.
+    #[error("the header `{}` is a directory: name the file in it", .path.display())]
+    HeaderDirectory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The name of a header cannot stand in an `#include`.
+    #[error("the name of the header {path:?} cannot stand in an `#include`: rename it")]
+    HeaderName {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The C compiler cannot be started.
+    #[error(
+        "cannot run the C compiler `{compiler}`: {source}; install one (on Debian: `apt-get install gcc`), or name it in the environment variable CC"
+    )]
+    Compiler {
+        /// The command.
+        compiler: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The C compiler refuses a header.
+    #[error("`{compiler} -E` cannot read the headers:\n{}", .said.trim_end())]
+    Preprocessor {
+        /// The command.
+        compiler: String,
+        /// What it said.
+        said: String,
+    },
+    /// The header is not C that is understood.
+    #[error("{place}: this is beyond the parser: `{text}`")]
+    Syntax {
+        /// The header and line.
+        place: String,
+        /// The line after preprocessing.
+        text: String,
+    },
+    /// The header needs a C++ compiler.
+    #[error("{}", told(.place, .sign, .exports))]
+    Cpp {
+        /// The header and line.
+        place: String,
+        /// What is there that C does not have.
+        sign: String,
+        /// The C++ functions that the library exports.
+        exports: Vec<CppExport>,
+    },
+}
+
+/// A C++ function that a library exports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CppExport {
+    /// The mangled name.
+    pub symbol: String,
+    /// The declaration that the name stands for.
+    pub declaration: String,
+    /// A function that would export it for C.
+    pub shim: Option<String>,
+}
+
+impl DescribeError {
+    pub(super) fn cpp(sign: Sign) -> Self {
+        DescribeError::Cpp { place: sign.place, sign: sign.text, exports: Vec::new() }
+    }
+
+    pub(super) fn syntax(source: &Preprocessed, error: &lang_c::driver::SyntaxError) -> Self {
+        let place = source.place(error.offset);
+        let place =
+            place.map_or_else(|| "a header".to_owned(), |place| format!("{}:{}", place.file.display(), place.line));
+        let text = error.source[..error.offset].rfind('\n').map_or(0, |newline| newline + 1);
+        let text = error.source[text..].lines().next().unwrap_or_default().trim().chars().take(120).collect();
+        DescribeError::Syntax { place, text }
+    }
+
+    /// Adds what the library exports, where that is of use.
+    pub(super) fn with_exports(mut self, cpp: impl FnOnce() -> Vec<CppExport>) -> Self {
+        if let DescribeError::Cpp { exports, .. } = &mut self {
+            *exports = cpp();
+        }
+        self
+    }
+}
+
+fn told(place: &str, sign: &str, exports: &[CppExport]) -> String {
+    let mut text = format!(
+        "{place}: this needs a C++ compiler: `{sign}`; tools are made of C functions, so export those that you want as \
+         `extern \"C\"`, and declare them in a header of their own"
+    );
+    if exports.is_empty() {
+        return text;
+    }
+    text.push_str("\nthe library exports as C++:");
+    for export in exports.iter().take(SHOWN) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n  {}", export.declaration);
+        if let Some(shim) = &export.shim {
+            let _ = write!(text, "\n    for example: {shim}");
+        }
+    }
+    if exports.len() > SHOWN {
+        let _ = write!(text, "\n  and {} more", exports.len() - SHOWN);
+    }
+    text
+}

@@ -1,0 +1,184 @@
+//! Headers as the C compiler sees them, with the place that every declaration comes from.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::{DescribeError, Describer, cpp};
+
+/// Headers after preprocessing.
+#[derive(Debug)]
+pub(super) struct Preprocessed {
+    pub(super) text: String,
+    /// In the order of their offsets.
+    stretches: Vec<Stretch>,
+    files: Vec<SourceFile>,
+}
+
+/// A stretch of preprocessed text that follows one line of a file.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
+    /// Where the text begins, after the line marker.
+    offset: usize,
+    file: usize,
+    line: usize,
+}
+
+/// A file that was included.
+#[derive(Debug)]
+struct SourceFile {
+    path: PathBuf,
+    /// Whether its prototypes are wanted.
+    wanted: bool,
+}
+
+/// A line of a header.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'s> {
+    pub(super) file: &'s Path,
+    pub(super) line: usize,
+    /// Whether the prototypes of the file are wanted.
+    pub(super) wanted: bool,
+}
+
+impl Describer {
+    /// Runs the preprocessor over all headers at once, as a program would include them.
+    pub(super) fn preprocess(&self) -> Result<Preprocessed, DescribeError> {
+        if self.headers.is_empty() {
+            return Err(DescribeError::NoHeader);
+        }
+        let mut source = String::new();
+        let mut given = Vec::new();
+        for header in &self.headers {
+            if header.is_dir() {
+                return Err(DescribeError::HeaderDirectory { path: header.clone() });
+            }
+            // A file that is there is meant; another name is looked for where the compiler looks.
+            let (text, known) = match header.canonicalize() {
+                Ok(path) => (format!("#include \"{}\"\n", path.display()), path),
+                Err(_) => (format!("#include <{}>\n", header.display()), header.clone()),
+            };
+            if text.matches(['\n', '"', '\\']).count() > 3 {
+                return Err(DescribeError::HeaderName { path: header.clone() });
+            }
+            source.push_str(&text);
+            given.push(known);
+        }
+        let text = self.run_compiler(&source)?;
+        Ok(Preprocessed::new(text, &given))
+    }
+
+    fn run_compiler(&self, source: &str) -> Result<String, DescribeError> {
+        let compiler = self.compiler.clone().or_else(|| std::env::var_os("CC")).filter(|name| !name.is_empty());
+        let compiler = compiler.unwrap_or_else(|| OsString::from("cc"));
+        // `CC` may hold options too.
+        let text = compiler.to_string_lossy().into_owned();
+        let mut words = text.split_whitespace();
+        let mut command = Command::new(words.next().unwrap_or("cc"));
+        command.args(words).args(["-E", "-x", "c"]);
+        for folder in &self.includes {
+            command.arg("-I").arg(folder);
+        }
+        for define in &self.defines {
+            command.arg(format!("-D{define}"));
+        }
+        command.arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let failed = |source| DescribeError::Compiler { compiler: text.clone(), source };
+        let mut child = command.spawn().map_err(failed)?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A compiler that stops reading says why on its standard error.
+            let _ = stdin.write_all(source.as_bytes());
+        }
+        let output = child.wait_with_output().map_err(failed)?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            return Err(match cpp::missing_standard_header(&said) {
+                Some(sign) => DescribeError::cpp(sign),
+                None => DescribeError::Preprocessor { compiler: text, said },
+            });
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}
+
+impl Preprocessed {
+    fn new(text: String, given: &[PathBuf]) -> Self {
+        let mut files: Vec<SourceFile> = Vec::new();
+        let mut stretches = Vec::new();
+        // The files that are open, innermost last.
+        let mut open: Vec<usize> = Vec::new();
+        let mut offset = 0;
+        for line in text.split_inclusive('\n') {
+            offset += line.len();
+            let Some((number, name, flags)) = line_marker(line) else { continue };
+            let file = match files.iter().position(|file| file.path == Path::new(&name)) {
+                Some(file) => file,
+                None => {
+                    let path = PathBuf::from(&name);
+                    let includer = open.last().map(|&file| &files[file]);
+                    let wanted = is_wanted(&path, includer, given);
+                    files.push(SourceFile { path, wanted });
+                    files.len() - 1
+                }
+            };
+            if flags.contains(" 1") {
+                open.push(file);
+            } else if flags.contains(" 2") {
+                open.pop();
+            }
+            stretches.push(Stretch { offset, file, line: number });
+        }
+        Self { text, stretches, files }
+    }
+
+    /// The place in a header that a byte of the preprocessed text comes from.
+    pub(super) fn place(&self, offset: usize) -> Option<Place<'_>> {
+        let index = self.stretches.partition_point(|stretch| stretch.offset <= offset).checked_sub(1)?;
+        let stretch = self.stretches[index];
+        let newlines = self.text[stretch.offset..offset].matches('\n').count();
+        let file = &self.files[stretch.file];
+        Some(Place { file: &file.path, line: stretch.line + newlines, wanted: file.wanted })
+    }
+
+    /// The pieces of text that come from wanted headers.
+    pub(super) fn wanted(&self) -> impl Iterator<Item = (usize, &str)> {
+        let ends = self.stretches.iter().skip(1).map(|next| next.offset).chain([self.text.len()]);
+        let pieces = self.stretches.iter().zip(ends);
+        pieces.filter(|(stretch, _)| self.files[stretch.file].wanted).map(|(stretch, end)| {
+            let piece = &self.text[stretch.offset..end];
+            // The marker of the next stretch is the last line.
+            let end = piece.rfind("\n# ").map_or(piece.len(), |at| at + 1);
+            (stretch.offset, &piece[..if piece.starts_with("# ") { 0 } else { end }])
+        })
+    }
+}
+
+/// Whether the prototypes in a file count: those of the headers that were given, and of the parts that they are made of.
+///
+/// A header of a vendor is made of what it includes from its own folder; one of the system, of what lies in `bits/`. What else
+/// it includes belongs to others.
+fn is_wanted(path: &Path, includer: Option<&SourceFile>, given: &[PathBuf]) -> bool {
+    let is_given = |header: &PathBuf| {
+        path == header
+            || (!header.is_absolute() && path.ends_with(header))
+            || path.canonicalize().is_ok_and(|path| path == *header)
+    };
+    if given.iter().any(is_given) {
+        return true;
+    }
+    let Some(includer) = includer.filter(|includer| includer.wanted) else { return false };
+    if path.components().any(|part| part.as_os_str() == "bits") {
+        return true;
+    }
+    let of_system = |folder: &Path| folder.starts_with("/usr/include") || folder.starts_with("/usr/local/include");
+    includer.path.parent().is_some_and(|folder| !of_system(folder) && path.starts_with(folder))
+}
+
+/// `# 53 "/usr/include/math.h" 1 3` → the line, the file and the flags.
+fn line_marker(line: &str) -> Option<(usize, String, &str)> {
+    let rest = line.strip_prefix("# ")?;
+    let (number, rest) = rest.split_once(' ')?;
+    let (name, flags) = rest.strip_prefix('"')?.rsplit_once('"')?;
+    Some((number.parse().ok()?, name.replace("\\\\", "\\").replace("\\\"", "\""), flags.trim_end()))
+}

@@ -1,0 +1,532 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use opentool_spec::{DynFunction, DynParameter, Severity};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::find_library;
+
+/// A folder with a vendor's library and header.
+struct Vendor {
+    folder: tempfile::TempDir,
+}
+
+impl Vendor {
+    fn new(header: &str, source: &str) -> Self {
+        let vendor = Self { folder: tempfile::tempdir().unwrap() };
+        vendor.write("vendor.h", header);
+        vendor.write("vendor.c", &format!("#include <stdarg.h>\n#include <stddef.h>\n#include \"vendor.h\"\n{source}"));
+        let (library, source) = (vendor.path("libvendor.so"), vendor.path("vendor.c"));
+        let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([library, source]).status().unwrap();
+        assert!(compiled.success());
+        vendor
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        fs::write(self.path(name), text).unwrap();
+        self.path(name)
+    }
+
+    fn exports(&self) -> Exports {
+        Exports::read(self.path("libvendor.so")).unwrap()
+    }
+
+    fn describe(&self) -> Description {
+        let described = Describer::new().header(self.path("vendor.h")).describe(&self.exports()).unwrap();
+        assert_is_clean(&described);
+        described
+    }
+}
+
+/// The document has nothing that the judge would say something about.
+fn assert_is_clean(described: &Description) {
+    let text = serde_json::to_string_pretty(&described.document).unwrap();
+    let report = opentool_spec::check(&text);
+    assert!(report.findings.iter().all(|finding| finding.severity < Severity::Warning), "{:#?}", report.findings);
+    // What is marked in the document is listed, and the other way round.
+    assert_eq!(text.matches("\"x-review\"").count(), described.reviews.len());
+}
+
+fn function<'d>(described: &'d Description, name: &str) -> &'d DynFunction {
+    let found = described.document.functions.iter().find(|function| function.name == name);
+    found.unwrap_or_else(|| panic!("no {name}; skipped: {:#?}", described.skipped))
+}
+
+fn parameter<'d>(described: &'d Description, of: &str, name: &str) -> &'d DynParameter {
+    function(described, of).parameters.iter().find(|parameter| parameter.name == name).unwrap()
+}
+
+fn skipped<'d>(described: &'d Description, name: &str) -> &'d Skipped {
+    described.skipped.iter().find(|skipped| skipped.function == name).unwrap()
+}
+
+/// Type, C type and pointer, direction, need, and what is there besides.
+fn shape(parameter: &DynParameter) -> Value {
+    let parameter = serde_json::to_value(parameter).unwrap();
+    let mut shape = json!([
+        parameter["schema"]["type"],
+        parameter["schema"]["cType"]["type"],
+        if parameter["schema"]["cType"]["isPointer"] == true { "pointer" } else { "value" },
+        if parameter["isIn"] == true { "in" } else { "out" },
+        if parameter["required"] == true { "required" } else { "optional" },
+    ]);
+    let keys: serde_json::Map<String, Value> = parameter
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(key, _)| key.starts_with("x-"))
+        .map(|(key, value)| (key.clone(), if key == "x-review" { true.into() } else { value.clone() }))
+        .collect();
+    if !keys.is_empty() {
+        shape.as_array_mut().unwrap().push(keys.into());
+    }
+    shape
+}
+
+const HEADER: &str = r#"
+#ifndef VENDOR_H
+#define VENDOR_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum { VENDOR_RED, VENDOR_GREEN = 5, VENDOR_BLUE, VENDOR_LAST = VENDOR_RED - 1 } vendor_color;
+typedef struct vendor_session vendor_session;
+typedef struct { double x, y; } vendor_point;
+
+/* Adds two numbers. */
+int vendor_add(int a, int b);
+
+/**
+ * @brief Mixes every kind of number.
+ * @param flag Whether to.
+ * @return The mix.
+ */
+uint64_t vendor_mix(bool flag, signed char tiny, unsigned char byte, short s, uint16_t us, uint32_t u, long l, size_t size, int64_t big, float f, double d);
+
+const char *vendor_name(vendor_color color);
+char *vendor_join(const char *first, const char *second);
+int vendor_read(char *buffer, size_t capacity);
+int vendor_pack(unsigned char *dest, unsigned long *dest_length, const unsigned char *source, unsigned long source_length);
+double vendor_sum(const double *values, int count);
+void vendor_fill(double *values, size_t count);
+void vendor_split(double x, int *whole, double *fraction);
+/** @param[in] scale by how much @param[out] result of it */
+int vendor_scale(const float *scale, double vector[3]);
+/**
+ * Told in full.
+ * @param[out] result the result
+ */
+void vendor_told(int *result);
+int vendor_open(const char *path, vendor_session **session);
+vendor_session *vendor_parent(vendor_session *session);
+int vendor_close(vendor_session *session);
+double vendor_length(vendor_point point);
+vendor_point vendor_origin(void);
+int vendor_log(const char *format, ...);
+int vendor_each(vendor_session *session, int (*callback)(void *data, int value), void *data);
+long double vendor_precise(long double x);
+int vendor_print(FILE *file);
+void *vendor_memory(void);
+int vendor_missing(int a);
+int vendor_old();
+int vendor_blob(const void *data);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+"#;
+
+const SOURCE: &str = r#"
+struct vendor_session { int x; };
+int vendor_add(int a, int b) { return a + b; }
+uint64_t vendor_mix(bool flag, signed char tiny, unsigned char byte, short s, uint16_t us, uint32_t u, long l, size_t size, int64_t big, float f, double d) { return 0; }
+const char *vendor_name(vendor_color color) { return ""; }
+char *vendor_join(const char *first, const char *second) { return 0; }
+int vendor_read(char *buffer, size_t capacity) { return 0; }
+int vendor_pack(unsigned char *dest, unsigned long *dest_length, const unsigned char *source, unsigned long source_length) { return 0; }
+double vendor_sum(const double *values, int count) { return 0; }
+void vendor_fill(double *values, size_t count) {}
+void vendor_split(double x, int *whole, double *fraction) {}
+int vendor_scale(const float *scale, double vector[3]) { return 0; }
+void vendor_told(int *result) {}
+int vendor_open(const char *path, vendor_session **session) { return 0; }
+vendor_session *vendor_parent(vendor_session *session) { return session; }
+int vendor_close(vendor_session *session) { return 0; }
+double vendor_length(vendor_point point) { return 0; }
+vendor_point vendor_origin(void) { vendor_point p = {0, 0}; return p; }
+int vendor_log(const char *format, ...) { return 0; }
+int vendor_each(vendor_session *session, int (*callback)(void *data, int value), void *data) { return 0; }
+long double vendor_precise(long double x) { return x; }
+int vendor_print(FILE *file) { return 0; }
+void *vendor_memory(void) { return 0; }
+int vendor_old() { return 0; }
+int vendor_blob(const void *data) { return 0; }
+int vendor_undeclared(void) { return 0; }
+int vendor_data = 1;
+"#;
+
+#[test]
+fn every_number_keeps_its_type_through_typedefs() {
+    let described = Vendor::new(HEADER, SOURCE).describe();
+    let mix = function(&described, "vendor_mix");
+    let types: Vec<_> = mix.parameters.iter().map(|parameter| shape(parameter)[1].clone()).collect();
+    assert_eq!(
+        types,
+        [
+            "bool",
+            "char",
+            "unsigned char",
+            "short",
+            "unsigned short",
+            "unsigned int",
+            "long",
+            "unsigned long",
+            "long",
+            "float",
+            "double"
+        ]
+    );
+    let returns = mix.returns.as_ref().unwrap().schema.c_type.as_ref().unwrap();
+    assert_eq!((returns.name.as_str(), returns.is_pointer), ("unsigned long", false));
+}
+
+#[test]
+fn comments_of_the_header_become_descriptions() {
+    let described = Vendor::new(HEADER, SOURCE).describe();
+    assert_eq!(function(&described, "vendor_add").description, "Adds two numbers.");
+    let mix = function(&described, "vendor_mix");
+    assert_eq!(mix.description, "Mixes every kind of number.");
+    assert_eq!(mix.parameters[0].description.as_deref(), Some("Whether to."));
+    assert_eq!(mix.returns.as_ref().unwrap().description.as_deref(), Some("The mix."));
+    let name = function(&described, "vendor_name");
+    assert_eq!(name.description, "The C function `const char *vendor_name(vendor_color color)`.");
+    assert!(described.uncommented.contains(&"vendor_name".to_owned()));
+}
+
+#[test]
+fn an_enumeration_is_an_int_with_its_values_in_the_description() {
+    let described = Vendor::new(HEADER, SOURCE).describe();
+    let color = parameter(&described, "vendor_name", "color");
+    assert_eq!(shape(color), json!(["integer", "int", "value", "in", "required"]));
+    let told = "One of 0 (VENDOR_RED), 5 (VENDOR_GREEN), 6 (VENDOR_BLUE), -1 (VENDOR_LAST).";
+    assert_eq!(color.description.as_deref(), Some(told));
+}
+
+#[test]
+fn pointers_are_text_buffers_arrays_or_outputs() {
+    let described = Vendor::new(HEADER, SOURCE).describe();
+    let shape = |of: &str, name: &str| shape(parameter(&described, of, name));
+    assert_eq!(shape("vendor_join", "first"), json!(["string", "char", "pointer", "in", "required"]));
+    assert_eq!(
+        shape("vendor_read", "buffer"),
+        json!(["string", "char", "pointer", "out", "optional", {"x-sizeParam": "capacity"}])
+    );
+    assert_eq!(shape("vendor_read", "capacity"), json!(["integer", "unsigned long", "value", "in", "required"]));
+    assert_eq!(
+        shape("vendor_pack", "dest"),
+        json!(["string", "unsigned char", "pointer", "out", "optional",
+            {"x-encoding": "base64", "x-sizeParam": "dest_length", "x-lengthParam": "dest_length", "x-review": true}])
+    );
+    assert_eq!(shape("vendor_pack", "dest_length"), json!(["integer", "unsigned long", "pointer", "out", "optional"]));
+    assert_eq!(
+        shape("vendor_pack", "source"),
+        json!(["string", "unsigned char", "pointer", "in", "required", {"x-encoding": "base64", "x-lengthParam": "source_length"}])
+    );
+    assert_eq!(shape("vendor_pack", "source_length"), json!(["integer", "unsigned long", "value", "in", "optional"]));
+    assert_eq!(
+        shape("vendor_sum", "values"),
+        json!(["array", "double", "pointer", "in", "required", {"x-lengthParam": "count"}])
+    );
+    assert_eq!(
+        shape("vendor_fill", "values"),
+        json!(["array", "double", "pointer", "out", "optional", {"x-sizeParam": "count", "x-review": true}])
+    );
+    assert_eq!(
+        shape("vendor_split", "whole"),
+        json!(["integer", "int", "pointer", "out", "optional", {"x-review": true}])
+    );
+    assert_eq!(
+        shape("vendor_split", "fraction"),
+        json!(["number", "double", "pointer", "out", "optional", {"x-review": true}])
+    );
+    assert_eq!(
+        shape("vendor_scale", "vector"),
+        json!(["array", "double", "pointer", "out", "optional", {"x-size": 3, "x-review": true}])
+    );
+    // What the header says need not be looked at again.
+    assert_eq!(shape("vendor_told", "result"), json!(["integer", "int", "pointer", "out", "optional"]));
+    // A result has a name of its own.
+    assert!(function(&described, "vendor_told").returns.is_none());
+}
+
+#[test]
+fn opaque_structs_are_handles_that_are_handed_out_taken_and_closed() {
+    let described = Vendor::new(HEADER, SOURCE).describe();
+    let shape = |of: &str, name: &str| shape(parameter(&described, of, name));
+    assert_eq!(
+        shape("vendor_open", "session"),
+        json!(["string", "void", "pointer", "out", "optional", {"x-handle": "vendor_session"}])
+    );
+    assert_eq!(
+        shape("vendor_parent", "session"),
+        json!(["string", "void", "pointer", "in", "required", {"x-handle": "vendor_session"}])
+    );
+    assert_eq!(
+        shape("vendor_close", "session"),
+        json!(["string", "void", "pointer", "in", "required", {"x-handle": "vendor_session", "x-closes": true, "x-review": true}])
+    );
+    for name in ["vendor_open", "vendor_close"] {
+        assert_eq!(function(&described, name).extra["x-returnsCode"], json!(true), "{name}");
+    }
+    assert_eq!(
+        function(&described, "vendor_parent").returns.as_ref().unwrap().extra["x-handle"],
+        json!("vendor_session")
+    );
+    assert!(!function(&described, "vendor_parent").extra.contains_key("x-returnsCode"));
+}
+
+#[test]
+fn what_cannot_be_described_is_listed_with_its_reason_and_a_shim() {
+    let described = Vendor::new(HEADER, SOURCE).describe();
+    let told = |name: &str| {
+        let skipped = skipped(&described, name);
+        (skipped.reason.as_str(), skipped.shim.as_deref())
+    };
+    assert_eq!(
+        told("vendor_length"),
+        (
+            "takes `vendor_point point`, a struct by value",
+            Some(
+                "double vendor_length_tool(double point_x, double point_y) { vendor_point point = { .x = point_x, .y = point_y }; return vendor_length(point); }"
+            )
+        )
+    );
+    assert_eq!(
+        told("vendor_origin"),
+        (
+            "returns `vendor_point`, a struct by value",
+            Some(
+                "void vendor_origin_tool(double *out_x, double *out_y) { vendor_point result = vendor_origin(); *out_x = result.x; *out_y = result.y; }"
+            )
+        )
+    );
+    assert_eq!(
+        told("vendor_log"),
+        (
+            "takes any number of arguments (`...`)",
+            Some("int vendor_log_tool(const char *format, const char *text) { return vendor_log(format, text); }")
+        )
+    );
+    assert_eq!(
+        told("vendor_each"),
+        (
+            "takes `int (*callback)(void *data, int value)`, a callback",
+            Some("int vendor_each_tool(vendor_session *session) { return vendor_each(session, NULL, NULL); }")
+        )
+    );
+    assert_eq!(
+        told("vendor_precise"),
+        (
+            "takes `long double x`, which the spec has no type for",
+            Some("double vendor_precise_tool(double x) { return vendor_precise(x); }")
+        )
+    );
+    assert_eq!(told("vendor_print"), ("takes `FILE *file`, a struct that the caller must make", None));
+    assert_eq!(told("vendor_memory"), ("returns `void *`, an address of unknown content", None));
+    assert_eq!(told("vendor_blob"), ("takes `const void *data`, an address without a length", None));
+    assert_eq!(told("vendor_missing"), ("is declared, but the library does not export it", None));
+    assert_eq!(told("vendor_undeclared"), ("is exported, but no header declares it", None));
+    assert_eq!(told("vendor_old"), ("is declared without its parameters: `()` says nothing, `(void)` says none", None));
+    assert!(described.skipped.iter().all(|skipped| skipped.function != "vendor_data"));
+}
+
+#[test]
+fn the_shims_compile_against_the_header() {
+    let vendor = Vendor::new(HEADER, SOURCE);
+    let described = vendor.describe();
+    let mut source = "#include <stddef.h>\n#include \"vendor.h\"\n".to_owned();
+    let shims: Vec<_> = described.skipped.iter().filter_map(|skipped| skipped.shim.as_deref()).collect();
+    assert_eq!(shims.len(), 5);
+    source.push_str(&shims.join("\n"));
+    let source = vendor.write("shims.c", &source);
+    let compiled = Command::new("cc")
+        .args(["-Wall", "-Werror", "-Wno-format-security", "-c", "-o"])
+        .arg(vendor.path("shims.o"))
+        .arg(source)
+        .status();
+    assert!(compiled.unwrap().success());
+}
+
+#[test]
+fn what_takes_a_handle_that_nobody_hands_out_is_left_out() {
+    let header =
+        "typedef struct ghost ghost; typedef struct host host; int a(ghost *g); ghost *b(host *h); int c(int x);";
+    let source = "int a(ghost *g) { return 0; } ghost *b(host *h) { return 0; } int c(int x) { return x; }";
+    let described = Vendor::new(header, source).describe();
+    assert_eq!(described.document.functions.len(), 1);
+    assert_eq!(skipped(&described, "b").reason, "takes a `host *`, which no function that can be described hands out");
+    assert_eq!(skipped(&described, "a").reason, "takes a `ghost *`, which no function that can be described hands out");
+}
+
+#[test]
+fn patterns_folders_and_macros_choose_what_is_described() {
+    let header =
+        "#include \"parts/more.h\"\n#include \"outside.h\"\nint one(int x);\n#ifdef EXTRA\nint two(VALUE x);\n#endif\n";
+    let vendor = Vendor { folder: tempfile::tempdir().unwrap() };
+    fs::create_dir_all(vendor.path("sdk/parts")).unwrap();
+    fs::create_dir_all(vendor.path("other")).unwrap();
+    vendor.write("sdk/vendor.h", header);
+    vendor.write("sdk/parts/more.h", "int three(int x);\n");
+    vendor.write("other/outside.h", "int four(int x);\n");
+    let source = vendor.write("v.c", "int one(int x) { return x; } int two(int x) { return x; } int three(int x) { return x; } int four(int x) { return x; }");
+    let library = vendor.path("libvendor.so");
+    assert!(Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status().unwrap().success());
+    let names = |describer: Describer| -> Vec<String> {
+        let described = describer.describe(&vendor.exports()).unwrap();
+        described.document.functions.iter().map(|function| function.name.clone()).collect()
+    };
+    let describer = || Describer::new().header(vendor.path("sdk/vendor.h")).include(vendor.path("other"));
+    assert_eq!(names(describer()), ["three", "one"]);
+    assert_eq!(names(describer().define("EXTRA").define("VALUE=int")), ["three", "one", "two"]);
+    assert_eq!(names(describer().only("t*")), ["three"]);
+    assert_eq!(names(describer().header(vendor.path("other/outside.h"))), ["three", "four", "one"]);
+    let described = describer().describe(&vendor.exports()).unwrap();
+    let place = vendor.path("other/outside.h");
+    assert_eq!(skipped(&described, "four").reason, format!("is declared in {}, which was not given", place.display()));
+}
+
+#[test]
+fn a_declaration_that_is_beyond_the_parser_costs_only_itself() {
+    let header = "int before(int x);\nint strange(__int128 x) __attribute__((unused));\nint after(int x);\n";
+    let source = "int before(int x) { return x; } int strange(__int128 x) { return 0; } int after(int x) { return x; }";
+    let described = Vendor::new(header, source).describe();
+    assert_eq!(
+        described.document.functions.iter().map(|function| function.name.as_str()).collect::<Vec<_>>(),
+        ["before", "after"]
+    );
+    assert_eq!(skipped(&described, "strange").reason, "is declared in a way that is not understood");
+    let deep = format!("int deep(int x{}{});\nint after(int x);\n", "(".repeat(5000), ")".repeat(5000));
+    let vendor = Vendor::new("int after(int x);", "int after(int x) { return x; }");
+    vendor.write("deep.h", &deep);
+    let described = Describer::new().header(vendor.path("deep.h")).describe(&vendor.exports()).unwrap();
+    assert_eq!(described.document.functions.len(), 1);
+}
+
+#[test]
+fn headers_that_cannot_be_read_are_refused_with_what_the_compiler_says() {
+    let vendor = Vendor::new("int a(void);", "int a(void) { return 0; }");
+    let told = |describer: Describer| describer.describe(&vendor.exports()).unwrap_err().to_string();
+    assert_eq!(told(Describer::new()), "no header: an exported name does not say what a function takes");
+    let error = told(Describer::new().header(vendor.path("none.h")));
+    assert!(error.contains("cannot read the headers") && error.contains("none.h: No such file"), "{error}");
+    assert!(told(Describer::new().header(vendor.folder.path())).ends_with("is a directory: name the file in it"));
+    let error = told(Describer::new().header(vendor.path("vendor.h")).compiler("no-such-compiler"));
+    assert!(error.starts_with("cannot run the C compiler `no-such-compiler`"), "{error}");
+    assert!(error.contains("apt-get install gcc"), "{error}");
+}
+
+#[test]
+fn a_header_that_needs_a_cpp_compiler_is_recognised_and_its_library_gets_advice() {
+    let vendor = Vendor::new("int a(void);", "int a(void) { return 0; }");
+    // The mangled names of C++ without a C++ compiler, which a machine may lack.
+    let source = vendor.write("cpp.c", "int _ZN6shapes4areaEdd(void) { return 0; } int _ZN6shapes6CircleC1Ed(void) { return 0; } int plain(int x) { return x; }");
+    let library = vendor.path("libcpp.so");
+    assert!(Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status().unwrap().success());
+    let exports = Exports::read(library).unwrap();
+    for (header, sign) in [
+        ("#include <vector>\nint f();\n", "#include <vector>"),
+        ("int a;\nclass Circle { double r; };\n", "class Circle { double r; };"),
+        ("namespace shapes { double area(double, double); }\n", "namespace shapes { double area(double, double); }"),
+        ("template <typename T> T twice(T x);\n", "template <typename T> T twice(T x);"),
+        ("int f(std::string x);\n", "int f(std::string x);"),
+    ] {
+        let header = vendor.write("shapes.hpp", header);
+        let error = Describer::new().header(&header).describe(&exports).unwrap_err();
+        assert!(matches!(error, DescribeError::Cpp { .. }), "{error}");
+        let error = error.to_string();
+        assert!(error.contains(&format!("this needs a C++ compiler: `{sign}`")), "{error}");
+        assert!(error.contains("export those that you want as `extern \"C\"`"), "{error}");
+        assert!(error.contains("shapes::area(double, double)\n    for example: extern \"C\" auto area_tool(double arg1, double arg2) { return shapes::area(arg1, arg2); }"), "{error}");
+        assert!(error.contains("shapes::Circle::Circle(double)"), "{error}");
+    }
+    // With a header for C, the C functions are described and the others shown as they were declared.
+    let header = vendor.write("plain.h", "int plain(int x);\nint area(double, double);\n");
+    let described = Describer::new().header(header).describe(&exports).unwrap();
+    assert_eq!(described.document.functions.len(), 1);
+    let advice = "is C++ (`_ZN6shapes4areaEdd`): export it as `extern \"C\"`";
+    assert_eq!(skipped(&described, "shapes::area(double, double)").reason, advice);
+    assert!(skipped(&described, "area").reason.starts_with("is exported as C++, `shapes::area(double, double)`"));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn libraries_of_the_system_are_described_and_pass_the_check() {
+    for (library, header, least) in
+        [("libm.so.6", "math.h", 100), ("libz.so.1", "zlib.h", 40), ("libsqlite3.so.0", "sqlite3.h", 150)]
+    {
+        let exports = Exports::read(find_library(library).unwrap()).unwrap();
+        let described = Describer::new().header(header).describe(&exports).unwrap();
+        assert_is_clean(&described);
+        let count = described.document.functions.len();
+        assert!(count >= least, "{library}: {count}");
+        // Every exported function is in the document, or skipped with a reason.
+        let mut accounted: HashSet<&str> = described.skipped.iter().map(|skipped| skipped.function.as_str()).collect();
+        accounted.extend(described.document.functions.iter().map(|function| function.name.as_str()));
+        for export in exports.symbols().iter().filter(|export| export.is_default() && export.kind().is_callable()) {
+            assert!(accounted.contains(export.name()), "{library}: {}", export.name());
+        }
+        assert!(described.skipped.iter().all(|skipped| !skipped.reason.is_empty()));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_sqlite_needs_comes_out_as_handles() {
+    let exports = Exports::read(find_library("libsqlite3.so.0").unwrap()).unwrap();
+    let described = Describer::new().header("sqlite3.h").only("sqlite3_*").describe(&exports).unwrap();
+    let shape = |of: &str, name: &str| shape(parameter(&described, of, name));
+    assert_eq!(
+        shape("sqlite3_open", "ppDb"),
+        json!(["string", "void", "pointer", "out", "optional", {"x-handle": "sqlite3"}])
+    );
+    assert_eq!(
+        shape("sqlite3_prepare_v2", "ppStmt"),
+        json!(["string", "void", "pointer", "out", "optional", {"x-handle": "sqlite3_stmt"}])
+    );
+    assert_eq!(
+        shape("sqlite3_prepare_v2", "zSql"),
+        json!(["string", "char", "pointer", "in", "required", {"x-lengthParam": "nByte"}])
+    );
+    assert_eq!(
+        shape("sqlite3_prepare_v2", "pzTail"),
+        json!(["string", "void", "pointer", "in", "optional", {"x-handle": "NULL", "x-review": true}])
+    );
+    assert_eq!(
+        shape("sqlite3_finalize", "pStmt"),
+        json!(["string", "void", "pointer", "in", "required", {"x-handle": "sqlite3_stmt", "x-closes": true, "x-review": true}])
+    );
+    assert_eq!(
+        skipped(&described, "sqlite3_exec").shim.as_deref(),
+        Some(
+            "int sqlite3_exec_tool(sqlite3 *arg1, const char *sql) { return sqlite3_exec(arg1, sql, NULL, NULL, NULL); }"
+        )
+    );
+    assert_eq!(
+        parameter(&described, "sqlite3_prepare_v2", "zSql").description.as_deref(),
+        Some("SQL statement, UTF-8 encoded")
+    );
+}
