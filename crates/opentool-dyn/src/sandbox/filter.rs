@@ -1,0 +1,119 @@
+//! A small assembler for seccomp filters: one program, one verdict per system call.
+
+use std::io;
+
+use libc::sock_filter;
+
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: Option<u32> = Some(0xc000_003e);
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: Option<u32> = Some(0xc000_00b7);
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const ARCHITECTURE: Option<u32> = None;
+
+/// Numbers from here on are the same calls once more, by another convention (x32), and would pass the filter.
+const X32: u32 = 0x4000_0000;
+
+const LOAD: u16 = 0x20;
+const JUMP_IF_EQUAL: u16 = 0x15;
+const JUMP_IF_AT_LEAST: u16 = 0x35;
+const AND: u16 = 0x54;
+const RETURN: u16 = 0x06;
+
+/// Where things are in what the kernel shows the filter.
+const NUMBER: u32 = 0;
+const ARCH: u32 = 4;
+const ARGUMENTS: u32 = 16;
+
+/// What becomes of a system call.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Verdict {
+    Allow,
+    /// It fails with this error.
+    Fail(i32),
+    /// It fails, and the worker learns of it by a signal, with this number.
+    Trap(u16),
+    /// The process ends.
+    Kill,
+}
+
+impl Verdict {
+    fn code(self) -> u32 {
+        match self {
+            Verdict::Allow => libc::SECCOMP_RET_ALLOW,
+            Verdict::Fail(errno) => libc::SECCOMP_RET_ERRNO | (errno as u32 & libc::SECCOMP_RET_DATA),
+            Verdict::Trap(data) => libc::SECCOMP_RET_TRAP | u32::from(data),
+            Verdict::Kill => libc::SECCOMP_RET_KILL_PROCESS,
+        }
+    }
+}
+
+/// A filter that is being written.
+#[derive(Debug)]
+pub(super) struct Filter {
+    program: Vec<sock_filter>,
+}
+
+impl Filter {
+    /// Starts a filter; none where the processor is not known to us.
+    pub(super) fn new() -> Option<Filter> {
+        let architecture = ARCHITECTURE?;
+        let mut filter = Filter { program: Vec::with_capacity(256) };
+        filter.push(LOAD, 0, 0, ARCH);
+        filter.push(JUMP_IF_EQUAL, 1, 0, architecture);
+        filter.verdict(Verdict::Kill);
+        filter.push(LOAD, 0, 0, NUMBER);
+        filter.push(JUMP_IF_AT_LEAST, 0, 1, X32);
+        filter.verdict(Verdict::Fail(libc::ENOSYS));
+        Some(filter)
+    }
+
+    /// Gives one verdict on a system call, whatever its arguments.
+    pub(super) fn always(&mut self, call: libc::c_long, verdict: Verdict) {
+        self.push(JUMP_IF_EQUAL, 0, 1, call as u32);
+        self.verdict(verdict);
+    }
+
+    /// Gives a verdict by the lower half of an argument, of which only the bits of `mask` are looked at.
+    pub(super) fn by_argument(
+        &mut self,
+        call: libc::c_long,
+        argument: u32,
+        mask: u32,
+        cases: &[(u32, Verdict)],
+        otherwise: Verdict,
+    ) {
+        // Two instructions a case; no call of ours has so many that the jump would not reach.
+        let length = 3 + 2 * cases.len() as u8;
+        self.push(JUMP_IF_EQUAL, 0, length, call as u32);
+        let upper_half = if cfg!(target_endian = "big") { 4 } else { 0 };
+        self.push(LOAD, 0, 0, ARGUMENTS + 8 * argument + upper_half);
+        self.push(AND, 0, 0, mask);
+        for (value, verdict) in cases {
+            self.push(JUMP_IF_EQUAL, 0, 1, *value);
+            self.verdict(*verdict);
+        }
+        self.verdict(otherwise);
+    }
+
+    /// Installs the filter, for good. Whatever has no verdict is allowed.
+    pub(super) fn install(mut self) -> io::Result<()> {
+        self.verdict(Verdict::Allow);
+        let program = libc::sock_fprog { len: self.program.len() as u16, filter: self.program.as_mut_ptr() };
+        // SAFETY: plain numbers.
+        if unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel copies the program, which lives until the call returns.
+        let set = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program) };
+        if set != 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    fn verdict(&mut self, verdict: Verdict) {
+        self.push(RETURN, 0, 0, verdict.code());
+    }
+
+    fn push(&mut self, code: u16, jt: u8, jf: u8, k: u32) {
+        self.program.push(sock_filter { code, jt, jf, k });
+    }
+}

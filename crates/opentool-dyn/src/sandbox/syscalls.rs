@@ -1,0 +1,243 @@
+//! Which system calls a worker may make: seccomp.
+
+use std::io;
+use std::os::fd::RawFd;
+
+use super::Operation::{Control, Network, Process, Program, Write};
+use super::filter::{Filter, Verdict};
+use crate::Permissions;
+
+/// What no tool needs: to change the machine, its clock, its mounts, its kernel, or to see through it.
+const NEVER: [libc::c_long; 44] = [
+    libc::SYS_acct,
+    libc::SYS_add_key,
+    libc::SYS_adjtimex,
+    libc::SYS_bpf,
+    libc::SYS_chroot,
+    libc::SYS_clock_adjtime,
+    libc::SYS_clock_settime,
+    libc::SYS_delete_module,
+    libc::SYS_fanotify_init,
+    libc::SYS_finit_module,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fsopen,
+    libc::SYS_fspick,
+    libc::SYS_init_module,
+    libc::SYS_kexec_load,
+    libc::SYS_keyctl,
+    libc::SYS_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_move_mount,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_open_tree,
+    libc::SYS_perf_event_open,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_pivot_root,
+    libc::SYS_process_madvise,
+    libc::SYS_quotactl,
+    libc::SYS_reboot,
+    libc::SYS_request_key,
+    libc::SYS_setdomainname,
+    libc::SYS_setfsgid,
+    libc::SYS_setfsuid,
+    libc::SYS_sethostname,
+    libc::SYS_setns,
+    libc::SYS_settimeofday,
+    libc::SYS_swapoff,
+    libc::SYS_swapon,
+    libc::SYS_syslog,
+    libc::SYS_umount2,
+    libc::SYS_unshare,
+    libc::SYS_userfaultfd,
+    libc::SYS_vhangup,
+    libc::SYS_lookup_dcookie,
+];
+
+/// What would pass the filter unseen, because its meaning is in memory or in a queue: the C library does without.
+const UNSEEN: [libc::c_long; 5] = [
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_openat2,
+    libc::SYS_close_range,
+];
+
+/// What ends, stops or looks into other processes, or leaves the group that is killed with the worker.
+const CONTROL: [libc::c_long; 13] = [
+    libc::SYS_kcmp,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+    libc::SYS_pidfd_open,
+    libc::SYS_pidfd_send_signal,
+    libc::SYS_ptrace,
+    libc::SYS_setgid,
+    libc::SYS_setpgid,
+    libc::SYS_setresgid,
+    libc::SYS_setresuid,
+    libc::SYS_setsid,
+    libc::SYS_setuid,
+    libc::SYS_setgroups,
+];
+
+/// What changes files by their path, with the argument that is the path. Landlock judges these where writing is permitted.
+const CHANGES: [(libc::c_long, u8); 7] = [
+    (libc::SYS_truncate, 0),
+    (libc::SYS_unlinkat, 1),
+    (libc::SYS_renameat2, 3),
+    (libc::SYS_mkdirat, 1),
+    (libc::SYS_mknodat, 1),
+    (libc::SYS_linkat, 3),
+    (libc::SYS_symlinkat, 2),
+];
+
+/// The same, older.
+#[cfg(target_arch = "x86_64")]
+const OLDER_CHANGES: [(libc::c_long, u8); 9] = [
+    (libc::SYS_creat, 0),
+    (libc::SYS_unlink, 0),
+    (libc::SYS_rename, 1),
+    (libc::SYS_renameat, 3),
+    (libc::SYS_mkdir, 0),
+    (libc::SYS_rmdir, 0),
+    (libc::SYS_mknod, 0),
+    (libc::SYS_link, 1),
+    (libc::SYS_symlink, 1),
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER_CHANGES: [(libc::c_long, u8); 1] = [(libc::SYS_renameat, 3)];
+
+/// What changes owners, rights and attributes, which Landlock does not judge: never without `unsafe`.
+const ATTRIBUTES: [libc::c_long; 10] = [
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_fremovexattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_setxattr,
+];
+#[cfg(target_arch = "x86_64")]
+const OLDER_ATTRIBUTES: [libc::c_long; 3] = [libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown];
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER_ATTRIBUTES: [libc::c_long; 0] = [];
+
+const EVERY_BIT: u32 = u32::MAX;
+
+/// Installs the filter. `own` are the descriptors that the worker cannot do without.
+pub(super) fn apply(permissions: &Permissions, landlocked: bool, own: &[RawFd]) -> io::Result<()> {
+    let mut filter = Filter::new()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "opentool has no filter for this processor"))?;
+    let free = permissions.allows_unsafe();
+    // Other programs have no handler that would turn a trap into an error: they would die of it.
+    let refuse = |operation: super::Operation, trap: u16| {
+        if free { Verdict::Fail(operation.errno()) } else { Verdict::Trap(trap) }
+    };
+
+    for call in NEVER {
+        filter.always(call, Verdict::Fail(libc::EPERM));
+    }
+    for call in UNSEEN {
+        filter.always(call, Verdict::Fail(libc::ENOSYS));
+    }
+    network(&mut filter, permissions, &refuse);
+    if !(free && landlocked) {
+        writes(&mut filter, permissions, &refuse);
+    }
+    if !free {
+        processes(&mut filter);
+        keep_open(&mut filter, own);
+        for call in ATTRIBUTES.into_iter().chain(OLDER_ATTRIBUTES) {
+            filter.always(call, Verdict::Fail(libc::EPERM));
+        }
+    }
+    filter.install()
+}
+
+fn network(filter: &mut Filter, permissions: &Permissions, refuse: &impl Fn(super::Operation, u16) -> Verdict) {
+    let internet = if permissions.allows_net() { Verdict::Allow } else { refuse(Network, Network.code(None)) };
+    let mut families = vec![(libc::AF_INET as u32, internet), (libc::AF_INET6 as u32, internet)];
+    if permissions.allows_net() {
+        families.push((libc::AF_NETLINK as u32, Verdict::Allow));
+    }
+    if permissions.allows_unsafe() {
+        families.push((libc::AF_UNIX as u32, Verdict::Allow));
+    }
+    // The C library asks local services for names and goes on without them: these fail quietly.
+    filter.by_argument(libc::SYS_socket, 0, EVERY_BIT, &families, Verdict::Fail(libc::EACCES));
+}
+
+fn writes(filter: &mut Filter, permissions: &Permissions, refuse: &impl Fn(super::Operation, u16) -> Verdict) {
+    if !permissions.writable().is_empty() {
+        return;
+    }
+    for (call, path) in CHANGES.into_iter().chain(OLDER_CHANGES) {
+        filter.always(call, refuse(Write, Write.code(Some(path))));
+    }
+    const READ_WRITE: u32 = libc::O_RDWR as u32;
+    const CREATE: u32 = libc::O_CREAT as u32;
+    let mask = (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | (libc::O_TMPFILE & !libc::O_DIRECTORY)) as u32;
+    let mut opening = |call, path, flags| {
+        // Who opens a file to read and write often goes on reading only.
+        let maybe = refuse(Write, Write.soft_code(Some(path)));
+        let cases = [(0, Verdict::Allow), (READ_WRITE, maybe), (READ_WRITE | CREATE, maybe)];
+        filter.by_argument(call, flags, mask, &cases, refuse(Write, Write.code(Some(path))));
+    };
+    opening(libc::SYS_openat, 1, 2);
+    #[cfg(target_arch = "x86_64")]
+    opening(libc::SYS_open, 0, 1);
+}
+
+fn processes(filter: &mut Filter) {
+    let control = Verdict::Trap(Control.code(None));
+    let fork = Verdict::Trap(Process.code(None));
+    let exec = Verdict::Trap(Program.code(Some(0)));
+    for call in CONTROL {
+        filter.always(call, control);
+    }
+    let thread = libc::CLONE_THREAD as u32;
+    filter.by_argument(libc::SYS_clone, 0, thread, &[(thread, Verdict::Allow)], fork);
+    // Its flags are in memory; without it the C library takes `clone`.
+    filter.always(libc::SYS_clone3, Verdict::Fail(libc::ENOSYS));
+    #[cfg(target_arch = "x86_64")]
+    for call in [libc::SYS_fork, libc::SYS_vfork] {
+        filter.always(call, fork);
+    }
+    filter.always(libc::SYS_execve, exec);
+    filter.always(libc::SYS_execveat, Verdict::Trap(Program.code(Some(1))));
+
+    let own = [(std::process::id(), Verdict::Allow)];
+    for call in [libc::SYS_kill, libc::SYS_tgkill, libc::SYS_rt_sigqueueinfo, libc::SYS_rt_tgsigqueueinfo] {
+        filter.by_argument(call, 0, EVERY_BIT, &own, control);
+    }
+    // musl raises signals by it, and a thread's number says nothing about whose it is.
+    #[cfg(not(target_env = "musl"))]
+    filter.always(libc::SYS_tkill, control);
+    for call in [libc::SYS_process_vm_readv, libc::SYS_process_vm_writev] {
+        filter.by_argument(call, 0, EVERY_BIT, &own, control);
+    }
+    let own_or_self = [(0, Verdict::Allow), own[0]];
+    filter.by_argument(libc::SYS_prlimit64, 0, EVERY_BIT, &own_or_self, control);
+    // Whoever survives its parent is left behind.
+    filter.by_argument(
+        libc::SYS_prctl,
+        0,
+        EVERY_BIT,
+        &[(libc::PR_SET_PDEATHSIG as u32, Verdict::Fail(libc::EPERM))],
+        Verdict::Allow,
+    );
+}
+
+/// Keeps the worker's own pipes from a library that closes or replaces whatever it finds.
+fn keep_open(filter: &mut Filter, own: &[RawFd]) {
+    let cases: Vec<_> = own.iter().map(|fd| (*fd as u32, Verdict::Fail(libc::EBADF))).collect();
+    filter.by_argument(libc::SYS_close, 0, EVERY_BIT, &cases, Verdict::Allow);
+    filter.by_argument(libc::SYS_dup3, 1, EVERY_BIT, &cases, Verdict::Allow);
+    filter.by_argument(libc::SYS_fcntl, 0, EVERY_BIT, &cases, Verdict::Allow);
+    #[cfg(target_arch = "x86_64")]
+    filter.by_argument(libc::SYS_dup2, 1, EVERY_BIT, &cases, Verdict::Allow);
+}

@@ -1,0 +1,92 @@
+//! The signal by which the worker learns that a system call was refused.
+
+use std::io;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use super::Refusal;
+use crate::worker::Board;
+
+/// Where refusals are noted.
+static BOARD: AtomicPtr<Board> = AtomicPtr::new(ptr::null_mut());
+
+/// How much of a path is looked at.
+const PATH: usize = 1024;
+
+/// Turns a refused system call into one that fails, and notes it.
+pub(super) fn catch(board: &'static Board) -> io::Result<()> {
+    BOARD.store(ptr::from_ref(board).cast_mut(), Ordering::Release);
+    // SAFETY: all zeroes are a valid `sigaction`.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = on_refusal as extern "C" fn(_, _, _) as usize;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+    // SAFETY: the handler only does what a handler may: it reads registers, stores atomics, and makes a system call.
+    let set = unsafe { libc::sigaction(libc::SIGSYS, &raw const action, ptr::null_mut()) };
+    if set != 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+extern "C" fn on_refusal(_signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    const SYS_SECCOMP: libc::c_int = 1;
+    // SAFETY: the kernel hands a handler with SA_SIGINFO valid pointers to both.
+    let (info, context) = unsafe { (&*info, &mut *context.cast::<libc::ucontext_t>()) };
+    if info.si_code != SYS_SECCOMP {
+        return;
+    }
+    // The filter's number arrives as the error number.
+    let code = info.si_errno as u32;
+    let Some(operation) = Refusal::operation_of(code) else { return };
+    let mut path = [0_u8; PATH];
+    let length = Refusal::path_argument(code).map_or(0, |index| copy_text(argument(context, index), &mut path));
+    // SAFETY: `catch` stored a reference that lives for ever.
+    if let Some(board) = unsafe { BOARD.load(Ordering::Acquire).as_ref() } {
+        board.refuse(code, &path[..length]);
+    }
+    set_result(context, -i64::from(operation.errno()));
+}
+
+/// Copies a C string from wherever the library says it is, which may be nowhere.
+fn copy_text(from: usize, to: &mut [u8; PATH]) -> usize {
+    const PAGE: usize = 4096;
+    let first = (PAGE - from % PAGE).min(PATH);
+    let local = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: PATH };
+    // What lies on the next page may not be there, which must not spoil what lies on this one.
+    let remote = [
+        libc::iovec { iov_base: from as *mut libc::c_void, iov_len: first },
+        libc::iovec { iov_base: from.wrapping_add(first) as *mut libc::c_void, iov_len: PATH - first },
+    ];
+    // SAFETY: the kernel checks the remote addresses; the local buffer is as long as it says.
+    let copied = unsafe { libc::process_vm_readv(libc::getpid(), &raw const local, 1, remote.as_ptr(), 2, 0) };
+    let copied = usize::try_from(copied).unwrap_or(0).min(PATH);
+    to[..copied].iter().position(|byte| *byte == 0).unwrap_or(copied)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn argument(context: &libc::ucontext_t, index: usize) -> usize {
+    const ORDER: [libc::c_int; 6] =
+        [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX, libc::REG_R10, libc::REG_R8, libc::REG_R9];
+    ORDER.get(index).map_or(0, |register| context.uc_mcontext.gregs[*register as usize] as usize)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn set_result(context: &mut libc::ucontext_t, result: i64) {
+    context.uc_mcontext.gregs[libc::REG_RAX as usize] = result;
+}
+
+#[cfg(target_arch = "aarch64")]
+fn argument(context: &libc::ucontext_t, index: usize) -> usize {
+    context.uc_mcontext.regs.get(index).map_or(0, |register| *register as usize)
+}
+
+#[cfg(target_arch = "aarch64")]
+fn set_result(context: &mut libc::ucontext_t, result: i64) {
+    context.uc_mcontext.regs[0] = result as u64;
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn argument(_context: &libc::ucontext_t, _index: usize) -> usize {
+    0
+}
+
+// No filter is installed on such a processor, so that there is nothing to answer.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn set_result(_context: &mut libc::ucontext_t, _result: i64) {}

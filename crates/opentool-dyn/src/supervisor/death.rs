@@ -1,0 +1,134 @@
+//! Why a worker ended, in words.
+
+use std::time::Duration;
+
+use opentool_core::{ErrorKind, ToolError};
+
+use crate::sandbox::Refusal;
+
+/// Why a worker ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// By a signal that we did not send.
+    Signal(i32),
+    /// By itself.
+    Exit(i32),
+    /// A call took too long.
+    Timeout { function: usize, after: Duration },
+    /// A call was given up and did not end.
+    GivenUp { function: usize },
+    /// It closed its pipes and went on.
+    ClosedPipes,
+    /// Something else than the worker wrote into its pipe.
+    Forged,
+    /// Nobody needs it any more.
+    Retired,
+    /// It did not become ready in time.
+    NotReady(Duration),
+    /// Somebody else has waited for it, so that nobody knows.
+    Unknown,
+}
+
+/// What is known about a worker that ended.
+#[derive(Debug, Clone)]
+pub(super) struct Death {
+    pub(super) cause: Cause,
+    /// The last lines that it printed.
+    pub(super) output: Vec<String>,
+    /// Whether it had used up nearly all of the memory that it may have.
+    pub(super) starved: bool,
+    /// How much memory it may have, as the operator would write it.
+    pub(super) memory: String,
+    /// What it was refused last.
+    pub(super) refusal: Option<Refusal>,
+}
+
+impl Death {
+    /// What happened, as the end of a sentence that begins with what was going on.
+    pub(super) fn reason(&self) -> String {
+        let printed = |text: &str| self.output.iter().any(|line| line.contains(text));
+        let mut reason = match &self.cause {
+            Cause::Signal(libc::SIGABRT) if printed("has overflowed its stack") => {
+                "the library crashed: stack overflow (SIGABRT)".to_owned()
+            }
+            Cause::Signal(libc::SIGABRT) if printed("memory allocation of") => {
+                format!("the library crashed: out of memory (SIGABRT), {}", self.memory_hint())
+            }
+            Cause::Signal(libc::SIGKILL) => {
+                "the worker was killed by SIGKILL from outside, perhaps because the machine is out of memory".to_owned()
+            }
+            Cause::Signal(signal) => {
+                let (name, meaning) = named(*signal);
+                let comma = if meaning.is_empty() { "" } else { ", " };
+                format!("the library crashed with {name}{comma}{meaning}")
+            }
+            Cause::Exit(status) => format!("the library ended the process with exit status {status}"),
+            Cause::Timeout { after, .. } => {
+                format!("it did not answer within {after:?}, and its worker was killed")
+            }
+            Cause::GivenUp { .. } => "the call was given up, and its worker was killed".to_owned(),
+            Cause::ClosedPipes => "the library closed the pipes of its worker".to_owned(),
+            Cause::Forged => "the library wrote into the pipe of its worker".to_owned(),
+            Cause::Retired => "the library was closed".to_owned(),
+            Cause::NotReady(after) => format!("it was not ready within {after:?}, and its worker was killed"),
+            Cause::Unknown => "the worker ended, and nobody knows why".to_owned(),
+        };
+        if self.starved && !reason.contains("out of memory") {
+            reason.push_str(&format!("; it had used nearly all of its memory: {}", self.memory_hint()));
+        }
+        if let Some(refusal) = &self.refusal {
+            reason.push_str(&format!("; {}", refusal.hint()));
+        }
+        if !self.output.is_empty() && matches!(self.cause, Cause::Signal(_) | Cause::Exit(_)) {
+            reason.push_str(&format!("; it printed last: {}", self.output.join(" | ")));
+        }
+        reason
+    }
+
+    /// The answer to a call that had begun.
+    pub(super) fn error(&self, name: &str, function: usize) -> ToolError {
+        let kind = match &self.cause {
+            Cause::Timeout { function: slow, .. } if *slow == function => ErrorKind::Timeout,
+            Cause::GivenUp { function: given_up } if *given_up == function => ErrorKind::Cancelled,
+            Cause::Retired => ErrorKind::Cancelled,
+            _ => ErrorKind::Failed,
+        };
+        let message = match &self.cause {
+            Cause::Timeout { function: other, .. } | Cause::GivenUp { function: other } if *other != function => {
+                format!("`{name}` was lost with its worker, in which another call ran for too long")
+            }
+            _ => format!("`{name}` failed: {}", self.reason()),
+        };
+        let error = ToolError::new(kind, message);
+        if self.output.is_empty() { error } else { error.with_detail(self.output.join("\n")) }
+    }
+
+    fn memory_hint(&self) -> String {
+        format!("the limit is {}, which the operator sets with `--memory SIZE`", self.memory)
+    }
+}
+
+/// A signal by its name, and what it means.
+fn named(signal: i32) -> (String, &'static str) {
+    let (name, meaning) = match signal {
+        libc::SIGSEGV => ("SIGSEGV", "an invalid memory access"),
+        libc::SIGBUS => ("SIGBUS", "memory that is not there any more: was the file replaced or cut off?"),
+        libc::SIGABRT => ("SIGABRT", "it aborted itself"),
+        libc::SIGFPE => ("SIGFPE", "a division by zero or the like"),
+        libc::SIGILL => ("SIGILL", "an invalid instruction"),
+        libc::SIGTRAP => ("SIGTRAP", "a trap"),
+        libc::SIGSYS => ("SIGSYS", "a system call that is refused"),
+        libc::SIGXFSZ => ("SIGXFSZ", "a file grew too large"),
+        libc::SIGXCPU => ("SIGXCPU", "too much time on the processor"),
+        libc::SIGPIPE => ("SIGPIPE", ""),
+        libc::SIGTERM => ("SIGTERM", ""),
+        libc::SIGINT => ("SIGINT", ""),
+        libc::SIGHUP => ("SIGHUP", ""),
+        libc::SIGQUIT => ("SIGQUIT", ""),
+        libc::SIGALRM => ("SIGALRM", ""),
+        libc::SIGUSR1 => ("SIGUSR1", ""),
+        libc::SIGUSR2 => ("SIGUSR2", ""),
+        other => return (format!("signal {other}"), ""),
+    };
+    (name.to_owned(), meaning)
+}

@@ -1,0 +1,129 @@
+//! A call that was sent, in the hands of whoever waits for it: [`Ticket`].
+
+use std::sync::Weak;
+use std::time::{Duration, Instant};
+
+use opentool_core::ToolError;
+use tokio::sync::oneshot;
+
+use super::death::Cause;
+use super::link::Answer;
+use super::{GIVEN_UP, Inner, closed};
+
+/// A call that was sent. Dropping it gives the call up.
+#[derive(Debug)]
+pub(super) struct Ticket {
+    inner: Weak<Inner>,
+    worker: u64,
+    id: u64,
+    answer: Option<oneshot::Receiver<Answer>>,
+}
+
+impl Ticket {
+    pub(super) fn new(inner: Weak<Inner>, worker: u64, id: u64, answer: oneshot::Receiver<Answer>) -> Ticket {
+        Ticket { inner, worker, id, answer: Some(answer) }
+    }
+
+    /// Waits for the answer, at most as long as a call may run.
+    pub(super) async fn wait(mut self, timeout: Option<Duration>) -> Result<Answer, ToolError> {
+        loop {
+            let Some(answer) = self.answer.as_mut() else { return Ok(Answer::Again) };
+            let heard = match timeout {
+                None => answer.await,
+                Some(timeout) => self.heard_in_time(timeout).await,
+            };
+            match heard {
+                Ok(Answer::Unread) => self.rejoin()?,
+                Ok(answer) => {
+                    self.answer = None;
+                    return Ok(answer);
+                }
+                Err(_) => {
+                    self.answer = None;
+                    return Err(closed("the function"));
+                }
+            }
+        }
+    }
+
+    async fn heard_in_time(&mut self, timeout: Duration) -> Result<Answer, oneshot::error::RecvError> {
+        let sleep = tokio::time::sleep(timeout);
+        tokio::pin!(sleep);
+        loop {
+            let Some(answer) = self.answer.as_mut() else { return Ok(Answer::Again) };
+            tokio::select! {
+                biased;
+                answer = answer => return answer,
+                () = &mut sleep => {}
+            }
+            // It may have waited for others all this time, and the clock runs only while it runs itself.
+            let left = match self.inner.upgrade() {
+                Some(inner) => inner.time_left(self.worker, self.id, timeout),
+                None => Duration::from_secs(1),
+            };
+            sleep.as_mut().reset(tokio::time::Instant::now() + left);
+        }
+    }
+
+    /// Sees to it that somebody reads the answer.
+    fn rejoin(&mut self) -> Result<(), ToolError> {
+        let Some(inner) = self.inner.upgrade() else { return Err(closed("the function")) };
+        let mut state = inner.lock();
+        if let Some(index) = state.kept.iter().position(|(worker, id, _)| (*worker, *id) == (self.worker, self.id)) {
+            let (_, _, answer) = state.kept.swap_remove(index);
+            let (sender, receiver) = oneshot::channel();
+            let _ = sender.send(answer);
+            self.answer = Some(receiver);
+            return Ok(());
+        }
+        let Some(link) = state.link(self.worker) else { return Err(closed("the function")) };
+        inner.read(link)?;
+        self.answer = link.rejoin(self.id);
+        Ok(())
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if self.answer.take().is_some()
+            && let Some(inner) = self.inner.upgrade()
+        {
+            inner.give_up(self.worker, self.id);
+        }
+    }
+}
+
+impl Inner {
+    /// How long a call may still run; where that is over, its worker is killed, and the call soon answered.
+    fn time_left(&self, worker: u64, id: u64, timeout: Duration) -> Duration {
+        let mut state = self.lock();
+        let one_at_a_time = !self.plan.thread_safe;
+        let Some((function, since)) = state.link(worker).and_then(|link| link.running(id, one_at_a_time)) else {
+            return timeout;
+        };
+        let left = timeout.saturating_sub(Instant::now().saturating_duration_since(since));
+        if left.is_zero() {
+            self.dismiss(&mut state, worker, Cause::Timeout { function, after: timeout }, Duration::ZERO);
+            return timeout;
+        }
+        left
+    }
+
+    /// Nobody waits for a call any more.
+    fn give_up(&self, worker: u64, id: u64) {
+        let mut state = self.lock();
+        state.kept.retain(|(of, kept, _)| (*of, *kept) != (worker, id));
+        state.patience.give_up();
+        let goes_on = state.link(worker).is_some_and(|link| link.give_up(id));
+        drop(state);
+        if goes_on {
+            self.later(GIVEN_UP, move |inner| {
+                let mut state = inner.lock();
+                let running = state.link(worker).and_then(|link| link.running(id, false));
+                if let Some((function, _)) = running {
+                    inner.dismiss(&mut state, worker, Cause::GivenUp { function }, Duration::ZERO);
+                }
+            });
+        }
+    }
+}

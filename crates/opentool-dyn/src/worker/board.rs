@@ -1,0 +1,218 @@
+//! A page of memory that a worker and its parent share: [`Board`].
+//!
+//! It tells for every call whether it has begun, which no pipe could tell after a crash: a call that began is never sent
+//! again, one that did not goes to the next worker, and one that was given up before it began never begins. It also keeps
+//! what the library was refused last, which would otherwise be lost with a crash.
+//!
+//! A library may scribble over it. What is read here is therefore taken for a hint about that library and nothing more.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use crate::sandbox::Refusal;
+
+/// How many calls may be on their way to one worker.
+pub(crate) const SLOTS: usize = 256;
+
+/// How much of a path is kept.
+const PATH: usize = 1024;
+
+/// What the page holds. Every field is atomic, since somebody else writes at any time.
+#[repr(C)]
+struct Layout {
+    slots: [AtomicU64; SLOTS],
+    refused: AtomicU32,
+    length: AtomicU32,
+    path: [AtomicU8; PATH],
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// It is on its way.
+    Sent,
+    /// The library's function has been entered, or nobody knows.
+    Begun,
+    /// It was given up before it began.
+    GivenUp,
+}
+
+/// The page that a worker and its parent share.
+#[derive(Debug)]
+pub(crate) struct Board {
+    layout: NonNull<Layout>,
+}
+
+// SAFETY: the page is only touched through atomics, from whichever thread or process.
+unsafe impl Send for Board {}
+// SAFETY: as above.
+unsafe impl Sync for Board {}
+
+impl Board {
+    /// Makes a page, and the descriptor by which a worker finds it.
+    pub(crate) fn make() -> io::Result<(Board, OwnedFd)> {
+        let fd = anonymous_memory()?;
+        // SAFETY: the descriptor is open; the call touches no memory.
+        if unsafe { libc::ftruncate(fd.as_raw_fd(), size_of::<Layout>() as libc::off_t) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok((Board::of(&fd)?, fd))
+    }
+
+    /// Takes the page that a descriptor stands for.
+    pub(crate) fn of(fd: &impl AsFd) -> io::Result<Board> {
+        // SAFETY: a fresh mapping at an address of the kernel's choice overlaps nothing.
+        let page = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                size_of::<Layout>(),
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                fd.as_fd().as_raw_fd(),
+                0,
+            )
+        };
+        if page == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        NonNull::new(page.cast()).map(|layout| Board { layout }).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+    }
+
+    fn layout(&self) -> &Layout {
+        // SAFETY: the mapping lives as long as `self`, is as large as a `Layout` and aligned to a page; zeroes and every
+        // other bytes are valid atomics.
+        unsafe { self.layout.as_ref() }
+    }
+
+    fn slot(&self, id: u64) -> &AtomicU64 {
+        &self.layout().slots[slot_of(id)]
+    }
+
+    /// The parent sends a call.
+    pub(crate) fn send(&self, id: u64) {
+        self.slot(id).store(word(id, Stage::Sent), Ordering::Release);
+    }
+
+    /// The worker begins a call, unless it was given up.
+    pub(crate) fn begin(&self, id: u64) -> bool {
+        let (sent, begun) = (word(id, Stage::Sent), word(id, Stage::Begun));
+        self.slot(id).compare_exchange(sent, begun, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// The parent gives a call up, unless it has begun.
+    pub(crate) fn give_up(&self, id: u64) -> bool {
+        let (sent, given_up) = (word(id, Stage::Sent), word(id, Stage::GivenUp));
+        self.slot(id).compare_exchange(sent, given_up, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// How far a call is. What makes no sense counts as begun, so that nothing is ever done twice.
+    pub(crate) fn stage(&self, id: u64) -> Stage {
+        let found = self.slot(id).load(Ordering::Acquire);
+        let known = [Stage::Sent, Stage::GivenUp].into_iter().find(|stage| found == word(id, *stage));
+        known.unwrap_or(Stage::Begun)
+    }
+
+    /// The worker notes what the library was refused. Called from a signal handler: it takes no lock and no memory.
+    pub(crate) fn refuse(&self, refusal: u32, path: &[u8]) {
+        let layout = self.layout();
+        let length = path.len().min(PATH);
+        layout.length.store(0, Ordering::Release);
+        for (to, from) in layout.path.iter().zip(path) {
+            to.store(*from, Ordering::Relaxed);
+        }
+        layout.length.store(length as u32, Ordering::Release);
+        layout.refused.store(refusal, Ordering::Release);
+    }
+
+    /// Forgets what was refused before.
+    pub(crate) fn forget(&self) {
+        self.layout().refused.store(0, Ordering::Release);
+    }
+
+    /// What the library was refused last, if anything.
+    pub(crate) fn refused(&self) -> Option<Refusal> {
+        let layout = self.layout();
+        let refused = layout.refused.load(Ordering::Acquire);
+        if refused == 0 {
+            return None;
+        }
+        let length = (layout.length.load(Ordering::Acquire) as usize).min(PATH);
+        let path: Vec<u8> = layout.path[..length].iter().map(|byte| byte.load(Ordering::Relaxed)).collect();
+        Refusal::of(refused, &path)
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `of` with this size, and nothing refers to it any more.
+        unsafe { libc::munmap(self.layout.as_ptr().cast(), size_of::<Layout>()) };
+    }
+}
+
+/// The place of a call on the board.
+pub(crate) fn slot_of(id: u64) -> usize {
+    id as usize % SLOTS
+}
+
+fn word(id: u64, stage: Stage) -> u64 {
+    (id << 2) | stage as u64
+}
+
+#[cfg(target_os = "linux")]
+fn anonymous_memory() -> io::Result<OwnedFd> {
+    // SAFETY: the name is a C string; the call touches no other memory.
+    let fd = unsafe { libc::memfd_create(c"opentool-board".as_ptr(), libc::MFD_CLOEXEC) };
+    // SAFETY: a descriptor that the kernel just gave us is ours alone.
+    if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(unsafe { OwnedFd::from_raw_fd(fd) }) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn anonymous_memory() -> io::Result<OwnedFd> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = std::ffi::CString::new(format!("/opentool-{}-{count}", std::process::id()))?;
+    // SAFETY: the name is a C string; shm_open of a name that does not exist makes a new object.
+    let fd = unsafe { libc::shm_open(name.as_ptr(), libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 0o600) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: as above; the object lives on through its descriptor.
+    unsafe { libc::shm_unlink(name.as_ptr()) };
+    // SAFETY: a descriptor that the kernel just gave us is ours alone; shm_open makes it close-on-exec.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_call_begins_or_is_given_up_and_never_both() {
+        let (parent, fd) = Board::make().unwrap();
+        let worker = Board::of(&fd).unwrap();
+        parent.send(259);
+        assert_eq!(parent.stage(259), Stage::Sent);
+        assert!(worker.begin(259));
+        assert!(!parent.give_up(259));
+        assert_eq!(parent.stage(259), Stage::Begun);
+        parent.send(515);
+        assert!(parent.give_up(515));
+        assert!(!worker.begin(515));
+        assert_eq!(parent.stage(515), Stage::GivenUp);
+    }
+
+    #[test]
+    fn a_board_that_was_scribbled_over_says_that_everything_began() {
+        let (board, _fd) = Board::make().unwrap();
+        board.send(7);
+        board.slot(7).store(0x5a5a_5a5a, Ordering::Relaxed);
+        board.layout().length.store(u32::MAX, Ordering::Relaxed);
+        board.layout().refused.store(u32::MAX, Ordering::Relaxed);
+        assert_eq!(board.stage(7), Stage::Begun);
+        assert_eq!(board.refused(), None);
+    }
+}

@@ -1,0 +1,259 @@
+//! The worker's loop: read a call, make it, answer.
+
+use std::io;
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use opentool_core::{ErrorKind, ToolError};
+use serde_json::value::RawValue;
+
+use super::frame::{HEADER, Kind, Reply, Request};
+use super::process;
+use super::{Board, LONGEST};
+use crate::engine::{Engine, Notes};
+use crate::plan::Plan;
+use crate::sandbox::READ_HINT;
+
+/// How many calls of a thread-safe library run at the same time.
+const THREADS: usize = 16;
+
+/// The stack of such a thread: as much as C code is used to.
+const STACK: usize = 8 << 20;
+
+/// Beyond this, memory that one long call needed is given back after it.
+const KEPT: usize = 1 << 20;
+
+/// Requests as they come out of the pipe.
+#[derive(Debug)]
+pub(super) struct Intake {
+    requests: OwnedFd,
+    buffer: Vec<u8>,
+    /// Where the next request begins.
+    next: usize,
+}
+
+impl Intake {
+    pub(super) fn new(requests: OwnedFd) -> Self {
+        Intake { requests, buffer: Vec::new(), next: 0 }
+    }
+
+    /// Waits for a request and says where its payload is; none where the parent has closed the pipe.
+    pub(super) fn next(&mut self) -> io::Result<Option<(Request, Range<usize>)>> {
+        loop {
+            let rest = self.buffer.get(self.next..).unwrap_or_default();
+            match Request::read(rest) {
+                Ok(Some((request, payload))) => {
+                    let payload = self.next + payload.start..self.next + payload.end;
+                    self.next = payload.end;
+                    return Ok(Some((request, payload)));
+                }
+                Ok(None) => {}
+                Err(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "the requests make no sense")),
+            }
+            self.make_room();
+            if process::read(&self.requests, &mut self.buffer)? == 0 {
+                return Ok(None);
+            }
+        }
+    }
+
+    pub(super) fn payload(&self, payload: Range<usize>) -> &[u8] {
+        self.buffer.get(payload).unwrap_or_default()
+    }
+
+    /// Drops what was read and reserves what is announced.
+    fn make_room(&mut self) {
+        self.buffer.drain(..self.next);
+        self.next = 0;
+        if self.buffer.is_empty() && self.buffer.capacity() > KEPT {
+            self.buffer = Vec::new();
+        }
+        if let Some(length) = self.buffer.first_chunk::<4>() {
+            let length = (u32::from_le_bytes(*length) as usize).min(LONGEST);
+            self.buffer.reserve((HEADER + length).saturating_sub(self.buffer.len()));
+        }
+    }
+}
+
+/// Where replies go.
+#[derive(Debug)]
+pub(super) struct Outlet {
+    replies: OwnedFd,
+    nonce: u64,
+    /// A reply may be longer than what a pipe takes at once.
+    turn: Mutex<()>,
+}
+
+impl Outlet {
+    pub(super) fn new(replies: OwnedFd, nonce: u64) -> Self {
+        Outlet { replies, nonce, turn: Mutex::new(()) }
+    }
+
+    pub(super) fn send(&self, kind: Kind, notes: u8, id: u64, payload: &[u8]) -> io::Result<()> {
+        let header = Reply { kind, notes, nonce: self.nonce, id }.header(payload);
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        process::write(&self.replies, [&header, payload])
+    }
+}
+
+/// Answers calls until the parent closes the pipe.
+pub(super) fn serve(
+    plan: &Plan,
+    engine: &Engine,
+    mut intake: Intake,
+    outlet: &Outlet,
+    board: &Board,
+) -> io::Result<()> {
+    let desk = Desk { plan, engine, outlet, board };
+    if plan.thread_safe {
+        return desk.serve_together(intake);
+    }
+    let mut out = Vec::new();
+    while let Some((request, payload)) = intake.next()? {
+        desk.answer(request, intake.payload(payload), &mut out)?;
+    }
+    Ok(())
+}
+
+/// What is needed to answer a call.
+#[derive(Clone, Copy)]
+struct Desk<'a> {
+    plan: &'a Plan,
+    engine: &'a Engine,
+    outlet: &'a Outlet,
+    board: &'a Board,
+}
+
+impl Desk<'_> {
+    /// Answers calls in several threads. Whoever is free reads the next one itself, so that nothing is handed over.
+    fn serve_together(self, intake: Intake) -> io::Result<()> {
+        let (intake, idle, count) = (Mutex::new(intake), AtomicUsize::new(0), AtomicUsize::new(1));
+        thread::scope(|scope| self.take_turns(scope, &intake, &idle, &count))
+    }
+
+    fn take_turns<'scope, 'env: 'scope>(
+        self,
+        scope: &'scope thread::Scope<'scope, 'env>,
+        intake: &'env Mutex<Intake>,
+        idle: &'env AtomicUsize,
+        count: &'env AtomicUsize,
+    ) -> io::Result<()>
+    where
+        Self: 'scope,
+    {
+        let (mut text, mut out) = (Vec::new(), Vec::new());
+        loop {
+            idle.fetch_add(1, Ordering::Relaxed);
+            let request = {
+                let mut intake = intake.lock().unwrap_or_else(PoisonError::into_inner);
+                let next = intake.next()?;
+                let Some((request, payload)) = next else { return Ok(()) };
+                text.clear();
+                text.extend_from_slice(intake.payload(payload));
+                request
+            };
+            let others = idle.fetch_sub(1, Ordering::Relaxed) - 1;
+            if others == 0 && count.load(Ordering::Relaxed) < THREADS {
+                let work = move || {
+                    if self.take_turns(scope, intake, idle, count).is_err() {
+                        // The pipes are gone, and with them whoever could be told.
+                        std::process::exit(1);
+                    }
+                };
+                // Where there is no thread to be had, those that are there do the work.
+                if thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_ok() {
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            self.answer(request, &text, &mut out)?;
+            text.shrink_to(KEPT);
+        }
+    }
+
+    fn answer(self, request: Request, text: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        let id = request.id;
+        self.board.forget();
+        if !self.board.begin(id) {
+            return self.outlet.send(Kind::Skipped, 0, id, &[]);
+        }
+        match self.call(request.function as usize, text, out) {
+            Ok(notes) => self.outlet.send(Kind::Result, notes.bits(), id, out)?,
+            Err(error) => {
+                let error = serde_json::to_vec(&error).map_err(io::Error::from)?;
+                self.outlet.send(Kind::Error, 0, id, &error)?;
+            }
+        }
+        out.clear();
+        out.shrink_to(KEPT);
+        Ok(())
+    }
+
+    fn call(self, function: usize, text: &[u8], out: &mut Vec<u8>) -> Result<Notes, ToolError> {
+        let Some(planned) = self.plan.functions.get(function) else {
+            return Err(ToolError::failed(format!("the library has no function number {function}")));
+        };
+        let name = &planned.name;
+        let text = std::str::from_utf8(text).map_err(ToolError::from_error)?;
+        set_errno(0);
+        let called = catch_unwind(AssertUnwindSafe(|| self.engine.call(function, text, out)));
+        let errno = errno();
+        let called = called.unwrap_or_else(|_| Err(ToolError::panicked(format!("the worker panicked in `{name}`"))));
+        let refusal = self.board.refused();
+        match called {
+            Ok(notes) if out.len() > LONGEST => {
+                let _ = notes;
+                Err(ToolError::invalid_result(format!("`{name}` gave {} bytes, which is too much", out.len())))
+            }
+            Ok(notes) => match refusal.filter(|refusal| !refusal.soft) {
+                None => Ok(notes),
+                Some(refusal) => {
+                    let error = ToolError::denied(format!("`{name}` was refused something: {}", refusal.hint()));
+                    // What it made of the refusal may still tell somebody something.
+                    let result = String::from_utf8_lossy(out).into_owned();
+                    let result =
+                        RawValue::from_string(result).ok().and_then(|result| serde_json::to_value(result).ok());
+                    Err(match result {
+                        Some(result) => error.with_data(serde_json::json!({ "result": result })),
+                        None => error,
+                    })
+                }
+            },
+            Err(error) if error.kind() == ErrorKind::InvalidArguments => Err(error),
+            Err(error) => {
+                let hint = match refusal {
+                    Some(refusal) => refusal.hint(),
+                    None if matches!(errno, libc::EACCES | libc::EPERM) => READ_HINT.to_owned(),
+                    None => return Err(error),
+                };
+                let message = format!("{}; {hint}", error.message());
+                Err(error.with_message(message))
+            }
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn errno_location() -> *mut libc::c_int {
+    // SAFETY: takes nothing; the place is that of this thread.
+    unsafe { libc::__errno_location() }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn errno_location() -> *mut libc::c_int {
+    // SAFETY: takes nothing; the place is that of this thread.
+    unsafe { libc::__error() }
+}
+
+fn errno() -> libc::c_int {
+    // SAFETY: the place lives as long as the thread.
+    unsafe { *errno_location() }
+}
+
+fn set_errno(value: libc::c_int) {
+    // SAFETY: as above.
+    unsafe { *errno_location() = value }
+}
