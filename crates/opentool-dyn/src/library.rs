@@ -18,7 +18,7 @@ use crate::plan::Plan;
 use crate::supervisor::{Settings, Supervisor};
 use crate::symbols::disable_missing;
 use crate::tool::{Place, Shared};
-use crate::{OpenError, Permissions};
+use crate::{Confinement, OpenError, Permissions};
 
 /// Where the functions of a library run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -65,6 +65,15 @@ impl DynLibrary {
     pub fn disabled(&self) -> impl Iterator<Item = (&str, &str)> {
         let functions = self.shared.plan.functions.iter();
         functions.filter_map(|function| Some((function.name.as_str(), function.disabled.as_deref()?)))
+    }
+
+    /// Returns what the system enforces upon the library; nothing where it runs in this process.
+    #[must_use]
+    pub fn confinement(&self) -> Option<&Confinement> {
+        match &self.shared.place {
+            Place::Worker(supervisor) => Some(supervisor.confinement()),
+            Place::Here { .. } => None,
+        }
     }
 
     /// Returns what was found in the document.
@@ -166,6 +175,7 @@ impl DynLibraryBuilder {
         let exports = Exports::read(&library)?;
         exports.loadable_here()?;
         disable_missing(&mut plan, &exports);
+        disable_refused(&mut plan, &self.permissions, &library);
         if plan.functions.iter().all(|function| function.disabled.is_some()) {
             return Err(OpenError::NoFunctions(disabled(&plan)));
         }
@@ -190,6 +200,13 @@ impl DynLibraryBuilder {
         let shared = Arc::new(Shared { plan, place });
         let toolbox = toolbox(&shared, self.timeout)?;
         Ok(DynLibrary { toolbox, shared })
+    }
+}
+
+/// Disables the functions that only an operator's permission makes callable.
+fn disable_refused(plan: &mut Plan, permissions: &Permissions, library: &Path) {
+    for function in plan.functions.iter_mut().filter(|function| function.disabled.is_none()) {
+        function.disabled = permissions.refusal(&function.symbol, library);
     }
 }
 

@@ -22,7 +22,6 @@ use crate::arguments;
 use crate::frame::Frame;
 use crate::plan::{Function, Plan};
 
-#[allow(unused_imports, reason = "the worker asks")]
 pub(crate) use errno::last_errno;
 pub(crate) use guard::GuardedPages;
 

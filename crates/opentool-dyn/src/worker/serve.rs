@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::frame::{HEADER, Kind, Reply, Request};
 use super::process;
 use super::{Board, LONGEST};
-use crate::engine::{Engine, Notes};
+use crate::engine::{Engine, Notes, last_errno};
 use crate::plan::Plan;
 use crate::sandbox::READ_HINT;
 
@@ -198,9 +198,7 @@ impl Desk<'_> {
         };
         let name = &planned.name;
         let text = std::str::from_utf8(text).map_err(ToolError::from_error)?;
-        set_errno(0);
         let called = catch_unwind(AssertUnwindSafe(|| self.engine.call(function, text, out)));
-        let errno = errno();
         let called = called.unwrap_or_else(|_| Err(ToolError::panicked(format!("the worker panicked in `{name}`"))));
         let refusal = self.board.refused();
         match called {
@@ -226,7 +224,7 @@ impl Desk<'_> {
             Err(error) => {
                 let hint = match refusal {
                     Some(refusal) => refusal.hint(),
-                    None if matches!(errno, libc::EACCES | libc::EPERM) => READ_HINT.to_owned(),
+                    None if matches!(last_errno(), libc::EACCES | libc::EPERM) => READ_HINT.to_owned(),
                     None => return Err(error),
                 };
                 let message = format!("{}; {hint}", error.message());
@@ -234,26 +232,4 @@ impl Desk<'_> {
             }
         }
     }
-}
-
-#[cfg(target_os = "linux")]
-fn errno_location() -> *mut libc::c_int {
-    // SAFETY: takes nothing; the place is that of this thread.
-    unsafe { libc::__errno_location() }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn errno_location() -> *mut libc::c_int {
-    // SAFETY: takes nothing; the place is that of this thread.
-    unsafe { libc::__error() }
-}
-
-fn errno() -> libc::c_int {
-    // SAFETY: the place lives as long as the thread.
-    unsafe { *errno_location() }
-}
-
-fn set_errno(value: libc::c_int) {
-    // SAFETY: as above.
-    unsafe { *errno_location() = value }
 }
