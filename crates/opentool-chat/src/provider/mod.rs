@@ -1,5 +1,9 @@
 //! Who has the models: [`Provider`], one round of asking.
 
+mod anthropic;
+mod connection;
+mod ollama;
+mod openai;
 mod request;
 
 use std::sync::Arc;
@@ -7,6 +11,9 @@ use std::sync::Arc;
 use futures_core::future::BoxFuture;
 use futures_core::stream::BoxStream;
 
+pub use self::anthropic::Anthropic;
+pub use self::ollama::Ollama;
+pub use self::openai::OpenAi;
 pub use self::request::Request;
 use crate::{ChatError, ChatResponse, Delta};
 

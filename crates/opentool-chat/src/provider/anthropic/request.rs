@@ -1,0 +1,153 @@
+//! What is sent.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use opentool_core::spec::schema::Target;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::response::THINKING;
+use crate::provider::Request;
+use crate::provider::connection::{Outgoing, empty_object, object_or_none};
+use crate::{AssistantMessage, ChatError, ChatOptions, Message, ToolAnswer, ToolChoice};
+
+/// How many tokens an answer may have where nobody says: what every model can do.
+const MAX_TOKENS: u32 = 4096;
+
+#[derive(Serialize)]
+struct WireMessage<'a> {
+    role: &'static str,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Block<'a> {
+    /// A thought, exactly as it came.
+    Thinking(&'a Value),
+    Text {
+        r#type: &'static str,
+        text: &'a str,
+    },
+    ToolUse {
+        r#type: &'static str,
+        id: Cow<'a, str>,
+        name: &'a str,
+        input: &'a RawValue,
+    },
+    ToolResult {
+        r#type: &'static str,
+        tool_use_id: Cow<'a, str>,
+        content: &'a str,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+    },
+}
+
+pub(super) fn body(model: &str, request: Request<'_>, stream: bool) -> Result<Bytes, ChatError> {
+    let options = request.options;
+    let mut body = Outgoing::new(&options.extra);
+    body.put("model", model)?;
+    body.put("max_tokens", &options.max_tokens.unwrap_or(MAX_TOKENS))?;
+    body.put_some("system", system(request.messages))?;
+    body.put("messages", &messages(request.messages))?;
+    if !request.tools.is_empty() {
+        body.put("tools", request.tools.wire(Target::Anthropic))?;
+        body.put_some("tool_choice", tool_choice(options))?;
+    }
+    body.put_some("temperature", options.temperature)?;
+    body.put_some("stop_sequences", options.stop.as_ref().filter(|stop| !stop.is_empty()))?;
+    if stream {
+        body.put("stream", &true)?;
+    }
+    body.finish()
+}
+
+fn tool_choice(options: &ChatOptions) -> Option<Value> {
+    let parallel = options.parallel_tool_calls;
+    if options.tool_choice.is_none() && parallel.is_none() {
+        return None;
+    }
+    let mut choice = match options.tool_choice.as_ref().unwrap_or(&ToolChoice::Auto) {
+        ToolChoice::Auto => json!({ "type": "auto" }),
+        ToolChoice::Required => json!({ "type": "any" }),
+        ToolChoice::Named(name) => json!({ "type": "tool", "name": name }),
+        ToolChoice::None => return Some(json!({ "type": "none" })),
+    };
+    if let Some(parallel) = parallel {
+        choice["disable_parallel_tool_use"] = json!(!parallel);
+    }
+    Some(choice)
+}
+
+/// The system prompt: what all system messages say, wherever they stand.
+fn system(messages: &[Message]) -> Option<String> {
+    let texts: Vec<&str> = messages
+        .iter()
+        .filter_map(|message| match message {
+            Message::System(system) if !system.text.trim().is_empty() => Some(&*system.text),
+            _ => None,
+        })
+        .collect();
+    (!texts.is_empty()).then(|| texts.join("\n\n"))
+}
+
+/// The conversation in turns: what the user says and what tools answer belong to the same side.
+fn messages(messages: &[Message]) -> Vec<WireMessage<'_>> {
+    let mut turns: Vec<WireMessage<'_>> = Vec::with_capacity(messages.len());
+    for message in messages {
+        let (role, blocks) = match message {
+            Message::System(_) => continue,
+            Message::User(user) => ("user", vec![text(&user.text)]),
+            Message::Assistant(assistant) => ("assistant", assistant_blocks(assistant)),
+            Message::Tool(tool) => ("user", tool.answers.iter().map(result).collect()),
+        };
+        match turns.last_mut() {
+            Some(last) if last.role == role => last.content.extend(blocks),
+            // A message without content would be refused.
+            _ if blocks.is_empty() => {}
+            _ => turns.push(WireMessage { role, content: blocks }),
+        }
+    }
+    turns
+}
+
+fn text(text: &str) -> Block<'_> {
+    Block::Text { r#type: "text", text }
+}
+
+fn assistant_blocks(message: &AssistantMessage) -> Vec<Block<'_>> {
+    let thoughts = message.provider_data.get(super::NAME).and_then(|data| data.get(THINKING)?.as_array());
+    let mut blocks: Vec<_> = thoughts.into_iter().flatten().map(Block::Thinking).collect();
+    // A blank text would be refused.
+    if !message.text.trim().is_empty() {
+        blocks.push(text(&message.text));
+    }
+    blocks.extend(message.tool_calls.iter().map(|call| Block::ToolUse {
+        r#type: "tool_use",
+        id: fitting(&call.id),
+        name: &call.name,
+        input: object_or_none(call.arguments.as_str()).unwrap_or_else(|| empty_object()),
+    }));
+    blocks
+}
+
+fn result(answer: &ToolAnswer) -> Block<'_> {
+    Block::ToolResult {
+        r#type: "tool_result",
+        tool_use_id: fitting(&answer.call_id),
+        content: &answer.text,
+        is_error: answer.is_error(),
+    }
+}
+
+/// An id of the letters that Anthropic takes; a conversation may have begun with another provider.
+fn fitting(id: &str) -> Cow<'_, str> {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    match id.chars().all(fits) {
+        true => id.into(),
+        false => id.chars().map(|letter| if fits(letter) { letter } else { '_' }).collect(),
+    }
+}

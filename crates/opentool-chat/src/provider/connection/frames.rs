@@ -1,0 +1,163 @@
+//! The messages of a stream: server-sent events, or one JSON text a line.
+
+use std::collections::VecDeque;
+use std::mem::take;
+
+use memchr::memchr2;
+
+/// How a stream is cut into messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// Server-sent events.
+    Events,
+    /// One JSON text a line.
+    Lines,
+}
+
+/// One message.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// The name of an event; empty where there is none.
+    pub(crate) name: String,
+    pub(crate) data: String,
+}
+
+/// Makes messages of the chunks of a body, however the chunks are cut.
+///
+/// Lines end with LF, CRLF or CR. In a stream of events the space after a colon may be missing, several `data` lines are one
+/// text, and a line that is an object counts as data, since some servers forget the field when they are in trouble.
+#[derive(Debug)]
+pub(crate) struct Frames {
+    framing: Framing,
+    /// The bytes of a line whose end has not come yet.
+    line: Vec<u8>,
+    /// Whether the last byte was a CR, so that a LF that follows ends no second line.
+    after_cr: bool,
+    /// Whether a line has been read, before which there may be a BOM.
+    begun: bool,
+    name: String,
+    data: Option<String>,
+}
+
+impl Frames {
+    pub(crate) fn new(framing: Framing) -> Self {
+        Self { framing, line: Vec::new(), after_cr: false, begun: false, name: String::new(), data: None }
+    }
+
+    /// Takes the next chunk and appends the messages that it completes.
+    pub(crate) fn push(&mut self, mut chunk: &[u8], frames: &mut VecDeque<Frame>) {
+        while let Some(&first) = chunk.first() {
+            if take(&mut self.after_cr) && first == b'\n' {
+                chunk = &chunk[1..];
+                continue;
+            }
+            let Some(end) = memchr2(b'\n', b'\r', chunk) else {
+                self.line.extend_from_slice(chunk);
+                return;
+            };
+            self.after_cr = chunk[end] == b'\r';
+            if self.line.is_empty() {
+                frames.extend(self.end_of_line(&chunk[..end]));
+            } else {
+                self.line.extend_from_slice(&chunk[..end]);
+                let line = take(&mut self.line);
+                frames.extend(self.end_of_line(&line));
+            }
+            chunk = &chunk[end + 1..];
+        }
+    }
+
+    /// Takes the end of the body, which completes a message that lacks only its last line ends.
+    pub(crate) fn finish(&mut self) -> Option<Frame> {
+        let line = take(&mut self.line);
+        let last = if line.is_empty() { None } else { self.end_of_line(&line) };
+        last.or_else(|| self.dispatch())
+    }
+
+    fn end_of_line(&mut self, line: &[u8]) -> Option<Frame> {
+        // Only whole lines are decoded, so that no character is cut in two.
+        let line = String::from_utf8_lossy(line);
+        let line = if self.begun { &*line } else { line.trim_start_matches('\u{feff}') };
+        self.begun = true;
+        if self.framing == Framing::Lines {
+            let line = line.trim();
+            return (!line.is_empty()).then(|| Frame { name: String::new(), data: line.to_owned() });
+        }
+        if line.is_empty() {
+            return self.dispatch();
+        }
+        let (field, value) = match line {
+            object if object.starts_with('{') => ("data", object),
+            line => line.split_once(':').unwrap_or((line, "")),
+        };
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => self.name = value.trim().to_owned(),
+            "data" => match &mut self.data {
+                Some(data) => {
+                    data.push('\n');
+                    data.push_str(value);
+                }
+                None => self.data = Some(value.to_owned()),
+            },
+            // A comment that keeps the connection alive, an id, a time to reconnect after.
+            _ => {}
+        }
+        None
+    }
+
+    fn dispatch(&mut self) -> Option<Frame> {
+        let name = take(&mut self.name);
+        self.data.take().map(|data| Frame { name, data })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frames(framing: Framing, body: &str, size: usize) -> Vec<Frame> {
+        let mut frames = Frames::new(framing);
+        let mut found = VecDeque::new();
+        for chunk in body.as_bytes().chunks(size) {
+            frames.push(chunk, &mut found);
+        }
+        found.extend(frames.finish());
+        found.into()
+    }
+
+    fn frame(name: &str, data: &str) -> Frame {
+        Frame { name: name.to_owned(), data: data.to_owned() }
+    }
+
+    #[test]
+    fn events_are_the_same_however_the_chunks_are_cut_and_the_lines_end() {
+        let expected = [frame("message_start", "{\"a\":\"é\"}"), frame("", "x\ny"), frame("", "[DONE]")];
+        let plain =
+            ": hello\n\nevent:message_start\ndata:{\"a\":\"é\"}\n\nid:7\ndata:x\ndata:y\n\nretry\n\ndata:[DONE]\n\n";
+        let spaced = plain.replace("data:", "data: ").replace("event:", "event: ");
+        let cut = plain.trim_end();
+        for body in [plain, &spaced, cut, &format!("\u{feff}{plain}")] {
+            for body in [body.to_owned(), body.replace('\n', "\r\n"), body.replace('\n', "\r")] {
+                for size in 1..=body.len() {
+                    assert_eq!(frames(Framing::Events, &body, size), expected, "{body:?} in pieces of {size}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_the_same_however_the_chunks_are_cut_and_the_lines_end() {
+        let expected = [frame("", "{\"a\":\"é\"}"), frame("", "{}")];
+        for body in ["{\"a\":\"é\"}\n{}\n", "\u{feff}{\"a\":\"é\"}\n\n {}", "{\"a\":\"é\"}\r\n{}\r\n"] {
+            for size in 1..=body.len() {
+                assert_eq!(frames(Framing::Lines, body, size), expected, "{body:?} in pieces of {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_object_without_its_field_is_data() {
+        assert_eq!(frames(Framing::Events, "{\"error\":\"busy\"}\n", 5), [frame("", "{\"error\":\"busy\"}")]);
+    }
+}

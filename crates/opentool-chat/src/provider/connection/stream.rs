@@ -1,0 +1,152 @@
+//! An answer in pieces.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use futures_core::stream::BoxStream;
+use futures_util::StreamExt;
+use futures_util::stream::try_unfold;
+
+use super::answer::Answer;
+use super::frames::Frames;
+use super::link::ReadWhole;
+use super::{Fault, Frame, Framing, Link};
+use crate::{ChatError, ChatResponse, Delta, ToolCallDelta};
+
+/// Makes pieces of an answer of the messages on a provider's wire.
+pub(crate) trait Reader: Send {
+    /// Reads the next message and appends the pieces in it.
+    fn read(&mut self, frame: &Frame, deltas: &mut VecDeque<Delta>) -> Result<Progress, Fault>;
+
+    /// Says whether the answer may be taken for whole if nothing comes any more.
+    fn is_whole(&self) -> bool;
+}
+
+/// Whether more is to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// The answer goes on.
+    More,
+    /// The end was announced.
+    Over,
+}
+
+enum State<'a> {
+    /// Nothing has been sent.
+    Unsent(Result<Bytes, ChatError>),
+    Reading(Box<Reading<'a>>),
+    /// Everything that will come is there.
+    Over,
+}
+
+struct Reading<'a> {
+    answer: Answer<'a>,
+    frames: Frames,
+    waiting: VecDeque<Frame>,
+}
+
+struct Stream<'a, R> {
+    link: &'a Link,
+    framing: Framing,
+    reader: R,
+    read: ReadWhole,
+    state: State<'a>,
+    deltas: VecDeque<Delta>,
+}
+
+/// Asks when it is first polled; dropping the stream closes the connection.
+pub(crate) fn stream<'a>(
+    link: &'a Link,
+    body: Result<Bytes, ChatError>,
+    framing: Framing,
+    reader: impl Reader + 'a,
+    read: ReadWhole,
+) -> BoxStream<'a, Result<Delta, ChatError>> {
+    let stream = Stream { link, framing, reader, read, state: State::Unsent(body), deltas: VecDeque::new() };
+    try_unfold(stream, |mut stream| async move { Ok(stream.next().await?.map(|delta| (delta, stream))) }).boxed()
+}
+
+impl<'a, R: Reader> Stream<'a, R> {
+    async fn next(&mut self) -> Result<Option<Delta>, ChatError> {
+        loop {
+            if let Some(delta) = self.deltas.pop_front() {
+                return Ok(Some(delta));
+            }
+            match std::mem::replace(&mut self.state, State::Over) {
+                State::Unsent(body) => self.begin(body?).await?,
+                State::Reading(reading) => self.advance(reading).await?,
+                State::Over => return Ok(None),
+            }
+        }
+    }
+
+    async fn begin(&mut self, body: Bytes) -> Result<(), ChatError> {
+        let answer = self.link.ask(body).await?;
+        // Some servers do not stream although they were asked to, and some proxies answer with a page.
+        if answer.is("text/html") || (self.framing == Framing::Events && answer.is("application/json")) {
+            let body = answer.whole().await?;
+            self.deltas.extend(deltas_of(self.link.read(&body, self.read)?));
+            return Ok(());
+        }
+        let frames = Frames::new(self.framing);
+        self.state = State::Reading(Box::new(Reading { answer, frames, waiting: VecDeque::new() }));
+        Ok(())
+    }
+
+    /// Reads until a piece is there, or the end.
+    async fn advance(&mut self, mut reading: Box<Reading<'a>>) -> Result<(), ChatError> {
+        loop {
+            while let Some(frame) = reading.waiting.pop_front() {
+                match self.reader.read(&frame, &mut self.deltas) {
+                    Ok(Progress::Over) => {
+                        reading.answer.drain().await;
+                        return Ok(());
+                    }
+                    Ok(Progress::More) => {}
+                    Err(fault) => return Err(self.link.fault(fault)),
+                }
+            }
+            if !self.deltas.is_empty() {
+                self.state = State::Reading(reading);
+                return Ok(());
+            }
+            match reading.answer.chunk().await? {
+                Some(chunk) => reading.frames.push(&chunk, &mut reading.waiting),
+                None => match reading.frames.finish() {
+                    Some(last) => reading.waiting.push_back(last),
+                    None if self.reader.is_whole() => return Ok(()),
+                    None => {
+                        let message = "the connection was closed before the answer was finished";
+                        return Err(ChatError::interrupted(self.link.provider, message));
+                    }
+                },
+            }
+        }
+    }
+}
+
+/// The pieces of an answer that came in one.
+fn deltas_of(response: ChatResponse) -> Vec<Delta> {
+    let mut deltas = vec![Delta::Begin { id: response.id, model: response.model }];
+    if let Some(generation) = response.generations.into_iter().next() {
+        let message = generation.message;
+        if !message.reasoning.is_empty() {
+            deltas.push(Delta::reasoning(&*message.reasoning));
+        }
+        if !message.text.is_empty() {
+            deltas.push(Delta::text(&*message.text));
+        }
+        for (index, call) in message.tool_calls.iter().enumerate() {
+            let piece = ToolCallDelta::new().with_index(index).with_id(&*call.id).with_name(&*call.name);
+            deltas.push(piece.with_arguments(call.arguments.as_str()).into());
+        }
+        let data = message.provider_data.into_iter();
+        deltas.extend(data.map(|(provider, data)| Delta::ProviderData { provider, data }));
+        deltas.push(Delta::Finish(generation.finish_reason));
+    }
+    deltas.push(Delta::Usage(response.usage));
+    if !response.metadata.is_empty() {
+        deltas.push(Delta::Metadata(response.metadata));
+    }
+    deltas
+}

@@ -1,0 +1,129 @@
+//! What is sent.
+
+use bytes::Bytes;
+use opentool_core::spec::schema::Target;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::provider::Request;
+use crate::provider::connection::{Outgoing, empty_object, object_or_none};
+use crate::{AssistantMessage, ChatError, ChatOptions, Message, ToolAnswer, ToolChoice, ToolDefinitions};
+
+#[derive(Default, Serialize)]
+struct WireMessage<'a> {
+    role: &'static str,
+    content: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    thinking: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<WireCall<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct WireCall<'a> {
+    id: &'a str,
+    function: WireFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct WireFunction<'a> {
+    name: &'a str,
+    arguments: &'a RawValue,
+}
+
+pub(super) fn body(model: &str, request: Request<'_>, stream: bool) -> Result<Bytes, ChatError> {
+    let options = request.options;
+    // The options of the model are an object of their own, where the user's join ours.
+    let mut extra = options.extra.clone();
+    let ours = model_options(options);
+    if !ours.is_empty() {
+        match extra.get_mut("options") {
+            Some(Value::Object(theirs)) => {
+                for (name, value) in ours {
+                    theirs.entry(name).or_insert(value);
+                }
+            }
+            Some(_) => {}
+            None => {
+                extra.insert("options".to_owned(), ours.into());
+            }
+        }
+    }
+    let mut body = Outgoing::new(&extra);
+    body.put("model", model)?;
+    body.put("messages", &messages(request.messages))?;
+    if let Some(tools) = offered(request) {
+        body.put("tools", tools.wire(Target::OpenAi))?;
+    }
+    body.put("stream", &stream)?;
+    body.finish()
+}
+
+fn model_options(options: &ChatOptions) -> Map<String, Value> {
+    let mut ours = Map::new();
+    if let Some(temperature) = options.temperature {
+        ours.insert("temperature".to_owned(), temperature.into());
+    }
+    if let Some(tokens) = options.max_tokens {
+        ours.insert("num_predict".to_owned(), tokens.into());
+    }
+    if let Some(stop) = options.stop.as_ref().filter(|stop| !stop.is_empty()) {
+        ours.insert("stop".to_owned(), stop.clone().into());
+    }
+    ours
+}
+
+/// The tools to offer: a choice can only be made by not offering the others.
+fn offered(request: Request<'_>) -> Option<ToolDefinitions> {
+    match request.options.tool_choice.as_ref() {
+        _ if request.tools.is_empty() => None,
+        Some(ToolChoice::None) => None,
+        Some(ToolChoice::Named(name)) => {
+            let named = request.tools.iter().filter(|definition| definition.name() == name);
+            Some(ToolDefinitions::new(named.cloned().collect())).filter(|named| !named.is_empty())
+        }
+        Some(ToolChoice::Required) => {
+            tracing::debug!(target: "opentool::chat", "ollama cannot be told that a tool must be called");
+            Some(request.tools.clone())
+        }
+        _ => Some(request.tools.clone()),
+    }
+}
+
+fn messages(messages: &[Message]) -> Vec<WireMessage<'_>> {
+    let mut wire = Vec::with_capacity(messages.len());
+    for message in messages {
+        match message {
+            Message::System(system) => wire.push(said("system", &system.text)),
+            Message::User(user) => wire.push(said("user", &user.text)),
+            Message::Assistant(assistant) => wire.push(assistant_message(assistant)),
+            Message::Tool(tool) => wire.extend(tool.answers.iter().map(answer)),
+        }
+    }
+    wire
+}
+
+fn said<'a>(role: &'static str, content: &'a str) -> WireMessage<'a> {
+    WireMessage { role, content, ..WireMessage::default() }
+}
+
+fn assistant_message(message: &AssistantMessage) -> WireMessage<'_> {
+    let calls = message.tool_calls.iter().map(|call| {
+        let arguments = object_or_none(call.arguments.as_str()).unwrap_or_else(|| empty_object());
+        WireCall { id: &call.id, function: WireFunction { name: &call.name, arguments } }
+    });
+    let tool_calls: Vec<_> = calls.collect();
+    // Between calls a model wants to see what it thought; afterwards that only costs.
+    let thinking = if tool_calls.is_empty() { "" } else { &*message.reasoning };
+    WireMessage { thinking, tool_calls, ..said("assistant", &message.text) }
+}
+
+fn answer(answer: &ToolAnswer) -> WireMessage<'_> {
+    let (tool_name, tool_call_id) = (Some(&*answer.tool), Some(&*answer.call_id));
+    WireMessage { tool_name, tool_call_id, ..said("tool", &answer.text) }
+}

@@ -1,0 +1,146 @@
+//! What comes back, whole or line by line.
+
+use std::collections::VecDeque;
+
+use opentool_core::ToolCall;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::provider::connection::{Fault, Frame, Progress, Reader, lenient, text_of, to_json};
+use crate::{AssistantMessage, ChatResponse, Delta, FinishReason, ToolCallDelta, Usage};
+
+/// An answer, or a line of it.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default, deserialize_with = "lenient")]
+    model: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    message: Option<WireMessage>,
+    #[serde(default, deserialize_with = "lenient")]
+    done: bool,
+    #[serde(default, deserialize_with = "lenient")]
+    done_reason: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    prompt_eval_count: u64,
+    #[serde(default, deserialize_with = "lenient")]
+    eval_count: u64,
+    #[serde(default, deserialize_with = "lenient")]
+    error: Option<Value>,
+}
+
+#[derive(Default, Deserialize)]
+struct WireMessage {
+    #[serde(default, deserialize_with = "lenient")]
+    content: String,
+    #[serde(default, deserialize_with = "lenient")]
+    thinking: String,
+    #[serde(default, deserialize_with = "lenient")]
+    tool_calls: Vec<WireCall>,
+}
+
+#[derive(Deserialize)]
+struct WireCall {
+    #[serde(default, deserialize_with = "lenient")]
+    id: Option<Value>,
+    #[serde(default, deserialize_with = "lenient")]
+    function: WireFunction,
+}
+
+#[derive(Default, Deserialize)]
+struct WireFunction {
+    #[serde(default, deserialize_with = "lenient")]
+    name: String,
+    #[serde(default)]
+    arguments: Option<Box<RawValue>>,
+}
+
+/// Reads a whole answer.
+pub(super) fn read_whole(text: &str) -> Result<ChatResponse, Fault> {
+    let line = Line::parse(text)?;
+    let usage = line.usage();
+    let Some(message) = line.message else { return Err(Fault::without("message", text)) };
+    let mut answer = AssistantMessage::new(message.content).with_reasoning(message.thinking);
+    answer.tool_calls = message.tool_calls.into_iter().map(WireCall::whole).collect();
+    let reason = finish_reason(line.done_reason.as_deref().unwrap_or_default(), !answer.tool_calls.is_empty());
+    let mut response = ChatResponse::new(answer, reason).with_usage(usage);
+    response.model = line.model;
+    Ok(response)
+}
+
+/// Why a model stopped; Ollama says that it just stopped when it calls tools.
+fn finish_reason(reason: &str, calls: bool) -> FinishReason {
+    match reason {
+        "" | "stop" if calls => FinishReason::ToolCalls,
+        "" | "stop" => FinishReason::Stop,
+        "length" => FinishReason::Length,
+        other => FinishReason::Other(other.to_owned()),
+    }
+}
+
+/// Reads line after line.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    begun: bool,
+    /// How many calls have come; each comes whole, and without a number.
+    calls: usize,
+    finished: bool,
+}
+
+impl Reader for Lines {
+    fn read(&mut self, frame: &Frame, deltas: &mut VecDeque<Delta>) -> Result<Progress, Fault> {
+        let mut line = Line::parse(&frame.data)?;
+        if !self.begun {
+            self.begun = true;
+            deltas.push_back(Delta::Begin { id: None, model: line.model.take() });
+        }
+        let message = line.message.take().unwrap_or_default();
+        if !message.thinking.is_empty() {
+            deltas.push_back(Delta::Reasoning(message.thinking));
+        }
+        if !message.content.is_empty() {
+            deltas.push_back(Delta::Text(message.content));
+        }
+        for call in message.tool_calls {
+            deltas.push_back(call.piece(self.calls).into());
+            self.calls += 1;
+        }
+        if !line.done {
+            return Ok(Progress::More);
+        }
+        self.finished = true;
+        deltas.push_back(Delta::Usage(line.usage()));
+        let reason = line.done_reason.as_deref().unwrap_or_default();
+        deltas.push_back(Delta::Finish(finish_reason(reason, self.calls > 0)));
+        Ok(Progress::Over)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.finished
+    }
+}
+
+impl Line {
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let line: Self = serde_json::from_str(text).map_err(|_| Fault::of(text))?;
+        if line.error.is_some() { Err(Fault::of(text)) } else { Ok(line) }
+    }
+
+    fn usage(&self) -> Usage {
+        Usage::new(self.prompt_eval_count, self.eval_count)
+    }
+}
+
+impl WireCall {
+    fn piece(self, index: usize) -> ToolCallDelta {
+        let mut piece = ToolCallDelta::new().with_index(index).with_name(self.function.name);
+        piece.id = self.id.as_ref().and_then(text_of);
+        piece.arguments = self.function.arguments.as_deref().map(to_json).unwrap_or_default();
+        piece
+    }
+
+    fn whole(self) -> ToolCall {
+        let piece = self.piece(0);
+        ToolCall::new(piece.id.unwrap_or_default(), piece.name.unwrap_or_default(), piece.arguments)
+    }
+}

@@ -1,0 +1,121 @@
+//! What is sent.
+
+use bytes::Bytes;
+use opentool_core::ToolCall;
+use opentool_core::spec::schema::Target;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::response::REASONING_FIELD;
+use crate::provider::Request;
+use crate::provider::connection::{Outgoing, object_or_none};
+use crate::{AssistantMessage, ChatError, Message, ToolChoice};
+
+/// Writes requests.
+pub(super) struct Writer<'a> {
+    pub(super) model: &'a str,
+    pub(super) strict: bool,
+    /// Whether OpenAI itself is asked, and not one of the servers that speak like it.
+    pub(super) is_openai: bool,
+    pub(super) stream: bool,
+}
+
+#[derive(Default, Serialize)]
+struct WireMessage<'a> {
+    role: &'static str,
+    /// Null where an assistant only calls tools.
+    content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<WireCall<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct WireCall<'a> {
+    id: &'a str,
+    r#type: &'static str,
+    function: WireFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct WireFunction<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+impl Writer<'_> {
+    pub(super) fn body(&self, request: Request<'_>) -> Result<Bytes, ChatError> {
+        let options = request.options;
+        let mut body = Outgoing::new(&options.extra);
+        body.put("model", self.model)?;
+        body.put("messages", &messages(request.messages))?;
+        if !request.tools.is_empty() {
+            let target = if self.strict { Target::OpenAiStrict } else { Target::OpenAi };
+            body.put("tools", request.tools.wire(target))?;
+            // Neither may be there without tools.
+            body.put_some("tool_choice", options.tool_choice.as_ref().map(tool_choice))?;
+            body.put_some("parallel_tool_calls", options.parallel_tool_calls)?;
+        }
+        body.put_some("temperature", options.temperature)?;
+        // OpenAI's newer models refuse the old name, which is the only one that many other servers know.
+        body.put_some(if self.is_openai { "max_completion_tokens" } else { "max_tokens" }, options.max_tokens)?;
+        body.put_some("stop", options.stop.as_ref().filter(|stop| !stop.is_empty()))?;
+        if self.stream {
+            body.put("stream", &true)?;
+            body.put("stream_options", &json!({ "include_usage": true }))?;
+        }
+        body.finish()
+    }
+}
+
+fn tool_choice(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Auto => json!("auto"),
+        ToolChoice::None => json!("none"),
+        ToolChoice::Required => json!("required"),
+        ToolChoice::Named(name) => json!({ "type": "function", "function": { "name": name } }),
+    }
+}
+
+fn messages(messages: &[Message]) -> Vec<WireMessage<'_>> {
+    let mut wire = Vec::with_capacity(messages.len());
+    for message in messages {
+        match message {
+            Message::System(system) => wire.push(said("system", &system.text)),
+            Message::User(user) => wire.push(said("user", &user.text)),
+            Message::Assistant(assistant) => wire.push(assistant_message(assistant)),
+            Message::Tool(tool) => wire.extend(
+                tool.answers
+                    .iter()
+                    .map(|answer| WireMessage { tool_call_id: Some(&answer.call_id), ..said("tool", &answer.text) }),
+            ),
+        }
+    }
+    wire
+}
+
+fn said<'a>(role: &'static str, text: &'a str) -> WireMessage<'a> {
+    WireMessage { role, content: Some(text), ..WireMessage::default() }
+}
+
+fn assistant_message(message: &AssistantMessage) -> WireMessage<'_> {
+    let tool_calls: Vec<_> = message.tool_calls.iter().map(wire_call).collect();
+    let content = Some(&*message.text).filter(|text| !text.is_empty() || tool_calls.is_empty());
+    // Models that think between calls want to see their thoughts again, in the field in which they sent them; elsewhere they
+    // only cost, and some servers refuse them.
+    let field = message.provider_data.get("openai").and_then(|data| data.get(REASONING_FIELD)).and_then(Value::as_str);
+    let thought = |name| (!tool_calls.is_empty() && field == Some(name)).then_some(&*message.reasoning);
+    let (reasoning_content, reasoning) = (thought("reasoning_content"), thought("reasoning"));
+    WireMessage { role: "assistant", content, tool_calls, reasoning_content, reasoning, ..WireMessage::default() }
+}
+
+fn wire_call(call: &ToolCall) -> WireCall<'_> {
+    // Many servers read the arguments again, and refuse the conversation where a model once wrote no object.
+    let arguments = object_or_none(call.arguments.as_str()).map_or("{}", |object| object.get());
+    WireCall { id: &call.id, r#type: "function", function: WireFunction { name: &call.name, arguments } }
+}

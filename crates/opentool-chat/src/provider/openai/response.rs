@@ -1,0 +1,262 @@
+//! What comes back, whole or in chunks.
+
+use std::collections::VecDeque;
+
+use opentool_core::ToolCall;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use crate::provider::connection::{Fault, Frame, Progress, Reader, lenient, text_of, to_json};
+use crate::{AssistantMessage, ChatResponse, Delta, FinishReason, Generation, ToolCallDelta, Usage};
+
+/// Where a message's provider data say in which field the model's thoughts came.
+pub(super) const REASONING_FIELD: &str = "reasoning_field";
+
+/// An answer, whole or a chunk of it: a chunk has `delta` where the whole has `message`.
+#[derive(Deserialize)]
+struct Completion {
+    #[serde(default, deserialize_with = "lenient")]
+    id: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    model: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    system_fingerprint: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    service_tier: Option<String>,
+    choices: Option<Vec<Choice>>,
+    #[serde(default, deserialize_with = "lenient")]
+    usage: Option<WireUsage>,
+    #[serde(default, deserialize_with = "lenient")]
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    #[serde(default, deserialize_with = "lenient")]
+    index: Option<usize>,
+    #[serde(default, deserialize_with = "lenient")]
+    message: Option<WireMessage>,
+    #[serde(default, deserialize_with = "lenient")]
+    delta: Option<WireMessage>,
+    #[serde(default, deserialize_with = "lenient")]
+    finish_reason: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct WireMessage {
+    #[serde(default, deserialize_with = "lenient")]
+    content: Option<Value>,
+    #[serde(default, deserialize_with = "lenient")]
+    refusal: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    reasoning_content: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    reasoning: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    tool_calls: Vec<WireCall>,
+}
+
+#[derive(Deserialize)]
+struct WireCall {
+    #[serde(default, deserialize_with = "lenient")]
+    index: Option<usize>,
+    #[serde(default, deserialize_with = "lenient")]
+    id: Option<Value>,
+    #[serde(default, deserialize_with = "lenient")]
+    function: Option<WireFunction>,
+}
+
+#[derive(Default, Deserialize)]
+struct WireFunction {
+    #[serde(default, deserialize_with = "lenient")]
+    name: Option<String>,
+    #[serde(default)]
+    arguments: Option<Box<RawValue>>,
+}
+
+#[derive(Default, Deserialize)]
+struct WireUsage {
+    #[serde(default, deserialize_with = "lenient")]
+    prompt_tokens: u64,
+    #[serde(default, deserialize_with = "lenient")]
+    completion_tokens: u64,
+    #[serde(default, deserialize_with = "lenient")]
+    prompt_tokens_details: Option<PromptDetails>,
+}
+
+#[derive(Default, Deserialize)]
+struct PromptDetails {
+    #[serde(default, deserialize_with = "lenient")]
+    cached_tokens: u64,
+}
+
+/// Reads a whole answer.
+pub(super) fn read_whole(text: &str) -> Result<ChatResponse, Fault> {
+    let completion = Completion::parse(text)?;
+    let metadata = completion.metadata();
+    let generations: Vec<_> = completion.choices.into_iter().flatten().map(generation).collect();
+    if generations.is_empty() {
+        return Err(Fault::without("choices", text));
+    }
+    let usage = completion.usage.map(Usage::from).unwrap_or_default();
+    Ok(ChatResponse {
+        generations,
+        usage,
+        id: completion.id,
+        model: completion.model,
+        metadata,
+        ..ChatResponse::default()
+    })
+}
+
+fn generation(choice: Choice) -> Generation {
+    let message = choice.message.or(choice.delta).unwrap_or_default();
+    let mut answer = AssistantMessage::new(message.text());
+    if let Some((field, thought)) = message.thought() {
+        answer.reasoning = thought.into();
+        answer.provider_data.insert("openai".to_owned(), json!({ REASONING_FIELD: field }));
+    }
+    answer.tool_calls = message.tool_calls.into_iter().map(WireCall::whole).collect();
+    let reason = finish_reason(choice.finish_reason.as_deref().unwrap_or_default(), !answer.tool_calls.is_empty());
+    Generation::new(answer, reason)
+}
+
+/// Why a model stopped; some servers say that it just stopped when it calls tools, or nothing at all.
+fn finish_reason(reason: &str, calls: bool) -> FinishReason {
+    match reason {
+        "" | "stop" | "eos" | "tool_calls" | "function_call" | "tool_use" if calls => FinishReason::ToolCalls,
+        "" | "stop" | "eos" | "tool_calls" | "function_call" | "tool_use" => FinishReason::Stop,
+        "length" | "max_tokens" => FinishReason::Length,
+        "content_filter" => FinishReason::ContentFilter,
+        other => FinishReason::Other(other.to_owned()),
+    }
+}
+
+/// Reads chunk after chunk.
+#[derive(Debug, Default)]
+pub(super) struct Chunks {
+    begun: bool,
+    calls: bool,
+    thinks: bool,
+    finished: bool,
+}
+
+impl Reader for Chunks {
+    fn read(&mut self, frame: &Frame, deltas: &mut VecDeque<Delta>) -> Result<Progress, Fault> {
+        let data = frame.data.trim();
+        if data == "[DONE]" {
+            self.finished = true;
+            return Ok(Progress::Over);
+        }
+        if data.is_empty() {
+            return Ok(Progress::More);
+        }
+        if frame.name == "error" {
+            return Err(Fault::of(data));
+        }
+        let chunk = Completion::parse(data)?;
+        if !self.begun {
+            self.begun = true;
+            let metadata = chunk.metadata();
+            deltas.push_back(Delta::Begin { id: chunk.id, model: chunk.model });
+            if !metadata.is_empty() {
+                deltas.push_back(Delta::Metadata(metadata));
+            }
+        }
+        // Of several answers only the first is streamed.
+        let mut choices = chunk.choices.unwrap_or_default().into_iter();
+        if let Some(choice) = choices.find(|choice| choice.index.unwrap_or(0) == 0) {
+            self.choice(choice, deltas);
+        }
+        if let Some(usage) = chunk.usage {
+            deltas.push_back(Delta::Usage(usage.into()));
+        }
+        Ok(Progress::More)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.finished
+    }
+}
+
+impl Chunks {
+    fn choice(&mut self, choice: Choice, deltas: &mut VecDeque<Delta>) {
+        let message = choice.delta.or(choice.message).unwrap_or_default();
+        if let Some((field, thought)) = message.thought() {
+            if !std::mem::replace(&mut self.thinks, true) {
+                let data = json!({ REASONING_FIELD: field });
+                deltas.push_back(Delta::ProviderData { provider: "openai".to_owned(), data });
+            }
+            deltas.push_back(Delta::reasoning(thought));
+        }
+        let text = message.text();
+        if !text.is_empty() {
+            deltas.push_back(Delta::Text(text));
+        }
+        self.calls |= !message.tool_calls.is_empty();
+        deltas.extend(message.tool_calls.into_iter().map(|call| call.piece().into()));
+        if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
+            self.finished = true;
+            deltas.push_back(Delta::Finish(finish_reason(&reason, self.calls)));
+        }
+    }
+}
+
+impl Completion {
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let completion: Self = serde_json::from_str(text).map_err(|_| Fault::of(text))?;
+        // Some say with a good status that something is wrong.
+        match (&completion.error, &completion.choices) {
+            (None, Some(_)) => Ok(completion),
+            _ => Fault::told(text).map_or(Ok(completion), Err),
+        }
+    }
+
+    fn metadata(&self) -> Map<String, Value> {
+        let fields = [("system_fingerprint", &self.system_fingerprint), ("service_tier", &self.service_tier)];
+        fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?.into()))).collect()
+    }
+}
+
+impl WireMessage {
+    /// The text, be it a string or a list of parts; a refusal is what the model says instead.
+    fn text(&self) -> String {
+        let text = match &self.content {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Array(parts)) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
+            _ => String::new(),
+        };
+        if text.is_empty() { self.refusal.clone().unwrap_or_default() } else { text }
+    }
+
+    /// What the model thought, and the field in which it says so.
+    fn thought(&self) -> Option<(&'static str, &str)> {
+        let fields = [("reasoning_content", &self.reasoning_content), ("reasoning", &self.reasoning)];
+        fields.into_iter().find_map(|(name, thought)| Some((name, thought.as_deref().filter(|t| !t.is_empty())?)))
+    }
+}
+
+impl WireCall {
+    fn piece(self) -> ToolCallDelta {
+        let function = self.function.unwrap_or_default();
+        let mut piece = ToolCallDelta::new();
+        piece.index = self.index;
+        piece.id = self.id.as_ref().and_then(text_of).filter(|id| !id.is_empty());
+        piece.name = function.name.filter(|name| !name.is_empty());
+        piece.arguments = function.arguments.map(|arguments| to_json(&arguments)).unwrap_or_default();
+        piece
+    }
+
+    fn whole(self) -> ToolCall {
+        let piece = self.piece();
+        ToolCall::new(piece.id.unwrap_or_default(), piece.name.unwrap_or_default(), piece.arguments)
+    }
+}
+
+impl From<WireUsage> for Usage {
+    fn from(usage: WireUsage) -> Self {
+        let cached = usage.prompt_tokens_details.unwrap_or_default().cached_tokens;
+        Self::new(usage.prompt_tokens, usage.completion_tokens).with_cached_input_tokens(cached)
+    }
+}
