@@ -47,6 +47,9 @@ pub struct RunState {
     pub(crate) options: ChatOptions,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) conversation: Option<String>,
+    /// Where what a memory outside the loop does not know yet begins in the history.
+    #[serde(default)]
+    pub(crate) unknown: usize,
 }
 
 impl RunState {

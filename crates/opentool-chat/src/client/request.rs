@@ -133,19 +133,30 @@ impl ChatRequest {
             Subject::Resume(state) => client.go_on(*state, &options, conversation)?,
         };
         let response = run.go(events).await?;
-        if let Some((memory, conversation)) = memory
+        if let Some(keeper) = memory
             && response.run_state().is_none()
             && !response.has_tool_calls()
         {
-            let kept = memory.add(&conversation, response.messages()).await;
+            let kept = keeper.memory.add(&keeper.conversation, keeper.unknown_in(&response)).await;
             kept.map_err(|error| ChatError::from(error).with_exchange(response.exchange().clone()))?;
         }
         Ok(response)
     }
 }
 
-/// The memory that a whole turn is added to when it is over, and under which id.
-type Keeper = Option<(Arc<dyn ChatMemory>, String)>;
+/// A memory outside the loop, to which a whole turn is added when it is over.
+struct Keeper {
+    memory: Arc<dyn ChatMemory>,
+    conversation: String,
+    /// Where what the memory does not know yet begins in the conversation.
+    unknown: usize,
+}
+
+impl Keeper {
+    fn unknown_in<'a>(&self, response: &'a ChatResponse) -> &'a [Message] {
+        response.exchange().history.get(self.unknown..).unwrap_or_default()
+    }
+}
 
 impl Inner {
     /// Makes the run of a request, with what its conversation remembers.
@@ -155,30 +166,29 @@ impl Inner {
         system: Option<Arc<str>>,
         options: ChatOptions,
         conversation: Option<String>,
-    ) -> Result<(Run, Keeper), ChatError> {
+    ) -> Result<(Run, Option<Keeper>), ChatError> {
         let (system, asked) = self.split(messages, system);
         let options = self.model.merge_options(&options);
+        let run = |messages: Vec<Message>, conversation: Option<String>| {
+            Run::new(self.model.clone(), Prompt::new(messages).with_options(options)).with_conversation(conversation)
+        };
         let mut messages = system.clone();
-        let Some(memory) = &self.memory else {
-            let start = messages.len();
+        let Some(memory) = self.memory.clone() else {
             messages.extend(asked);
-            let run = Run::new(self.model.clone(), Prompt::new(messages).with_options(options), start);
-            return Ok((run.with_conversation(conversation), None));
+            return Ok((run(messages, conversation), None));
         };
         let conversation = conversation.ok_or_else(no_conversation)?;
         if self.memory_in_loop {
             memory.add(&conversation, &asked).await?;
             messages.extend(memory.get(&conversation).await?);
-            let start = messages.len().saturating_sub(asked.len());
-            let inside = LoopMemory::new(memory.clone(), conversation.clone(), messages.clone(), system);
-            let run = Run::new(self.model.clone(), Prompt::new(messages).with_options(options), start);
-            return Ok((run.with_conversation(Some(conversation)).with_memory(inside), None));
+            let inside = LoopMemory::new(memory, conversation.clone(), messages.clone(), system);
+            return Ok((run(messages, Some(conversation)).with_memory(inside), None));
         }
         messages.extend(memory.get(&conversation).await?);
-        let start = messages.len();
+        let unknown = messages.len();
         messages.extend(asked);
-        let run = Run::new(self.model.clone(), Prompt::new(messages).with_options(options), start);
-        Ok((run.with_conversation(Some(conversation.clone())), Some((memory.clone(), conversation))))
+        let run = run(messages, Some(conversation.clone())).with_unknown_from(unknown);
+        Ok((run, Some(Keeper { memory, conversation, unknown })))
     }
 
     /// Makes the run that goes on where another had to wait.
@@ -187,20 +197,21 @@ impl Inner {
         state: RunState,
         options: &ChatOptions,
         conversation: Option<String>,
-    ) -> Result<(Run, Keeper), ChatError> {
+    ) -> Result<(Run, Option<Keeper>), ChatError> {
+        let unknown = state.unknown;
         let conversation = state.conversation().map(str::to_owned).or(conversation);
         let history = self.memory_in_loop.then(|| state.exchange().history.clone());
         let run = self.model.resumed(state, options).with_conversation(conversation.clone());
-        let Some(memory) = &self.memory else { return Ok((run, None)) };
+        let Some(memory) = self.memory.clone() else { return Ok((run, None)) };
         let conversation = conversation.ok_or_else(no_conversation)?;
         match history {
             Some(history) => {
                 let is_system = |message: &&Message| matches!(message, Message::System(_));
                 let system = history.iter().take_while(is_system).cloned().collect();
-                let inside = LoopMemory::new(memory.clone(), conversation, history, system);
+                let inside = LoopMemory::new(memory, conversation, history, system);
                 Ok((run.with_memory(inside), None))
             }
-            None => Ok((run, Some((memory.clone(), conversation)))),
+            None => Ok((run, Some(Keeper { memory, conversation, unknown }))),
         }
     }
 

@@ -15,8 +15,11 @@ use crate::{ChatResponse, FinishReason, Message};
 pub(super) struct Ids(HashSet<Arc<str>>);
 
 impl Ids {
-    pub(super) fn of(messages: &[Message]) -> Self {
-        let calls = messages.iter().flat_map(Message::tool_calls);
+    /// Takes those of a conversation, and of an answer whose calls wait.
+    pub(super) fn of(messages: &[Message], waiting: Option<&ChatResponse>) -> Self {
+        let waiting = waiting.into_iter().flat_map(|response| &response.generations);
+        let waiting = waiting.flat_map(|generation| &generation.message.tool_calls);
+        let calls = messages.iter().flat_map(Message::tool_calls).chain(waiting);
         Self(calls.map(|call| call.id.clone()).collect())
     }
 

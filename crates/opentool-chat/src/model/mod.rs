@@ -130,8 +130,7 @@ impl ChatModel {
 
     fn run(&self, mut prompt: Prompt) -> Run {
         prompt.options = self.merge_options(&prompt.options);
-        let start = prompt.turn_start();
-        Run::new(self.clone(), prompt, start)
+        Run::new(self.clone(), prompt)
     }
 
     pub(crate) fn resumed(&self, state: RunState, options: &ChatOptions) -> Run {

@@ -24,6 +24,8 @@ pub(crate) struct Run {
     usage: Usage,
     /// Where this turn begins in the conversation.
     start: usize,
+    /// Where what a memory outside the loop does not know yet begins in the conversation.
+    unknown: usize,
     /// An answer whose calls waited for decisions.
     suspended: Option<ChatResponse>,
     conversation: Option<String>,
@@ -59,13 +61,15 @@ enum Step {
 
 impl Run {
     /// Starts a turn with merged options.
-    pub(crate) fn new(model: ChatModel, prompt: Prompt, start: usize) -> Self {
+    pub(crate) fn new(model: ChatModel, prompt: Prompt) -> Self {
+        let start = prompt.turn_start();
         Self {
             model,
             prompt,
             turn: Turn::new(),
             usage: Usage::default(),
             start,
+            unknown: start,
             suspended: None,
             conversation: None,
             memory: None,
@@ -74,10 +78,16 @@ impl Run {
 
     /// Goes on with a turn that waited, with merged options.
     pub(crate) fn resume(model: ChatModel, state: RunState, options: ChatOptions) -> Self {
-        let RunState { exchange, response, turn, conversation, options: _ } = state;
+        let RunState { exchange, response, turn, conversation, unknown, options: _ } = state;
         let Exchange { history, usage, start } = exchange;
         let prompt = Prompt::new(history).with_options(options);
-        Self { model, prompt, turn, usage, start, suspended: Some(response), conversation, memory: None }
+        Self { model, prompt, turn, usage, start, unknown, suspended: Some(response), conversation, memory: None }
+    }
+
+    /// Says where what a memory outside the loop does not know yet begins in the conversation.
+    pub(crate) fn with_unknown_from(mut self, unknown: usize) -> Self {
+        self.unknown = unknown;
+        self
     }
 
     /// Names the conversation in spans and in a run that waits.
@@ -119,7 +129,7 @@ impl Run {
         let definitions = cancellation.guard(resolving).await.ok_or(Cause::Cancelled)??;
         debug!(target: "opentool::chat", tools = definitions.len(), "resolved the tools of the request");
         let names = self.pin(&definitions);
-        let mut ids = Ids::of(&self.prompt.messages);
+        let mut ids = Ids::of(&self.prompt.messages, self.suspended.as_ref());
         loop {
             let response = match self.suspended.take() {
                 // Its calls were found eligible before they had to wait.
@@ -306,6 +316,7 @@ impl Run {
             turn: std::mem::take(&mut self.turn),
             options,
             conversation: self.conversation.clone(),
+            unknown: self.unknown,
         };
         let mut response = ChatResponse { usage: self.usage, exchange: state.exchange.clone(), ..response };
         for generation in &mut response.generations {

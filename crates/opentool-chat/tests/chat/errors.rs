@@ -1,0 +1,90 @@
+//! Row "error policy", and errors of the provider.
+
+use std::time::Duration;
+
+use opentool_chat::testing::{Reply, ScriptedModel};
+use opentool_chat::{Cause, ChatClient, ChatError, ChatModel, Delta, Usage};
+use opentool_core::testing::FakeTool;
+use opentool_core::{Executor, FnTool, Severity, ToolError};
+
+use crate::support::{Mode, calling, told};
+
+async fn an_unmarked_error_is_told_to_the_model_by_its_display(mode: Mode) {
+    let (client, model) = calling(Reply::call("read", "{}"));
+    let read = FnTool::fallible("read", || Ok(std::fs::read_to_string("/nowhere/at/all")?));
+    mode.answer(client.prompt("hi").tools(read)).await;
+    assert_eq!(told(&model), ["No such file or directory (os error 2)"]);
+}
+
+async fn a_fatal_error_reaches_the_caller_with_what_was_done(mode: Mode) {
+    let model = ScriptedModel::new([
+        Reply::call("good", "{}").with_usage(Usage::new(10, 1)),
+        Reply::call("good", r#"{"n":2}"#).and_call("burn", "{}").with_usage(Usage::new(20, 2)),
+    ]);
+    let tools = (
+        FakeTool::new("good").answers("fine"),
+        FakeTool::new("burn").fails(ToolError::fatal("secret: disk 7 is gone")),
+    );
+    let error = mode.error(ChatClient::new(model).prompt("hi").tools(tools)).await;
+    assert!(matches!(error.cause(), Cause::Tool { tool, error } if &**tool == "burn" && error.is_fatal()));
+    let messages = error.exchange().messages();
+    assert_eq!(messages.len(), 5, "question, call, answer, calls, answers");
+    assert_eq!(&*messages[4].answers()[0].text, "fine", "the sibling's result is there");
+    assert!(!messages[4].answers()[1].text.contains("secret"), "and the history is fit to be sent");
+    assert_eq!(error.exchange().usage, Usage::new(30, 3));
+}
+
+async fn throw_on_error_and_an_error_policy_have_the_last_word(mode: Mode) {
+    let failing = || FakeTool::new("bad").fails(ToolError::failed("no luck"));
+    let ask = |executor: Executor| {
+        let model = ScriptedModel::new([Reply::call("bad", "{}"), Reply::text("done")]);
+        let client = ChatClient::new(ChatModel::builder(model.clone()).executor(executor).build());
+        (client.prompt("hi").tools(failing()), model)
+    };
+    let (request, _) = ask(Executor::builder().throw_on_error(true).build());
+    assert_eq!(mode.error(request).await.to_string(), "the tool `bad` ended the turn: no luck");
+
+    let softened = |_: &str, error: ToolError| error.with_severity(Severity::Recoverable).with_message("try later");
+    let (request, model) = ask(Executor::builder().throw_on_error(true).errors(softened).build());
+    mode.answer(request).await;
+    assert_eq!(told(&model), ["try later"]);
+}
+
+async fn a_blank_message_gets_a_text_that_names_tool_and_type(mode: Mode) {
+    #[derive(Debug, thiserror::Error)]
+    #[error("")]
+    struct Silent;
+    let (client, model) = calling(Reply::call("quiet", "{}"));
+    let quiet = FnTool::fallible("quiet", || -> Result<(), opentool_core::Failure> { Err(Silent.into()) });
+    mode.answer(client.prompt("hi").tools(quiet)).await;
+    let told = &told(&model)[0];
+    assert!(told.contains("quiet") && told.contains("Silent"), "{told}");
+}
+
+async fn an_error_of_the_provider_carries_what_was_done(mode: Mode) {
+    let refused = ChatError::refused("openai", 429, "slow down").with_retry_after(Duration::from_secs(7));
+    let model = ScriptedModel::new([Reply::call("now", "{}").with_usage(Usage::new(5, 5)), Reply::error(refused)]);
+    let error = mode.error(ChatClient::new(model).prompt("hi").tools(FakeTool::new("now").answers("noon"))).await;
+    assert_eq!(error.to_string(), "openai answered 429: slow down");
+    assert_eq!((error.status(), error.retry_after()), (Some(429), Some(Duration::from_secs(7))));
+    assert!(error.is_retryable());
+    assert_eq!(error.exchange().messages().len(), 3, "the call is not made again by whoever goes on from here");
+    assert_eq!(error.exchange().usage, Usage::new(5, 5));
+}
+
+async fn a_stream_that_breaks_off_leaves_no_half_answer(mode: Mode) {
+    let broken = Reply::deltas([Delta::text("It is no")]).then_fails(ChatError::interrupted("openai", "reset"));
+    let model = ScriptedModel::new([Reply::call("now", "{}"), broken]);
+    let error = mode.error(ChatClient::new(model).prompt("hi").tools(FakeTool::new("now"))).await;
+    assert_eq!(error.to_string(), "the answer of openai broke off: reset");
+    assert_eq!(error.exchange().messages().len(), 3);
+}
+
+in_both_modes!(
+    an_unmarked_error_is_told_to_the_model_by_its_display,
+    a_fatal_error_reaches_the_caller_with_what_was_done,
+    throw_on_error_and_an_error_policy_have_the_last_word,
+    a_blank_message_gets_a_text_that_names_tool_and_type,
+    an_error_of_the_provider_carries_what_was_done,
+    a_stream_that_breaks_off_leaves_no_half_answer,
+);

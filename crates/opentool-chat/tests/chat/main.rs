@@ -1,0 +1,23 @@
+//! The behaviour of a chat, one test per promise, each in one piece and streamed.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[macro_use]
+mod support;
+
+mod answers;
+mod approval;
+mod arguments;
+mod assembly;
+mod calls;
+mod context;
+mod control;
+mod defaults;
+mod errors;
+mod guard;
+mod limits;
+mod memory;
+mod names;
+mod property;
+mod requests;
+mod spans;
+mod streaming;

@@ -1,0 +1,106 @@
+//! Rows "model names a tool that is not attached", "name given by `tool_names` and not resolvable", "duplicate names".
+
+use std::sync::Arc;
+
+use opentool_chat::testing::{Reply, ScriptedModel};
+use opentool_chat::{Cause, ChatClient, ChatModel};
+use opentool_core::testing::FakeTool;
+use opentool_core::{Chain, ErrorKind, Executor, Tool, Toolbox, UnknownTool};
+
+use crate::support::{Mode, told};
+
+async fn a_tool_that_is_not_attached_is_told_to_the_model_with_near_names(mode: Mode) {
+    let model = ScriptedModel::new([Reply::call("get_wether", "{}"), Reply::text("done")]);
+    let elsewhere = FakeTool::new("get_wether");
+    let log = elsewhere.log();
+    let resolver = Toolbox::of([elsewhere]).unwrap();
+    let client = ChatClient::new(ChatModel::builder(model.clone()).resolver(resolver).build());
+    let answer = mode.answer(client.prompt("How is the weather?").tools(FakeTool::new("get_weather"))).await;
+    assert_eq!(answer.text(), "done");
+    assert_eq!(told(&model), ["there is no tool named `get_wether`; did you mean `get_weather`?"]);
+    assert_eq!(log.count(), 0, "a resolver for names does not widen what a model may call");
+    let answers = answer.messages()[2].answers();
+    assert_eq!(answers[0].error, Some(ErrorKind::UnknownTool));
+}
+
+async fn a_tool_that_is_not_attached_runs_when_the_executor_may_resolve_it(mode: Mode) {
+    let hidden = FakeTool::new("hidden").answers("found");
+    let model = ScriptedModel::new([Reply::call("hidden", "{}"), Reply::text("done")]);
+    let executor = Executor::builder().resolver(Toolbox::of([hidden]).unwrap()).build();
+    let client = ChatClient::new(ChatModel::builder(model.clone()).executor(executor).build());
+    mode.answer(client.prompt("hi")).await;
+    assert_eq!(told(&model), ["found"]);
+    assert!(model.requests()[0].tools.is_empty());
+}
+
+async fn a_tool_that_is_not_attached_ends_the_turn_when_the_policy_says_so(mode: Mode) {
+    let model = ScriptedModel::new([Reply::call("nowhere", "{}"), Reply::text("done")]);
+    let executor = Executor::builder().unknown_tool(UnknownTool::Fail).build();
+    let client = ChatClient::new(ChatModel::builder(model.clone()).executor(executor).build());
+    let error = mode.error(client.prompt("hi")).await;
+    assert!(matches!(error.cause(), Cause::Tool { tool, .. } if &**tool == "nowhere"), "{error:?}");
+    assert_eq!(error.exchange().messages().len(), 3, "question, call, answer");
+}
+
+async fn a_name_that_cannot_be_resolved_is_an_error_before_the_model_is_called(mode: Mode) {
+    for resolves in [true, false] {
+        let model = ScriptedModel::new([Reply::text("never said")]);
+        let mut builder = ChatModel::builder(model.clone());
+        if resolves {
+            builder = builder.resolver(Toolbox::of([FakeTool::new("here")]).unwrap());
+        }
+        let error = mode.error(ChatClient::new(builder.build()).prompt("hi").tool_names(["here", "nowhere"])).await;
+        let expected = match resolves {
+            true => "the tools of the request cannot be had: no resolver knows a tool named `nowhere`",
+            false => {
+                "the tools of the request cannot be had: there is no resolver that could find the tool named `here`; give the model one"
+            }
+        };
+        assert_eq!(error.to_string(), expected);
+        assert!(model.requests().is_empty());
+    }
+}
+
+async fn names_are_resolved_by_the_first_of_a_chain_that_knows_them(mode: Mode) {
+    let model = ScriptedModel::new([Reply::call("clock", "{}").and_call("radio", "{}"), Reply::text("done")]);
+    let chain = Chain::new()
+        .then(Toolbox::of([FakeTool::new("clock").answers("first")]).unwrap())
+        .then(|name: &str| Some(Arc::new(FakeTool::new(name).answers("second")) as Arc<dyn Tool>));
+    let client = ChatClient::builder(ChatModel::builder(model.clone()).resolver(chain).build())
+        .default_tool_names(["clock", "radio"])
+        .build();
+    mode.answer(client.prompt("hi")).await;
+    assert_eq!(model.requests()[0].tools, ["clock", "radio"]);
+    assert_eq!(told(&model), ["first", "second"]);
+}
+
+async fn duplicate_names_are_an_error_on_every_path(mode: Mode) {
+    let twin = || FakeTool::new("twin");
+    let model = ScriptedModel::new([]);
+    let resolved = ChatModel::builder(model.clone()).resolver(Toolbox::of([twin()]).unwrap()).build();
+    let client = ChatClient::new(resolved.clone());
+    let defaults = ChatClient::builder(resolved).default_tools(twin()).build();
+    let requests = [
+        client.prompt("hi").tools([twin(), twin()]),
+        client.prompt("hi").tools((twin(), twin())),
+        client.prompt("hi").tools(twin()).add_tools(twin()),
+        client.prompt("hi").tools(twin()).tool_names(["twin"]),
+        client.prompt("hi").tool_names(["twin", "twin"]),
+        defaults.prompt("hi").add_tools(twin()),
+        defaults.prompt("hi").tool_names(["twin"]),
+    ];
+    for (path, request) in requests.into_iter().enumerate() {
+        let error = mode.error(request).await;
+        assert!(error.to_string().contains("two tools are named `twin`"), "path {path}: {error}");
+    }
+    assert!(model.requests().is_empty());
+}
+
+in_both_modes!(
+    a_tool_that_is_not_attached_is_told_to_the_model_with_near_names,
+    a_tool_that_is_not_attached_runs_when_the_executor_may_resolve_it,
+    a_tool_that_is_not_attached_ends_the_turn_when_the_policy_says_so,
+    a_name_that_cannot_be_resolved_is_an_error_before_the_model_is_called,
+    names_are_resolved_by_the_first_of_a_chain_that_knows_them,
+    duplicate_names_are_an_error_on_every_path,
+);

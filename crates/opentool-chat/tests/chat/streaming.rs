@@ -1,0 +1,159 @@
+//! Row "streaming": events as they happen, and nothing lost.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use opentool_chat::testing::{Reply, ScriptedModel};
+use opentool_chat::{ChatClient, ChatEvent, Delta, FinishReason, ToolCallDelta, Usage};
+use opentool_core::testing::FakeTool;
+use opentool_core::{ToolError, ToolEvent, ToolOutput};
+
+use crate::support::watch;
+
+/// An event in a word or two.
+fn word(event: &ChatEvent) -> String {
+    match event {
+        ChatEvent::Text(text) => format!("text {text:?}"),
+        ChatEvent::Reasoning(text) => format!("reasoning {text:?}"),
+        ChatEvent::Usage(usage) => format!("usage {}", usage.total_tokens()),
+        ChatEvent::Tool(event) => {
+            let what = match event {
+                ToolEvent::Requested(_, arguments) => format!("requested {arguments}"),
+                ToolEvent::Started(_) => "started".to_owned(),
+                ToolEvent::Progress(_, progress) => format!("progress {}", progress.done),
+                ToolEvent::Output(_, output) => format!("output {}", output.to_text()),
+                ToolEvent::Finished(_, outcome) => format!("finished {}", outcome.output().unwrap().to_text()),
+                ToolEvent::Failed(_, outcome) => format!("failed {}", outcome.error().unwrap()),
+                other => format!("{other:?}"),
+            };
+            format!("{} {what}", event.call().tool)
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn events_tell_text_reasoning_calls_usage_and_the_end_as_they_happen() {
+    let model = ScriptedModel::new([
+        Reply::deltas([
+            Delta::reasoning("Hm."),
+            // Text before, between and after the pieces of a call.
+            Delta::text("Let "),
+            ToolCallDelta::new().with_index(0).with_id("a").with_name("work").with_arguments(r#"{"n""#).into(),
+            Delta::text("me "),
+            ToolCallDelta::new().with_index(0).with_arguments(":1}").into(),
+            Delta::text("see."),
+            Delta::Finish(FinishReason::ToolCalls),
+            Delta::Usage(Usage::new(1, 2)),
+        ]),
+        Reply::deltas([Delta::text("Done."), Delta::Usage(Usage::new(3, 4))]),
+    ]);
+    let work = FakeTool::new("work").acts(|_, context| async move {
+        context.progress(1.0, Some(2.0), None);
+        context.emit("half").await;
+        Ok(ToolOutput::text("whole"))
+    });
+    let (events, result) = watch(ChatClient::new(model).prompt("hi").tools(work).stream()).await;
+    let told: Vec<_> = events.iter().map(word).collect();
+    assert_eq!(
+        told,
+        [
+            "reasoning \"Hm.\"",
+            "text \"Let \"",
+            "text \"me \"",
+            "text \"see.\"",
+            "usage 3",
+            "work requested {\"n\":1}",
+            "work started",
+            "work progress 1",
+            "work output half",
+            "work finished whole",
+            "text \"Done.\"",
+            "usage 7",
+        ]
+    );
+    let response = result.unwrap();
+    assert_eq!(response.messages()[1].text(), "Let me see.");
+    assert_eq!(response.usage, Usage::new(4, 6));
+    assert_eq!(response.text(), "Done.");
+}
+
+#[tokio::test]
+async fn a_call_that_fails_is_told_as_failed() {
+    let model = ScriptedModel::new([Reply::call("bad", "{}").and_call("nowhere", "{}"), Reply::text("done")]);
+    let bad = FakeTool::new("bad").fails(ToolError::failed("no luck"));
+    let (events, _) = watch(ChatClient::new(model).prompt("hi").tools(bad).stream()).await;
+    let told: Vec<_> = events.iter().map(word).collect();
+    assert!(told.contains(&"bad failed no luck".to_owned()), "{told:?}");
+    assert!(told.contains(&"nowhere failed there is no tool named `nowhere`".to_owned()), "{told:?}");
+}
+
+#[tokio::test]
+async fn results_of_concurrent_calls_come_one_by_one_as_they_are_ready() {
+    let model = ScriptedModel::new([Reply::call("slow", "{}").and_call("quick", "{}"), Reply::text("done")]);
+    let slow = FakeTool::new("slow").answers_after(Duration::from_millis(30), "slow");
+    let (events, _) =
+        watch(ChatClient::new(model).prompt("hi").tools((slow, FakeTool::new("quick").answers("quick"))).stream())
+            .await;
+    let finished: Vec<_> = events.iter().map(word).filter(|word| word.contains("finished")).collect();
+    assert_eq!(finished, ["quick finished quick", "slow finished slow"]);
+}
+
+#[tokio::test]
+async fn results_that_are_the_answer_are_told_as_text() {
+    let model = ScriptedModel::new([Reply::call("show", "{}")]);
+    let show = opentool_core::FnTool::new("show", || "a picture").return_direct();
+    let texts: Vec<_> = ChatClient::new(model).prompt("hi").tools(show).stream().texts().collect().await;
+    let texts: Vec<_> = texts.into_iter().map(Result::unwrap).collect();
+    assert_eq!(texts, ["a picture"]);
+}
+
+#[tokio::test]
+async fn the_model_is_not_ahead_of_whoever_reads() {
+    let model = ScriptedModel::new([Reply::call("work", "{}").with_text("Let me see."), Reply::text("done")]);
+    let work = FakeTool::new("work");
+    let log = work.log();
+    let mut stream = ChatClient::new(model.clone()).prompt("hi").tools(work).stream();
+    assert!(model.requests().is_empty(), "nothing happens before somebody reads");
+    let first = stream.next().await.unwrap().unwrap();
+    assert!(matches!(&first, ChatEvent::Text(text) if text == "Let m"), "{first:?}");
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    assert_eq!(log.count(), 0);
+    drop(stream);
+    assert_eq!((model.requests().len(), log.count()), (1, 0), "dropping the stream ends the turn");
+}
+
+#[tokio::test]
+async fn dropping_the_stream_cancels_the_calls() {
+    let model = ScriptedModel::new([Reply::call("stuck", "{}")]);
+    let (sender, cancelled) = tokio::sync::oneshot::channel();
+    let sender = std::sync::Mutex::new(Some(sender));
+    let stuck = FakeTool::new("stuck").acts(move |_, context| {
+        let sender = sender.lock().unwrap().take();
+        async move {
+            let cancellation = context.cancellation().clone();
+            tokio::spawn(async move {
+                cancellation.cancelled().await;
+                sender.unwrap().send(()).unwrap();
+            });
+            std::future::pending().await
+        }
+    });
+    let mut stream = ChatClient::new(model).prompt("hi").tools(stuck).stream();
+    while let Some(event) = stream.next().await {
+        if matches!(event.unwrap(), ChatEvent::Tool(ToolEvent::Started(_))) {
+            break;
+        }
+    }
+    drop(stream);
+    cancelled.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stream_can_be_left_unread() {
+    let model = ScriptedModel::new([Reply::call("now", "{}"), Reply::text("noon")]);
+    let mut stream = ChatClient::new(model.clone()).prompt("hi").tools(FakeTool::new("now")).stream();
+    stream.next().await.unwrap().unwrap();
+    assert_eq!(stream.finish().await.unwrap().text(), "noon");
+    assert!(model.requests().iter().all(|request| request.streamed));
+}
