@@ -22,7 +22,7 @@ const TIDY: Duration = Duration::from_secs(2);
 pub(super) const CLOSING: Duration = Duration::from_millis(200);
 
 /// Of its memory, how much a worker must have used so that its crash is put down to that.
-const STARVED: f64 = 0.9;
+const STARVED: f64 = 0.75;
 
 /// Whoever waits to be told that the worker is ready.
 type Told = Option<SyncSender<Result<Confinement, LoadError>>>;

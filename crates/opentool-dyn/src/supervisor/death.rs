@@ -117,7 +117,10 @@ fn named(signal: i32) -> (String, &'static str) {
         libc::SIGFPE => ("SIGFPE", "a division by zero or the like"),
         libc::SIGILL => ("SIGILL", "an invalid instruction"),
         libc::SIGTRAP => ("SIGTRAP", "a trap"),
-        libc::SIGSYS => ("SIGSYS", "a system call that is refused"),
+        libc::SIGSYS => (
+            "SIGSYS",
+            "a system call that is refused, as to start a program: the operator permits it with `--allow unsafe`",
+        ),
         libc::SIGXFSZ => ("SIGXFSZ", "a file grew too large"),
         libc::SIGXCPU => ("SIGXCPU", "too much time on the processor"),
         libc::SIGPIPE => ("SIGPIPE", ""),

@@ -295,6 +295,8 @@ impl Link {
     pub(super) fn end(mut self, death: &Arc<Death>) -> Ended {
         while matches!(self.receive(), Received::Some(_) | Received::All(1..)) {}
         let mut ended = Ended { lost: false, kept: Vec::new() };
+        // In the order in which they were sent, so that they are sent again in that order.
+        self.slots.sort_unstable_by_key(|slot| slot.id);
         for slot in self.slots.iter_mut().filter(|slot| slot.id != 0) {
             let answer = match self.board.stage(slot.id) {
                 Stage::Begun => Answer::Died(death.clone()),

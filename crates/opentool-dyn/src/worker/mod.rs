@@ -99,8 +99,9 @@ fn run(parent: i32) -> io::Result<()> {
     if let Err(ParentIsGone) = process::die_with(parent) {
         return Ok(());
     }
-    let Descriptors { requests, replies, board } = process::adopt()?;
-    let board: &'static Board = Box::leak(Box::new(Board::of(&board)?));
+    let Descriptors { requests, replies, board: page } = process::adopt()?;
+    let board: &'static Board = Box::leak(Box::new(Board::of(&page)?));
+    drop(page);
     let mut intake = Intake::new(requests);
     let Some((_, payload)) = intake.next()? else { return Ok(()) };
     let hello: Hello = serde_json::from_slice(intake.payload(payload)).map_err(io::Error::from)?;

@@ -1,0 +1,129 @@
+//! Whole host processes: what they leave behind when they end, and when they are killed.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use opentool_dyn::Permissions;
+use serde_json::json;
+
+use super::cases::{Stage, cases, play};
+use super::{call, hostile};
+
+/// The role that this process plays, where a test of this file started it.
+const ROLE: &str = "OPENTOOL_TEST_HOST";
+
+/// How many orders the cases are played in.
+const ORDERS: u64 = 20;
+
+/// How many hosts play at the same time.
+const TOGETHER: usize = 5;
+
+/// What the started processes do; in an ordinary run of the tests nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn plays_the_host_that_another_test_started() {
+    let Ok(role) = std::env::var(ROLE) else { return };
+    match role.split_once(':') {
+        Some(("shuffled", seed)) => play_shuffled(seed.parse().unwrap()).await,
+        _ => hang().await,
+    }
+}
+
+async fn play_shuffled(seed: u64) {
+    let stage = Stage::set();
+    let mut cases = cases(stage.is_confined());
+    shuffle(&mut cases, seed);
+    for case in &cases {
+        println!("seed {seed}: {}({})", case.function, case.arguments);
+        play(&stage, case).await;
+    }
+    let unconfined = hostile(Permissions::new().unsafe_calls());
+    call(&unconfined, "leave_daemon", json!({})).await.unwrap();
+}
+
+async fn hang() {
+    let libraries = [hostile(Permissions::new()), hostile(Permissions::new().unsafe_calls())];
+    call(&libraries[1], "leave_daemon", json!({})).await.unwrap();
+    let hung =
+        libraries.clone().map(|library| tokio::spawn(async move { call(&library, "busy_loop", json!({})).await }));
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    println!("hung");
+    for hung in hung {
+        let _ = hung.await;
+    }
+    std::future::pending::<()>().await;
+}
+
+/// Fisher and Yates, with a generator that gives the same order for the same seed everywhere.
+fn shuffle<T>(items: &mut [T], seed: u64) {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    for index in (1..items.len()).rev() {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        items.swap(index, (state % (index as u64 + 1)) as usize);
+    }
+}
+
+fn start_host(role: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "isolation::hosts::plays_the_host_that_another_test_started", "--nocapture"])
+        .env(ROLE, role)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The processes below a host: its workers, and whatever has forked off them, all of which have its number.
+fn left_of(host: u32) -> Vec<String> {
+    let mark = format!("--opentool-dyn-worker\0{host}\0");
+    let processes = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    processes
+        .filter(|process| {
+            let read = |name: &str| std::fs::read(format!("/proc/{process}/{name}")).unwrap_or_default();
+            String::from_utf8_lossy(&read("cmdline")).contains(&mark)
+        })
+        .collect()
+}
+
+fn nothing_is_left_of(host: u32) {
+    let began = Instant::now();
+    while !left_of(host).is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(10), "left of host {host}: {:?}", left_of(host));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn the_cases_pass_in_any_order_and_leave_nothing_behind() {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let base = std::env::var("OPENTOOL_TEST_SEED").map_or(now, |seed| seed.parse().unwrap());
+    println!("OPENTOOL_TEST_SEED={base}");
+    let seeds: Vec<u64> = (base..base + ORDERS).collect();
+    for seeds in seeds.chunks(TOGETHER) {
+        let hosts: Vec<_> = seeds.iter().map(|seed| (*seed, start_host(&format!("shuffled:{seed}")))).collect();
+        for (seed, host) in hosts {
+            let number = host.id();
+            let output = host.wait_with_output().unwrap();
+            let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+            assert!(output.status.success(), "OPENTOOL_TEST_SEED={seed}: {text}");
+            assert!(text.contains("shrinking_map"), "the cases were played: {text}");
+            nothing_is_left_of(number);
+        }
+    }
+}
+
+#[test]
+fn a_host_that_is_killed_leaves_no_worker_and_no_daemon() {
+    let mut host = start_host("hang");
+    let lines = BufReader::new(host.stdout.take().unwrap()).lines();
+    let hung = lines.map_while(Result::ok).any(|line| line.contains("hung"));
+    let number = host.id();
+    let before = left_of(number);
+    // SIGKILL, to which nobody can react.
+    host.kill().unwrap();
+    host.wait().unwrap();
+    assert!(hung && before.len() >= 4, "workers, a keeper and a daemon: {before:?}");
+    nothing_is_left_of(number);
+}

@@ -1,0 +1,171 @@
+//! What a library may not do, with the option that permits it, and that it works with the option.
+
+use std::net::TcpListener;
+use std::path::Path;
+
+use opentool_core::ErrorKind;
+use opentool_dyn::{DynLibrary, Permissions};
+use serde_json::{Value, json};
+
+use super::{building, call, failure, hostile, hostile_document, little_memory, works};
+use crate::harness::{document, function, library, returns, takes};
+
+/// Whether the system can refuse files and system calls at all; where it cannot, it must have said so.
+fn is_enforced(library: &DynLibrary) -> bool {
+    let confinement = library.confinement().unwrap();
+    assert_eq!(confinement.is_complete(), confinement.missing.is_empty(), "{confinement}");
+    assert!(confinement.limits);
+    confinement.is_complete()
+}
+
+/// Shows that a call is refused with the option, and works once the operator gives it.
+async fn is_refused_until(name: &str, arguments: Value, option: &str, permissions: Permissions) {
+    let library = hostile(Permissions::new());
+    if is_enforced(&library) {
+        let error = call(&library, name, arguments.clone()).await.unwrap_err();
+        let message = error.message();
+        assert!(message.contains(&format!("`{name}`")) && message.contains(option), "{message}");
+        works(&library).await;
+    }
+    let library = hostile(permissions);
+    assert_eq!(call(&library, name, arguments).await.unwrap(), json!({ returned(name): 0 }));
+    works(&library).await;
+}
+
+fn returned(name: &str) -> &'static str {
+    if matches!(name, "connect_to" | "start_process") { "result" } else { "error" }
+}
+
+#[tokio::test]
+async fn the_network_is_refused_until_the_operator_permits_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    is_refused_until("connect_to", json!({ "port": port }), "`--allow net`", Permissions::new().net()).await;
+}
+
+#[tokio::test]
+async fn a_file_outside_is_refused_until_the_operator_permits_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data");
+    std::fs::write(&file, "x").unwrap();
+    let path = json!({ "path": file });
+    is_refused_until("read_file", path.clone(), "`--allow read=PATH`", Permissions::new().read(&file)).await;
+    is_refused_until("read_file", path, "`--allow read=PATH`", Permissions::new().read(folder.path())).await;
+}
+
+#[tokio::test]
+async fn writing_is_refused_with_the_path_until_the_operator_permits_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("made");
+    let option = format!("`--allow write={}`", file.display());
+    let permitted = || Permissions::new().write(folder.path());
+    is_refused_until("write_file", json!({ "path": file }), &option, permitted()).await;
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "x");
+    is_refused_until("remove_file", json!({ "path": file }), &option, permitted()).await;
+    assert!(!file.exists());
+}
+
+#[tokio::test]
+async fn where_one_folder_may_be_written_another_may_not() {
+    let (permitted, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let library = hostile(Permissions::new().write(permitted.path()));
+    if is_enforced(&library) {
+        let message = failure(&library, "write_file", json!({ "path": other.path().join("made") })).await;
+        assert!(message.contains("`--allow write=PATH`"), "{message}");
+        let file = permitted.path().join("made");
+        std::fs::write(&file, "x").unwrap();
+        // Rights and owners are not a matter of paths to the system, so that nobody may change them.
+        let message = failure(&library, "change_mode", json!({ "path": file })).await;
+        assert!(message.contains("`change_mode`"), "{message}");
+    }
+    works(&library).await;
+}
+
+#[tokio::test]
+async fn what_opens_a_file_either_way_may_read_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data");
+    std::fs::write(&file, "x").unwrap();
+    let library = hostile(Permissions::new().read(&file));
+    assert_eq!(call(&library, "open_either_way", json!({ "path": file })).await.unwrap(), json!({ "error": 0 }));
+}
+
+#[tokio::test]
+async fn processes_and_commands_are_refused_until_the_operator_permits_them() {
+    is_refused_until("start_process", json!({}), "`--allow unsafe`", Permissions::new().unsafe_calls()).await;
+    let command = json!({ "command": "true" });
+    is_refused_until("run_command", command, "`--allow unsafe`", Permissions::new().unsafe_calls()).await;
+}
+
+#[tokio::test]
+async fn a_refusal_is_an_error_of_its_own_kind_also_where_the_function_goes_on() {
+    let library = hostile(Permissions::new());
+    if is_enforced(&library) {
+        let error = call(&library, "fork_bomb", json!({})).await.unwrap_err();
+        assert_eq!((error.kind(), error.data()), (ErrorKind::Denied, Some(&json!({ "result": { "result": 100 } }))));
+    }
+}
+
+#[tokio::test]
+async fn threads_work_and_the_own_folder_can_be_read() {
+    let library = hostile(Permissions::new());
+    assert_eq!(call(&library, "start_threads", json!({ "count": 8 })).await.unwrap(), json!({ "result": 8 }));
+    let beside = crate::harness::library("hostile").with_file_name("beside.txt");
+    std::fs::write(&beside, "x").unwrap();
+    assert_eq!(call(&library, "read_file", json!({ "path": beside })).await.unwrap(), json!({ "error": 0 }));
+}
+
+#[tokio::test]
+async fn the_environment_is_empty_but_for_what_the_operator_names() {
+    let library = hostile(Permissions::new());
+    assert_eq!(call(&library, "count_variables", json!({})).await.unwrap(), json!({ "result": 1 }));
+    let variable = |name: &str| json!({ "name": name });
+    assert_eq!(call(&library, "variable", variable("LC_ALL")).await.unwrap(), json!({ "value": "C" }));
+    assert_eq!(call(&library, "variable", variable("PATH")).await.unwrap(), json!({ "value": null }));
+    let library = hostile(Permissions::new().env("PATH").env("NO_SUCH_VARIABLE"));
+    let path = std::env::var("PATH").unwrap();
+    assert_eq!(call(&library, "variable", variable("PATH")).await.unwrap(), json!({ "value": path }));
+    assert_eq!(call(&library, "count_variables", json!({})).await.unwrap(), json!({ "result": 2 }));
+}
+
+#[tokio::test]
+async fn a_library_finds_no_descriptor_that_its_host_had_open() {
+    let file = std::fs::File::open("/dev/null").unwrap();
+    // Made to be inherited, as careless programs have them.
+    let inherited = unsafe { libc::fcntl(std::os::fd::AsRawFd::as_raw_fd(&file), libc::F_DUPFD, 70) };
+    assert!(inherited >= 70);
+    let library = hostile(Permissions::new());
+    // The worker's own are hidden where the system calls are filtered, and otherwise are two.
+    let found = call(&library, "count_descriptors", json!({})).await.unwrap()["result"].as_i64().unwrap();
+    assert_eq!(found, if is_enforced(&library) { 0 } else { 2 });
+    unsafe { libc::close(inherited) };
+}
+
+#[tokio::test]
+async fn memory_is_limited_as_the_operator_says() {
+    let library = hostile(little_memory());
+    let message = failure(&library, "malloc_bomb", json!({})).await;
+    assert!(message.contains("the limit is 128M, which the operator sets with `--memory SIZE`"), "{message}");
+    works(&library).await;
+}
+
+#[test]
+fn a_permission_for_what_does_not_exist_is_an_error_that_names_it() {
+    let opened = building(&hostile_document(), &library("hostile"));
+    let message = super::unopened(opened.permissions(Permissions::new().write("/no/such/folder")).open());
+    assert!(message.contains("`--allow write=/no/such/folder`: there is no such file or folder"), "{message}");
+}
+
+#[test]
+fn process_control_of_the_c_library_is_no_tool_until_the_operator_permits_it() {
+    let described = document(vec![
+        function("getpid", vec![], returns("pid", "integer", "int")),
+        function("system", vec![takes("command", "string", "char *")], returns("status", "integer", "int")),
+    ]);
+    let opened = building(&described, Path::new("libc.so.6")).open().unwrap();
+    assert_eq!(opened.toolbox().names().collect::<Vec<_>>(), ["getpid"]);
+    let why: Vec<_> = opened.disabled().collect();
+    assert!(matches!(why[..], [("system", reason)] if reason.contains("`--allow unsafe`")), "{why:?}");
+    let permitted = building(&described, Path::new("libc.so.6")).permissions(Permissions::new().unsafe_calls()).open();
+    assert_eq!(permitted.unwrap().toolbox().names().count(), 2);
+}

@@ -1,0 +1,219 @@
+//! What the supervisor makes of workers that end, hang, or are not needed any more.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use opentool_core::{ErrorKind, Executor};
+use opentool_dyn::Permissions;
+use serde_json::json;
+
+use super::{building, call, failure, hostile, hostile_document, works};
+use crate::harness::{library, with};
+
+#[tokio::test]
+async fn a_crash_fails_its_own_call_and_the_queued_ones_go_to_the_next_worker() {
+    let library = hostile(Permissions::new());
+    let crash = async { Some(call(&library, "null_dereference", json!({})).await) };
+    let counted = || async { call(&library, "count", json!({})).await };
+    let (crashed, counted) = tokio::join!(crash, join_all((0..50).map(|_| counted())));
+    assert!(crashed.unwrap().unwrap_err().message().contains("SIGSEGV"));
+    let mut counts: Vec<_> = counted.into_iter().map(|count| count.unwrap()["result"].as_i64().unwrap()).collect();
+    // None is lost and none is done twice.
+    counts.sort_unstable();
+    assert_eq!(counts, (1..=50).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn calls_before_a_crash_are_answered_and_those_after_it_run_once() {
+    let library = hostile(Permissions::new());
+    let calls = (0..100).map(|index| {
+        let library = &library;
+        async move {
+            let name = if index == 50 { "abort_now" } else { "count" };
+            call(library, name, json!({})).await
+        }
+    });
+    let answers = join_all(calls).await;
+    let counts: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().ok()?["result"].as_i64()).collect();
+    assert_eq!(counts, (1..=50).chain(1..=49).collect::<Vec<_>>());
+    assert!(answers[50].as_ref().unwrap_err().message().contains("SIGABRT"));
+}
+
+#[tokio::test]
+async fn one_call_runs_at_a_time_unless_the_library_is_thread_safe() {
+    let sleeping = |library: opentool_dyn::DynLibrary| async move {
+        let began = Instant::now();
+        let slept = join_all((0..4).map(|_| call(&library, "sleep_for", json!({ "milliseconds": 150 })))).await;
+        assert!(slept.iter().all(Result::is_ok), "{slept:?}");
+        began.elapsed()
+    };
+    // A lower bound cannot fail on a slow machine: four sleeps in a row take four sleeps.
+    assert!(sleeping(hostile(Permissions::new())).await >= Duration::from_millis(600));
+    let document = with(hostile_document(), json!({ "x-threadSafe": true }));
+    let together = building(&document, &library("hostile")).open().unwrap();
+    let both = join_all(["sleep_for", "add_one"].map(|name| {
+        let together = together.clone();
+        async move {
+            let arguments = if name == "add_one" { json!({ "x": 1 }) } else { json!({ "milliseconds": 500 }) };
+            call(&together, name, arguments).await.unwrap();
+            Instant::now()
+        }
+    }))
+    .await;
+    assert!(both[1] < both[0], "the short call does not wait for the long one");
+}
+
+#[tokio::test]
+async fn a_crash_of_a_thread_safe_library_fails_what_had_begun_and_the_next_call_works() {
+    let document = with(hostile_document(), json!({ "x-threadSafe": true }));
+    let library = building(&document, &library("hostile")).open().unwrap();
+    let slow = call(&library, "sleep_for", json!({ "milliseconds": 1000 }));
+    let crash = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        call(&library, "abort_now", json!({})).await
+    };
+    let (slow, crash) = tokio::join!(slow, crash);
+    assert!(slow.unwrap_err().message().contains("SIGABRT"));
+    assert!(crash.unwrap_err().message().contains("SIGABRT"));
+    works(&library).await;
+}
+
+#[tokio::test]
+async fn the_time_of_a_call_runs_while_it_runs_and_not_while_it_waits() {
+    let library =
+        building(&hostile_document(), &library("hostile")).timeout(Duration::from_millis(1500)).open().unwrap();
+    let naps = join_all((0..4).map(|_| call(&library, "sleep_for", json!({ "milliseconds": 700 })))).await;
+    assert!(naps.iter().all(Result::is_ok), "{naps:?}");
+}
+
+#[tokio::test]
+async fn a_call_that_is_given_up_before_it_began_never_begins() {
+    let library = hostile(Permissions::new());
+    let slow = call(&library, "sleep_for", json!({ "milliseconds": 300 }));
+    let given_up = tokio::time::timeout(Duration::from_millis(50), call(&library, "count", json!({})));
+    let (slow, given_up) = tokio::join!(slow, given_up);
+    slow.unwrap();
+    given_up.unwrap_err();
+    assert_eq!(call(&library, "count", json!({})).await.unwrap(), json!({ "result": 1 }));
+}
+
+#[tokio::test]
+async fn a_call_that_is_given_up_while_it_hangs_takes_its_worker_with_it_and_a_short_one_does_not() {
+    let library = hostile(Permissions::new());
+    let worker = call(&library, "process_id", json!({})).await.unwrap();
+    tokio::time::timeout(Duration::from_millis(10), call(&library, "sleep_for", json!({ "milliseconds": 40 })))
+        .await
+        .unwrap_err();
+    assert_eq!(call(&library, "process_id", json!({})).await.unwrap(), worker, "what it keeps in memory is kept");
+    tokio::time::timeout(Duration::from_millis(50), call(&library, "busy_loop", json!({}))).await.unwrap_err();
+    let next = call(&library, "process_id", json!({})).await.unwrap();
+    assert_ne!(next, worker);
+    assert!(!is_running(worker["result"].as_i64().unwrap()));
+}
+
+#[tokio::test]
+async fn the_deadline_of_the_hall_ends_a_call_that_hangs() {
+    let library = hostile(Permissions::new());
+    let host = Executor::builder().timeout(Duration::from_millis(200)).build().host(library.clone());
+    let error = host.call("busy_loop", "{}").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    works(&library).await;
+}
+
+#[tokio::test]
+async fn workers_that_keep_crashing_are_given_a_rest_with_the_last_cause() {
+    let library = hostile(Permissions::new());
+    let mut messages = Vec::new();
+    for _ in 0..12 {
+        messages.push(failure(&library, "null_dereference", json!({})).await);
+    }
+    assert!(messages[..8].iter().all(|message| message.contains("`null_dereference` failed: the library crashed")));
+    let refused = failure(&library, "add_one", json!({ "x": 1 })).await;
+    assert!(refused.contains("`add_one` cannot be called: its worker has ended 8 times in a row"), "{refused}");
+    assert!(refused.contains("SIGSEGV"), "{refused}");
+    tokio::time::sleep(Duration::from_millis(5200)).await;
+    works(&library).await;
+    works(&library).await;
+}
+
+#[tokio::test]
+async fn a_handle_of_a_worker_that_ended_is_refused() {
+    let library = hostile(Permissions::new());
+    let object = call(&library, "object_new", json!({})).await.unwrap();
+    assert_eq!(call(&library, "object_use", object.clone()).await.unwrap(), json!({ "result": 1 }));
+    failure(&library, "abort_now", json!({})).await;
+    let message = failure(&library, "object_use", object).await;
+    assert!(message.contains("object"), "{message}");
+    works(&library).await;
+}
+
+#[tokio::test]
+async fn long_arguments_and_results_pass_the_pipes() {
+    let library = hostile(Permissions::new());
+    let long = "x".repeat(1 << 20);
+    let message = failure(&library, "read_file", json!({ "path": long })).await;
+    assert!(message.contains("`read_file`"), "{message}");
+    let calls = join_all((0..20).map(|_| call(&library, "variable", json!({ "name": "x".repeat(200_000) })))).await;
+    assert!(calls.iter().all(|call| *call.as_ref().unwrap() == json!({ "value": null })));
+}
+
+#[test]
+fn a_library_outlives_the_runtimes_that_call_it() {
+    let library = Arc::new(hostile(Permissions::new()));
+    for round in 1..=3 {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        assert_eq!(runtime.block_on(call(&library, "count", json!({}))).unwrap(), json!({ "result": round }));
+    }
+    // A runtime that ends while another one's call is on its way: somebody must go on reading.
+    let first = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    first.block_on(call(&library, "count", json!({}))).unwrap();
+    let waiting = std::thread::spawn({
+        let library = library.clone();
+        move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(call(&library, "sleep_for", json!({ "milliseconds": 400 })))
+        }
+    });
+    std::thread::sleep(Duration::from_millis(100));
+    drop(first);
+    assert_eq!(waiting.join().unwrap().unwrap(), json!({ "result": 400 }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_a_library_during_a_hung_call_ends_its_worker() {
+    let library = hostile(Permissions::new());
+    let worker = call(&library, "process_id", json!({})).await.unwrap()["result"].as_i64().unwrap();
+    let hung = tokio::spawn(async move { call(&library, "busy_loop", json!({})).await });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    hung.abort();
+    assert!(hung.await.unwrap_err().is_cancelled());
+    is_gone(worker).await;
+}
+
+#[tokio::test]
+async fn a_daemon_left_behind_is_gone_with_the_library() {
+    let library = hostile(Permissions::new().unsafe_calls());
+    let worker = call(&library, "process_id", json!({})).await.unwrap()["result"].as_i64().unwrap();
+    call(&library, "leave_daemon", json!({})).await.unwrap();
+    failure(&library, "abort_now", json!({})).await;
+    works(&library).await;
+    call(&library, "leave_daemon", json!({})).await.unwrap();
+    drop(library);
+    is_gone(worker).await;
+}
+
+fn is_running(process: i64) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+async fn is_gone(process: i64) {
+    for _ in 0..300 {
+        if !is_running(process) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("process {process} is still there");
+}
