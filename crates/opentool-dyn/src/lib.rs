@@ -39,6 +39,7 @@ mod sandbox;
 mod supervisor;
 mod symbols;
 mod tool;
+mod turn;
 mod worker;
 
 pub use describe::{CppExport, DescribeError, Describer, Description, Review, Skipped};

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use opentool_core::{IntoToolSource, Source, Toolbox, ToolboxError, kind};
 use opentool_spec::{Report, check_bytes};
-use tokio::sync::Mutex;
 
 use self::tools::toolbox;
 use crate::engine::{Engine, Options};
@@ -18,6 +17,7 @@ use crate::plan::Plan;
 use crate::supervisor::{Settings, Supervisor};
 use crate::symbols::disable_missing;
 use crate::tool::{Place, Shared};
+use crate::turn::Turn;
 use crate::{Confinement, OpenError, Permissions};
 
 /// Where the functions of a library run.
@@ -183,7 +183,7 @@ impl DynLibraryBuilder {
         let place = match self.isolation {
             Isolation::None => Place::Here {
                 engine: Engine::load(plan.clone(), &library, self.options)?,
-                turn: (!plan.thread_safe).then(Mutex::default),
+                turn: (!plan.thread_safe).then(Turn::default),
             },
             Isolation::Process => Place::Worker(Supervisor::start(
                 plan.clone(),

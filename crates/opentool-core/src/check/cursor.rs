@@ -39,6 +39,12 @@ impl<'t> Cursor<'t> {
         Self { text, at: 0 }
     }
 
+    /// Starts at a byte that begins a character.
+    #[inline]
+    pub fn starting(text: &'t str, at: usize) -> Self {
+        Self { text, at }
+    }
+
     /// Returns how many bytes are behind.
     #[inline]
     pub fn at(&self) -> usize {

@@ -11,7 +11,7 @@ use opentool_core::{ArgumentError, Problem, ToolError};
 use crate::frame::{Frame, Given};
 use crate::plan::{Buffer, Function, LARGEST_BUFFER, Machine, Parameter, Passing};
 
-use self::read::{Refusal, read_value, skip_value};
+use self::read::{Refusal, read_value, short_integer, skip_value, skip_whitespace};
 use self::words::{name_of, pointer_to, quoted};
 
 /// How many problems are worked out; a model corrects a few at a time.
@@ -33,16 +33,12 @@ pub(crate) fn check(function: &Function, text: &str) -> Result<(), ToolError> {
 ///
 /// Where the text is not JSON, a name is there twice, an argument is missing or does not fit.
 pub(crate) fn read(function: &Function, text: &str, frame: &mut Frame) -> Result<(), ToolError> {
-    let mut reader = Reader { function, text, frame, problems: Vec::new(), unknown: HashSet::new() };
-    match reader.object() {
-        Ok(()) => {}
-        Err(malformed_text) => return Err(malformed(text, malformed_text).into()),
+    let mut reader = Reader { function, text, frame, problems: Vec::new(), unknown: None };
+    if let Err(at) = reader.object() {
+        return Err(malformed(text, at).into());
     }
     reader.settle();
-    match reader.problems {
-        problems if problems.is_empty() => Ok(()),
-        problems => Err(ArgumentError::from_problems(problems).into()),
-    }
+    if reader.problems.is_empty() { Ok(()) } else { Err(ArgumentError::from_problems(reader.problems).into()) }
 }
 
 struct Reader<'a, 't> {
@@ -50,8 +46,8 @@ struct Reader<'a, 't> {
     text: &'t str,
     frame: &'a mut Frame,
     problems: Vec<Problem>,
-    /// The names that no parameter has.
-    unknown: HashSet<String>,
+    /// The names that no parameter has, where there are any.
+    unknown: Option<HashSet<String>>,
 }
 
 type Syntax<T> = Result<T, opentool_core::check::text::Malformed>;
@@ -60,42 +56,65 @@ impl<'t> Reader<'_, 't> {
     /// Reads the object that the whole text is.
     #[inline]
     fn object(&mut self) -> Syntax<()> {
-        let mut cursor = Cursor::new(self.text);
-        cursor.skip_whitespace();
-        if !cursor.eat(b'{') {
-            return self.no_object(cursor);
+        let bytes = self.text.as_bytes();
+        let mut at = skip_whitespace(bytes, 0);
+        if bytes.get(at) != Some(&b'{') {
+            return self.no_object(Cursor::starting(self.text, at));
         }
-        cursor.skip_whitespace();
-        if cursor.eat(b'}') {
-            return cursor.expect_end();
-        }
+        at = skip_whitespace(bytes, at + 1);
         let mut next = 0;
+        if bytes.get(at) == Some(&b'}') {
+            return Cursor::starting(self.text, at + 1).expect_end();
+        }
         loop {
-            cursor.skip_whitespace();
-            if cursor.peek() != Some(b'"') {
-                return Err(cursor.malformed("expected a name in quotes"));
-            }
-            let name = cursor.string()?;
-            cursor.expect(b':', "expected a colon")?;
-            cursor.skip_whitespace();
-            let position = if name.escaped {
-                self.function.position(&name.decode(), next)
-            } else {
-                self.function.position(name.raw, next)
-            };
-            match position {
-                Some(index) => {
-                    next = index + 1;
-                    self.argument(index, &mut cursor)?;
+            at = self.member(at, &mut next)?;
+            at = skip_whitespace(bytes, at);
+            match bytes.get(at) {
+                Some(b',') => at = skip_whitespace(bytes, at + 1),
+                Some(b'}') if at + 1 == bytes.len() => return Ok(()),
+                _ => {
+                    let mut cursor = Cursor::starting(self.text, at);
+                    cursor.expect(b'}', "expected a comma or the closing brace")?;
+                    return cursor.expect_end();
                 }
-                None => self.unknown(name.decode().into_owned(), &mut cursor)?,
-            }
-            cursor.skip_whitespace();
-            if !cursor.eat(b',') {
-                cursor.expect(b'}', "expected a comma or the closing brace")?;
-                return cursor.expect_end();
             }
         }
+    }
+
+    /// Reads a name and its value from `at`; gives back where the value ends.
+    #[inline]
+    fn member(&mut self, at: usize, next: &mut usize) -> Syntax<usize> {
+        let (bytes, function) = (self.text.as_bytes(), self.function);
+        // Nearly always the arguments come in the order of the document, and are integers: then a few bytes tell all.
+        if let Some(parameter) = function.parameters.get(*next)
+            && bytes[at..].starts_with(&parameter.key)
+            && let slot = self.frame.slot(*next)
+            && slot.given == Given::Absent
+            && let Passing::Value(value) | Passing::Cell { value, .. } = &parameter.passing
+            && let Some((word, end)) = short_integer(*value, bytes, skip_whitespace(bytes, at + parameter.key.len()))
+        {
+            slot.word = word;
+            slot.given = Given::Value;
+            *next += 1;
+            return Ok(end);
+        }
+        let mut cursor = Cursor::starting(self.text, at);
+        if cursor.peek() != Some(b'"') {
+            return Err(cursor.malformed("expected a name in quotes"));
+        }
+        let name = cursor.string()?;
+        cursor.expect(b':', "expected a colon")?;
+        cursor.skip_whitespace();
+        let position =
+            if name.escaped { function.position(&name.decode(), *next) } else { function.position(name.raw, *next) };
+        match position {
+            Some(index) => {
+                *next = index + 1;
+                self.argument(index, &mut cursor)?;
+            }
+            None => self.unknown(name.decode().into_owned(), &mut cursor)?,
+        }
+        Ok(cursor.at())
     }
 
     /// Nothing at all, and `null`, count as no arguments.
@@ -146,10 +165,11 @@ impl<'t> Reader<'_, 't> {
 
     #[cold]
     fn unknown(&mut self, name: String, cursor: &mut Cursor<'t>) -> Syntax<()> {
-        if self.unknown.contains(&name) {
+        let unknown = self.unknown.get_or_insert_default();
+        if unknown.contains(&name) {
             return self.twice(&name, cursor);
         }
-        self.unknown.insert(name);
+        unknown.insert(name);
         skip_value(cursor)
     }
 
@@ -182,6 +202,9 @@ impl<'t> Reader<'_, 't> {
                 _ => {}
             }
         }
+        if !function.has_buffers {
+            return;
+        }
         // Only now is known what lengths follow from what goes in.
         for (index, parameter) in function.parameters.iter().enumerate() {
             match &parameter.passing {
@@ -194,7 +217,7 @@ impl<'t> Reader<'_, 't> {
 
     #[cold]
     fn missing(&mut self, index: usize, parameter: &Parameter) {
-        let near = self.unknown.iter().filter(|name| strsim::jaro_winkler(name, &parameter.name) > 0.8).min();
+        let near = self.unknown.iter().flatten().filter(|name| strsim::jaro_winkler(name, &parameter.name) > 0.8).min();
         let meant = match near {
             Some(near) => format!("; is it what you call {}?", quoted(near)),
             None => String::new(),

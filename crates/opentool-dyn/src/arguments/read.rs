@@ -63,6 +63,46 @@ pub(super) fn read_value(passing: &Passing, cursor: &mut Cursor<'_>, slot: &mut 
     }
 }
 
+#[inline]
+pub(super) fn skip_whitespace(bytes: &[u8], mut at: usize) -> usize {
+    while matches!(bytes.get(at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+        at += 1;
+    }
+    at
+}
+
+/// The word of an integer of a few digits that is all there is up to a comma or brace, and where it ends. None says
+/// nothing: whoever looks closely has the last word.
+#[inline]
+pub(super) fn short_integer(value: Value, bytes: &[u8], start: usize) -> Option<(u64, usize)> {
+    if value.seen != Seen::Number || matches!(value.machine, Machine::Bool | Machine::F32 | Machine::F64) {
+        return None;
+    }
+    let negative = bytes.get(start) == Some(&b'-');
+    let first = start + usize::from(negative);
+    let (mut at, mut magnitude) = (first, 0_u64);
+    while let Some(digit @ b'0'..=b'9') = bytes.get(at) {
+        magnitude = magnitude.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+        at += 1;
+    }
+    // Eighteen digits do not overflow; a zero in front is for the closer look.
+    let digits = at - first;
+    let is_whole = matches!(bytes.get(at), Some(b',' | b'}'));
+    if !is_whole || !(1..=18).contains(&digits) || (digits > 1 && bytes[first] == b'0') {
+        return None;
+    }
+    let (least, most) = value.machine.bounds();
+    let bits = if negative {
+        let integer = 0_i64.checked_sub_unsigned(magnitude).filter(|integer| *integer >= least)?;
+        integer.cast_unsigned()
+    } else if magnitude <= most {
+        magnitude
+    } else {
+        return None;
+    };
+    Some((value.machine.word_of_integer(bits), at))
+}
+
 /// Reads a scalar as the word that is passed.
 #[inline]
 fn read_scalar(value: Value, cursor: &mut Cursor<'_>) -> Read<u64> {

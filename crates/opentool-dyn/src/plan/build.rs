@@ -122,6 +122,7 @@ impl<'a> Maker<'a> {
             symbol: function.name.clone(),
             disabled: self.faults.of_functions.get(&index).map(|reasons| reasons.join("; ")),
             parameters: Box::default(),
+            has_buffers: false,
             names: None,
             returns: None,
             fixed: None,
@@ -204,6 +205,9 @@ impl<'a> Maker<'a> {
             let names = parameters.iter().enumerate().map(|(index, parameter)| (parameter.name.clone(), index));
             made.names = Some(names.collect());
         }
+        let is_buffer =
+            |parameter: &Parameter| matches!(parameter.passing, Passing::TextOut { .. } | Passing::ArrayOut { .. });
+        made.has_buffers = parameters.iter().any(is_buffer);
         made.parameters = parameters.into();
         Ok(())
     }

@@ -50,6 +50,8 @@ pub(crate) struct Function {
     pub(crate) disabled: Option<String>,
     /// What it takes, in the order of C; none where it is disabled.
     pub(crate) parameters: Box<[Parameter]>,
+    /// Whether some of them is a buffer, whose size is to be settled.
+    pub(crate) has_buffers: bool,
     /// The parameters by name, where there are too many to compare one after another.
     pub(crate) names: Option<HashMap<Box<str>, usize>>,
     /// What it gives back besides its out parameters.
