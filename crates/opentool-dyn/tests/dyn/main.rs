@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod codes;
+mod handles;
 mod harness;
 mod isolation;
+mod text;
 mod types;
