@@ -3,6 +3,7 @@
 use std::io;
 
 use opentool::ToolboxError;
+use opentool_chat::{Cause, ChatError};
 use opentool_client::ClientError;
 
 use crate::terminal::visible;
@@ -40,6 +41,10 @@ pub(crate) enum Failure {
     Usage { message: String },
     #[error("{message}")]
     Serve { message: String },
+    #[error("{message}")]
+    Setup { message: &'static str },
+    #[error("{}", visible(&source.to_string()))]
+    Chat { source: Box<ChatError> },
     #[error("cannot start: {}", reason(source))]
     Runtime { source: io::Error },
 }
@@ -60,7 +65,7 @@ impl Failure {
         Failure::Usage { message: message.into() }
     }
 
-    /// The exit code: 1 a tool or server answered with an error, 2 usage or input, 3 not reachable, 4 unauthorised.
+    /// The exit code: 1 a tool, server or model answered with an error, 2 usage or input, 3 not reachable, 4 unauthorised.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Client { source } => match **source {
@@ -69,6 +74,13 @@ impl Failure {
                 ClientError::InvalidUrl { .. } | ClientError::Setup { .. } => 2,
                 // Whoever answers with something else is no OpenTool server.
                 _ => 3,
+            },
+            Failure::Chat { source } => match source.cause() {
+                Cause::Refused { status: Some(401 | 403), .. } => 4,
+                Cause::Refused { .. } | Cause::Tool { .. } | Cause::Limit(_) => 1,
+                // Whoever answers with something else is no such provider.
+                Cause::Unreachable { .. } | Cause::Interrupted { .. } | Cause::Unreadable { .. } => 3,
+                _ => 2,
             },
             _ => 2,
         }

@@ -26,6 +26,8 @@ fn main() -> ExitCode {
         Ok(Verdict::Clean) => ExitCode::SUCCESS,
         Ok(Verdict::Faulty) => ExitCode::from(1),
         Ok(Verdict::Incomplete) => ExitCode::from(2),
+        // What a shell makes of a process that Ctrl-C ended.
+        Ok(Verdict::Interrupted) => ExitCode::from(130),
         // Whoever read the output has seen enough.
         Err(Failure::Output { source }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {

@@ -1,6 +1,10 @@
 //! What stands for SOURCE on a command line: where tools come from.
 
-use std::{collections::HashMap, fmt, path::PathBuf};
+use std::{
+    collections::HashMap,
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use opentool::{ToolDefinition, Toolbox};
 use opentool_client::Client;
@@ -45,6 +49,19 @@ impl Source {
             None => Kind::Document(Box::new(read(name)?)),
         };
         Ok(Source { name: name.to_owned(), kind })
+    }
+
+    /// Whether a word of the command line stands for a source, rather than for something to say to a model.
+    ///
+    /// A misspelt file name does too, so that nobody sends one to a model.
+    pub(crate) fn is_named_by(word: &str) -> bool {
+        if word.contains(char::is_whitespace) {
+            return Path::new(word).is_file();
+        }
+        let is_scheme = |scheme: &str| !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let has_scheme = word.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme));
+        let is_document = word.to_ascii_lowercase().ends_with(".json");
+        word == DEMO || has_scheme || is_document || Path::new(word).is_file()
     }
 
     /// The name as the user wrote it.
@@ -154,6 +171,13 @@ pub(crate) struct Names<'a> {
 }
 
 impl Names<'_> {
+    /// The names that the sources list, sorted.
+    pub(crate) fn listed(&self) -> Vec<&str> {
+        let mut names: Vec<_> = self.owners.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names
+    }
+
     /// Whether a tool is, or may be, that of another server.
     pub(crate) fn may_be_remote(&self, name: &str) -> bool {
         self.owners.get(name).map_or(self.open, |owner| owner.is_remote())
@@ -250,6 +274,20 @@ mod tests {
         assert_eq!(shown_url("http://me:pw@tools.example:81/a?key=x#y"), "http://tools.example:81/a");
         assert_eq!(shown_url("https://tools.example?key=x"), "https://tools.example");
         assert_eq!(shown_url("clock.json"), "clock.json");
+    }
+
+    #[test]
+    fn a_word_for_a_source_is_told_from_something_to_say() {
+        for source in
+            ["demo", "http://a", "HTTPS://a?b=c", "ftp://a", "weather.json", "no/such/Weather.JSON", "Cargo.toml"]
+        {
+            assert!(Source::is_named_by(source), "{source}");
+        }
+        for prompt in
+            ["", "hello", "What is in a.json", "see http://a", "http://a what is it", "://", "demo tools", "-"]
+        {
+            assert!(!Source::is_named_by(prompt), "{prompt}");
+        }
     }
 
     #[test]

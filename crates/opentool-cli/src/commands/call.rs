@@ -92,7 +92,7 @@ impl Call {
 }
 
 /// What went wrong between us and a server, if that is why a call failed.
-fn of_client(error: &ToolError) -> Option<&ClientError> {
+pub(super) fn of_client(error: &ToolError) -> Option<&ClientError> {
     let mut cause = error.source();
     while let Some(error) = cause {
         if let Some(error) = error.downcast_ref() {
@@ -103,7 +103,7 @@ fn of_client(error: &ToolError) -> Option<&ClientError> {
     None
 }
 
-fn as_json(output: &ToolOutput) -> String {
+pub(super) fn as_json(output: &ToolOutput) -> String {
     match output {
         ToolOutput::Json(json) => json.get().to_owned(),
         ToolOutput::Text(text) => json!(text).to_string(),

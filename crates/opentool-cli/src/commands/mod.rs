@@ -2,6 +2,7 @@
 
 mod access;
 mod call;
+mod chat;
 mod check;
 mod completions;
 mod convert;
@@ -29,6 +30,8 @@ pub(crate) enum Verdict {
     Faulty,
     /// Something could not be read, the rest was done: exit code 2.
     Incomplete,
+    /// The user gave it up: exit code 130.
+    Interrupted,
 }
 
 const EXAMPLES: &str = "\
@@ -36,6 +39,7 @@ Examples:
   opentool serve                              Serve the demo tools at http://127.0.0.1:9627
   opentool tools http://127.0.0.1:9627        List the tools of a server
   opentool call http://127.0.0.1:9627 add a=1 b=2
+  opentool chat --model ollama:qwen3          Talk to a model that calls tools
   opentool check                              Check every document below this folder
   opentool check weather.opentool.json        … or one, with all its faults at once
   opentool fix weather.opentool.json          Show what can be mended without asking
@@ -43,8 +47,8 @@ Examples:
   opentool convert weather.opentool.json --to openai
   opentool schema opentool > opentool.schema.json
 
-Exit codes: 0 no errors; 1 a document has errors, or a tool answered with one; 2 wrong usage, or an unreadable file;
-3 a server cannot be reached; 4 it refused the API key.
+Exit codes: 0 no errors; 1 a document has errors, or a tool or a model answered with one; 2 wrong usage, or an unreadable
+file; 3 a server cannot be reached; 4 it refused the API key.
 `opentool help COMMAND` says more about each.";
 
 /// Tools for language models: serve them, call them, and check, mend and convert the documents that describe them.
@@ -67,6 +71,7 @@ enum Command {
     Serve(Box<serve::Serve>),
     Tools(tools::Tools),
     Call(call::Call),
+    Chat(Box<chat::Chat>),
     Load(load::Load),
     Version(version::Version),
     Check(check::Check),
@@ -83,7 +88,7 @@ impl Cli {
         let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         match &cli.command {
             Command::Serve(_) => telemetry::start(cli.verbose, cli.log_format, true)?,
-            Command::Tools(_) | Command::Call(_) | Command::Load(_) | Command::Version(_) => {
+            Command::Tools(_) | Command::Call(_) | Command::Chat(_) | Command::Load(_) | Command::Version(_) => {
                 telemetry::start(cli.verbose, cli.log_format, false)?;
             }
             // These talk to nobody, so that there is nothing to log.
@@ -97,6 +102,7 @@ impl Cli {
             }
             Command::Tools(tools) => tools.run(),
             Command::Call(call) => call.run(),
+            Command::Chat(chat) => chat.run(),
             Command::Load(load) => load.run(),
             Command::Version(version) => version.run(),
             Command::Check(check) => check.run(),

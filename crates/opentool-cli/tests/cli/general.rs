@@ -18,7 +18,9 @@ fn without_a_command_the_help_is_shown() {
 
 #[test]
 fn help_teaches_with_examples() {
-    for command in ["serve", "tools", "call", "load", "version", "check", "fix", "convert", "schema", "completions"] {
+    for command in
+        ["serve", "tools", "call", "chat", "load", "version", "check", "fix", "convert", "schema", "completions"]
+    {
         let ran = run(&[command, "--help"]);
         assert_eq!(ran.code, Some(0));
         assert!(ran.stdout.contains(&format!("Examples:\n  opentool {command}")), "{}", ran.stdout);

@@ -1,6 +1,7 @@
 //! The binary as its users meet it: real files, real exit codes, real streams.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod chat;
 mod check;
 mod convert;
 mod drain;

@@ -1,0 +1,191 @@
+//! The terminal: what is said on it, and what its user is asked.
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    mem,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rustyline::{Behavior, Config, DefaultEditor, error::ReadlineError};
+
+use crate::{failure::Failure, terminal::write_data};
+
+/// What the user typed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    Text(String),
+    /// Ctrl-C.
+    Interrupted,
+    /// Ctrl-D.
+    End,
+}
+
+/// The streams of the process and, where somebody sits at them, a line editor.
+///
+/// The model's text goes to standard output, everything else to standard error.
+pub(super) struct Console {
+    editor: Option<Mutex<DefaultEditor>>,
+    screen: Mutex<Screen>,
+}
+
+/// What is on the screen.
+#[derive(Default)]
+struct Screen {
+    /// Whether the user is being asked, so that nothing may be written between.
+    asking: bool,
+    /// What waits for the end of that.
+    held: Vec<Piece>,
+    /// Whether the model's text ended in the middle of a line.
+    open_line: bool,
+}
+
+enum Piece {
+    Text(String),
+    Note(String),
+}
+
+impl Console {
+    /// Takes the streams; there is somebody to ask only where the caller wants to ask and both streams are a terminal's.
+    pub(super) fn new(wants_to_ask: bool) -> Result<Arc<Self>, Failure> {
+        let is_manned = wants_to_ask && io::stdin().is_terminal() && io::stderr().is_terminal();
+        let editor = match is_manned {
+            true => Some(Mutex::new(editor()?)),
+            false => None,
+        };
+        Ok(Arc::new(Console { editor, screen: Mutex::default() }))
+    }
+
+    /// Whether there is somebody to ask.
+    pub(super) fn is_manned(&self) -> bool {
+        self.editor.is_some()
+    }
+
+    /// Writes a piece of the model's text.
+    pub(super) fn say(&self, text: &str) -> Result<(), Failure> {
+        self.put(Piece::Text(text.to_owned()))
+    }
+
+    /// Writes a line about what happens.
+    pub(super) fn note(&self, line: impl Into<String>) -> Result<(), Failure> {
+        self.put(Piece::Note(line.into()))
+    }
+
+    /// Ends the line that the model left open.
+    pub(super) fn end_line(&self) -> Result<(), Failure> {
+        let open = self.screen().open_line;
+        if open { self.say("\n") } else { Ok(()) }
+    }
+
+    /// Waits for a line; without an editor there is none.
+    pub(super) async fn read_line(self: &Arc<Self>, prompt: &'static str) -> Result<Line, Failure> {
+        self.with_editor(move |editor| editor.readline(prompt)).await
+    }
+
+    /// Shows a question and waits for the answer; meanwhile nothing else is written.
+    pub(super) async fn ask(self: &Arc<Self>, question: String, prompt: &'static str) -> Result<Line, Failure> {
+        let console = self.clone();
+        self.with_editor(move |editor| {
+            console.hold(question)?;
+            let answer = editor.readline(prompt);
+            console.release()?;
+            answer
+        })
+        .await
+    }
+
+    /// Reads the lines of earlier days, which are a convenience and no reason to fail.
+    pub(super) fn load_history(&self, file: &Path) {
+        if let Some(mut editor) = self.editor() {
+            let _ = editor.load_history(file);
+        }
+    }
+
+    /// Keeps a line for the arrow keys, of this day and of later ones.
+    pub(super) fn remember(&self, line: &str, file: Option<&PathBuf>) {
+        if let Some(mut editor) = self.editor() {
+            let _ = editor.add_history_entry(line);
+            if let Some(file) = file {
+                let _ = editor.append_history(file);
+            }
+        }
+    }
+
+    async fn with_editor(
+        self: &Arc<Self>,
+        read: impl FnOnce(&mut DefaultEditor) -> rustyline::Result<String> + Send + 'static,
+    ) -> Result<Line, Failure> {
+        let console = self.clone();
+        let read = tokio::task::spawn_blocking(move || match console.editor() {
+            Some(mut editor) => read(&mut editor),
+            None => Err(ReadlineError::Eof),
+        });
+        match read.await {
+            Ok(Ok(line)) => Ok(Line::Text(line)),
+            Ok(Err(ReadlineError::Interrupted)) => Ok(Line::Interrupted),
+            Ok(Err(ReadlineError::Eof)) => Ok(Line::End),
+            Ok(Err(ReadlineError::Io(source))) => Err(of_terminal(source)),
+            Ok(Err(error)) => Err(of_terminal(io::Error::other(error))),
+            Err(error) => Err(of_terminal(error.into())),
+        }
+    }
+
+    fn editor(&self) -> Option<MutexGuard<'_, DefaultEditor>> {
+        // An editor whose user was interrupted by a panic edits the next line all the same.
+        self.editor.as_ref().map(|editor| editor.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn screen(&self) -> MutexGuard<'_, Screen> {
+        self.screen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, piece: Piece) -> Result<(), Failure> {
+        let mut screen = self.screen();
+        if screen.asking {
+            screen.held.push(piece);
+            return Ok(());
+        }
+        screen.write(piece).map_err(Failure::output)
+    }
+
+    fn hold(&self, question: String) -> io::Result<()> {
+        let mut screen = self.screen();
+        screen.write(Piece::Note(question))?;
+        screen.asking = true;
+        Ok(())
+    }
+
+    fn release(&self) -> io::Result<()> {
+        let mut screen = self.screen();
+        screen.asking = false;
+        mem::take(&mut screen.held).into_iter().try_for_each(|piece| screen.write(piece))
+    }
+}
+
+impl Screen {
+    fn write(&mut self, piece: Piece) -> io::Result<()> {
+        match piece {
+            Piece::Text(text) if text.is_empty() => Ok(()),
+            Piece::Text(text) => {
+                self.open_line = !text.ends_with('\n');
+                write_data(&text)
+            }
+            Piece::Note(line) => {
+                if mem::take(&mut self.open_line) && io::stdout().is_terminal() {
+                    write_data("\n")?;
+                }
+                writeln!(anstream::stderr().lock(), "{line}")
+            }
+        }
+    }
+}
+
+fn editor() -> Result<DefaultEditor, Failure> {
+    // The terminal itself, since standard output may go elsewhere.
+    let config = Config::builder().behavior(Behavior::PreferTerm).history_ignore_space(true).build();
+    DefaultEditor::with_config(config).map_err(|error| of_terminal(io::Error::other(error)))
+}
+
+fn of_terminal(source: io::Error) -> Failure {
+    Failure::Read { name: "the terminal".to_owned(), source }
+}

@@ -1,0 +1,106 @@
+//! Which model is asked.
+
+use std::{env, fmt, str::FromStr};
+
+use opentool_chat::{
+    ChatError,
+    provider::{Anthropic, Ollama, OpenAi, Provider},
+};
+
+use crate::failure::Failure;
+
+/// The variable that names the model where the command line does not.
+const MODEL_VARIABLE: &str = "OPENTOOL_MODEL";
+
+const NO_MODEL: &str = "\
+no model is set: give `--model PROVIDER:NAME` or set OPENTOOL_MODEL, for example
+  openai:gpt-5-mini           with OPENAI_API_KEY; OPENAI_BASE_URL for another server that speaks the same
+  anthropic:claude-haiku-4-5  with ANTHROPIC_API_KEY; ANTHROPIC_BASE_URL likewise
+  ollama:qwen3                with a running Ollama, at OLLAMA_HOST or on this machine";
+
+/// A model, by provider and name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ModelName {
+    provider: ProviderName,
+    pub(super) name: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ProviderName {
+    OpenAi,
+    Anthropic,
+    Ollama,
+}
+
+impl ModelName {
+    /// The model of the command line, otherwise that of the environment.
+    pub(super) fn given_or_set(given: Option<&Self>) -> Result<Self, Failure> {
+        match (given, env::var(MODEL_VARIABLE)) {
+            (Some(given), _) => Ok(given.clone()),
+            (None, Ok(set)) if !set.trim().is_empty() => {
+                set.trim().parse().map_err(|error| Failure::usage(format!("{MODEL_VARIABLE}: {error}")))
+            }
+            (None, _) => Err(Failure::Setup { message: NO_MODEL }),
+        }
+    }
+
+    /// Who has the model, with key and address from the environment.
+    pub(super) fn provider(&self) -> Result<Box<dyn Provider>, ChatError> {
+        Ok(match self.provider {
+            ProviderName::OpenAi => Box::new(OpenAi::from_env()?),
+            ProviderName::Anthropic => Box::new(Anthropic::from_env()?),
+            ProviderName::Ollama => Box::new(Ollama::from_env()?),
+        })
+    }
+}
+
+impl FromStr for ModelName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("`{text}` is no model: write PROVIDER:NAME, where PROVIDER is openai, anthropic or ollama");
+        let (provider, name) = text.split_once(':').ok_or_else(wrong)?;
+        let provider = match provider.trim().to_ascii_lowercase().as_str() {
+            "openai" => ProviderName::OpenAi,
+            "anthropic" => ProviderName::Anthropic,
+            "ollama" => ProviderName::Ollama,
+            _ => return Err(wrong()),
+        };
+        match name.trim() {
+            "" => Err(wrong()),
+            name => Ok(ModelName { provider, name: name.to_owned() }),
+        }
+    }
+}
+
+impl fmt::Display for ModelName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let provider = match self.provider {
+            ProviderName::OpenAi => "openai",
+            ProviderName::Anthropic => "anthropic",
+            ProviderName::Ollama => "ollama",
+        };
+        write!(f, "{provider}:{}", self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_model_is_a_provider_and_a_name_which_may_have_a_colon() {
+        assert_eq!("ollama:qwen3:8b".parse::<ModelName>().unwrap().to_string(), "ollama:qwen3:8b");
+        assert_eq!("OpenAI: gpt".parse::<ModelName>().unwrap().to_string(), "openai:gpt");
+        for wrong in ["", "gpt", "openai:", "openai: ", ":gpt", "acme:gpt"] {
+            let error = wrong.parse::<ModelName>().unwrap_err();
+            assert_eq!(
+                error,
+                format!("`{wrong}` is no model: write PROVIDER:NAME, where PROVIDER is openai, anthropic or ollama")
+            );
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! A conversation, line by line.
+
+use super::{super::Verdict, console::Line, session::Session};
+use crate::{failure::Failure, report::counted, terminal::visible};
+
+const PROMPT: &str = "> ";
+
+const HELP: &str = "\
+/tools   which tools the model may call
+/help    this
+/exit    end the conversation; Ctrl-D does too
+Ctrl-C gives up the turn, or the line. The arrow keys bring earlier lines back.";
+
+/// Talks until the user has had enough.
+pub(super) async fn run(session: &Session) -> Result<Verdict, Failure> {
+    let console = &session.console;
+    if !console.is_manned() {
+        return Err(Failure::usage("a conversation needs a terminal for standard error too: give a prompt instead"));
+    }
+    if let Some(history) = &session.memory.history {
+        console.load_history(history);
+    }
+    console.note(format!(
+        "{} with {}; /help says more, Ctrl-D ends",
+        visible(&session.model.to_string()),
+        counted(session.tools.len(), "tool")
+    ))?;
+    loop {
+        match console.read_line(PROMPT).await? {
+            Line::Text(line) => {
+                let said = line.trim();
+                if said.is_empty() {
+                    continue;
+                }
+                console.remember(&line, session.memory.history.as_ref());
+                match said {
+                    "/exit" | "/quit" => break,
+                    "/help" => console.note(HELP)?,
+                    "/tools" => console.note(visible(&session.tools.join(" ")).into_owned())?,
+                    _ if is_command(said) => {
+                        console.note(format!("there is no {}; /help says what there is", visible(said)))?
+                    }
+                    _ => session.converse(said).await?,
+                }
+            }
+            Line::Interrupted => console.note("Ctrl-D ends the conversation")?,
+            Line::End => break,
+        }
+    }
+    if let Some(conversation) = session.memory.kept() {
+        console.note(format!("go on with: opentool chat --conversation {}", visible(conversation)))?;
+    }
+    Ok(Verdict::Clean)
+}
+
+/// Whether a line is one slash and a word, rather than a path or something to say.
+fn is_command(line: &str) -> bool {
+    line.strip_prefix('/').is_some_and(|word| word.chars().all(|char| char.is_ascii_alphabetic()))
+}

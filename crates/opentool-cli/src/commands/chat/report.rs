@@ -1,0 +1,88 @@
+//! A turn as one JSON object.
+
+use opentool::{Outcome, ToolEvent};
+use opentool_chat::{Message, Usage};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::super::call::as_json;
+use crate::{
+    failure::Failure,
+    json_text::indented,
+    terminal::{visible_json, write_data},
+};
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+pub(super) struct Report<'a> {
+    pub(super) text: &'a str,
+    pub(super) messages: &'a [Message],
+    pub(super) tool_calls: &'a [Call],
+    pub(super) usage: Usage,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) conversation: Option<&'a str>,
+    /// Why there is no answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<String>,
+}
+
+impl Report<'_> {
+    pub(super) fn print(&self) -> Result<(), Failure> {
+        let text = serde_json::to_string(self).map_err(|error| Failure::output(error.into()))?;
+        write_data(&visible_json(&format!("{}\n", indented(&text)))).map_err(Failure::output)
+    }
+}
+
+/// A call and what became of it.
+#[derive(Debug, Serialize)]
+pub(super) struct Call {
+    id: String,
+    name: String,
+    /// As the model wrote them: an object, or a text where they are none.
+    arguments: Box<RawValue>,
+    /// None where the turn ended before the call did.
+    outcome: Option<CallOutcome>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum CallOutcome {
+    Result(Box<RawValue>),
+    Error { kind: &'static str, message: String },
+}
+
+impl Call {
+    /// Puts an event where it belongs among the calls of a turn.
+    pub(super) fn record(calls: &mut Vec<Call>, event: &ToolEvent) {
+        match event {
+            ToolEvent::Requested(call, arguments) => calls.push(Call {
+                id: call.id.to_string(),
+                name: call.tool.to_string(),
+                arguments: raw(arguments.as_str()),
+                outcome: None,
+            }),
+            ToolEvent::Finished(call, outcome) | ToolEvent::Failed(call, outcome) => {
+                // No two calls of a conversation have the same id.
+                if let Some(found) = calls.iter_mut().rev().find(|found| found.id == *call.id) {
+                    found.outcome = Some(CallOutcome::of(outcome));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl CallOutcome {
+    fn of(outcome: &Outcome) -> Self {
+        match &outcome.result {
+            Ok(output) => CallOutcome::Result(raw(&as_json(output))),
+            Err(error) => CallOutcome::Error { kind: error.kind().as_str(), message: error.message().to_owned() },
+        }
+    }
+}
+
+/// A JSON text digit by digit; anything else as a JSON text of itself.
+fn raw(json: &str) -> Box<RawValue> {
+    let parsed = RawValue::from_string(json.to_owned());
+    parsed.or_else(|_| to_raw_value(json)).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}

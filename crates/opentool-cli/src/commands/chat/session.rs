@@ -1,0 +1,138 @@
+//! What the turns of a chat have in common.
+
+use std::{env, sync::Arc};
+
+use opentool::Executor;
+use opentool_chat::{Cause, ChatClient, ChatError, ChatModel, ChatOptions, Message};
+
+use super::{
+    super::{
+        Verdict,
+        access::{API_KEY_VARIABLE, Secret},
+        call::of_client,
+        known,
+    },
+    Chat, approval,
+    console::Console,
+    interrupt::Interrupt,
+    memory::Memory,
+    model::ModelName,
+    turn::{self, Told},
+};
+use crate::{
+    failure::Failure,
+    source::{self, Source},
+    terminal::{complain, visible, warn},
+};
+
+/// A model with its tools, its memory and the console.
+pub(super) struct Session {
+    client: ChatClient,
+    interrupt: Arc<Interrupt>,
+    pub(super) console: Arc<Console>,
+    pub(super) memory: Memory,
+    pub(super) model: ModelName,
+    /// The names of the tools.
+    pub(super) tools: Vec<String>,
+}
+
+impl Session {
+    pub(super) async fn open(
+        chat: &Chat,
+        sources: &[(Source, Option<String>)],
+        model: &ModelName,
+        is_conversation: bool,
+    ) -> Result<Self, Failure> {
+        let provider = model.provider().map_err(of_chat)?;
+        let known = known::metadata(&[], &chat.destructive, &[]);
+        let joined = source::join(sources, |client| {
+            known.iter().fold(client, |client, (tool, metadata)| client.metadata(*tool, metadata.clone()))
+        });
+        let (joined, names) = joined.await?;
+        known::check(&known, &names)?;
+        let tools = names.listed().into_iter().map(str::to_owned).collect();
+
+        let console = Console::new(!chat.json)?;
+        let interrupt = Interrupt::listen();
+        let approval = match (chat.yes, console.is_manned()) {
+            (true, _) => approval::yes(),
+            (false, true) => approval::user(&console, &interrupt),
+            (false, false) => approval::nobody(),
+        };
+        let options = ChatOptions::new().with_model(&model.name).with_tools(joined);
+        let executor = Executor::builder().approval(approval).build();
+        let asked = ChatModel::builder(provider).default_options(options).executor(executor).build();
+        let memory = Memory::open(chat, is_conversation).await?;
+        let mut client = ChatClient::builder(asked);
+        if let Some(system) = &chat.system {
+            client = client.system(system.as_str());
+        }
+        if let (Some(shared), Some(conversation)) = (&memory.shared, &memory.conversation) {
+            client = client.memory(shared.clone()).conversation(conversation);
+        }
+        Ok(Session { client: client.build(), interrupt, console, memory, model: model.clone(), tools })
+    }
+
+    /// Answers one prompt.
+    pub(super) async fn answer(&self, prompt: &str, json: bool) -> Result<Verdict, Failure> {
+        let told = self.turn(prompt, json).await?;
+        if json {
+            told.print(self.memory.kept())?;
+        }
+        match told.error {
+            _ if told.was_cancelled() => Ok(Verdict::Interrupted),
+            Some(error) => Err(of_chat(error)),
+            None => Ok(Verdict::Clean),
+        }
+    }
+
+    /// Runs a turn of a conversation, whose failure is told and ends nothing but itself.
+    pub(super) async fn converse(&self, prompt: &str) -> Result<(), Failure> {
+        let told = self.turn(prompt, false).await?;
+        if told.was_cancelled() {
+            self.console.note("cancelled")?;
+        } else if let Some(error) = told.error {
+            complain(&of_chat(error));
+        }
+        Ok(())
+    }
+
+    async fn turn(&self, prompt: &str, quiet: bool) -> Result<Told, Failure> {
+        self.interrupt.forget();
+        let told = turn::run(&self.client, prompt, &self.console, &self.interrupt, quiet).await?;
+        self.keep_unfinished(&told).await;
+        Ok(told)
+    }
+
+    /// Keeps what tools did in a turn that has no answer: the model should know of it in the next one.
+    async fn keep_unfinished(&self, told: &Told) {
+        let said = told.exchange().messages();
+        let acted = told.error.is_some() && said.iter().any(|message| matches!(message, Message::Tool(_)));
+        if let (true, Some(memory), Some(conversation)) = (acted, &self.memory.shared, &self.memory.conversation)
+            && let Err(error) = memory.add(conversation, said).await
+        {
+            warn(&visible(&error.to_string()));
+        }
+    }
+}
+
+/// The sources with the keys of the command line, otherwise with that of the environment, which goes to no more than one
+/// server.
+pub(super) fn open_sources(chat: &Chat, names: &[String]) -> Result<Vec<(Source, Option<String>)>, Failure> {
+    let mut sources = source::open_all(names, chat.source_api_key.iter().map(Secret::expose))?;
+    let mut remote = sources.iter_mut().filter(|(source, _)| source.is_remote());
+    if let (Some((_, slot @ None)), None) = (remote.next(), remote.next()) {
+        *slot = env::var(API_KEY_VARIABLE).ok().map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
+    }
+    Ok(sources)
+}
+
+/// What a failure to chat means to somebody at a command line.
+fn of_chat(error: ChatError) -> Failure {
+    if let Cause::Tools(cause) | Cause::Tool { error: cause, .. } = error.cause()
+        && let Some(client) = of_client(cause)
+    {
+        return Failure::client(client.clone());
+    }
+    Failure::Chat { source: Box::new(error) }
+}

@@ -1,0 +1,268 @@
+//! One prompt, one answer.
+
+use std::net::TcpListener;
+
+use serde_json::{Value, json};
+
+use super::*;
+
+#[test]
+fn a_prompt_is_answered_with_what_tools_say_and_each_call_is_shown() {
+    let desk = Desk::new();
+    let model = Model::start(vec![
+        Reply::SaysAndCalls("Let me see. ", ("add", r#"{"a": 17, "b": 25}"#)),
+        Reply::Says(vec!["It is ", "42."]),
+    ]);
+    let ran = chat(&desk, &model, &["What is 17 + 25?"], "");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "Let me see. It is 42.\n"), "{}", ran.stderr);
+    assert_eq!(ran.stderr, "→ add {\"a\":17,\"b\":25}\n← add 42\n");
+
+    let asked = model.asked();
+    assert_eq!(asked.len(), 2);
+    assert_eq!(asked[0].said_by("user"), ["What is 17 + 25?"]);
+    assert!(asked[0].head.to_lowercase().contains("authorization: bearer s3cret-key"), "{}", asked[0].head);
+    assert_eq!(asked[0].body["model"], "scripted");
+    let tools = asked[0].body["tools"].as_array().unwrap();
+    assert!(tools.iter().any(|tool| tool["function"]["name"] == "add"), "the demo tools are there");
+    assert_eq!(asked[1].said_by("tool"), ["42"]);
+    assert!(!desk.path("data").join("opentool/conversations.sqlite").exists(), "one prompt is kept nowhere");
+}
+
+#[test]
+fn the_prompt_may_come_from_standard_input_or_be_added_to_by_it() {
+    let desk = Desk::new();
+    let model = Model::start(vec![Reply::says("a"), Reply::says("b"), Reply::says("c"), Reply::says("d")]);
+    for (arguments, input) in [
+        (&[][..], "What time is it?\n"),
+        (&["demo"], "What time is it?"),
+        (&["Sum up:", "-"], "one\ntwo\n"),
+        (&["--prompt", "demo"], "not read"),
+    ] {
+        let ran = chat(&desk, &model, arguments, input);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    }
+    let said: Vec<_> = model.asked().iter().flat_map(|asked| asked.said_by("user")).collect();
+    assert_eq!(said, ["What time is it?", "What time is it?", "Sum up:\n\none\ntwo", "demo"]);
+}
+
+#[test]
+fn json_is_one_object_with_everything_that_happened() {
+    let desk = Desk::new();
+    let model = Model::start(vec![
+        Reply::Calls(vec![
+            ("add", r#"{"a": 1, "b": 2}"#),
+            ("divide", r#"{"a": 1, "b": 0}"#),
+            ("add", r#"{"a": 12345678901234567890123}"#),
+            ("add", "{not json"),
+        ]),
+        Reply::says("Three."),
+    ]);
+    let ran = chat(&desk, &model, &["--json", "Count"], "");
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert!(ran.stdout.contains("12345678901234567890123"), "digits stay: {}", ran.stdout);
+    let told = json(&ran.stdout);
+    assert_eq!(told["text"], "Three.");
+    assert_eq!(told["usage"]["input_tokens"], 20);
+    assert_eq!(told["usage"]["output_tokens"], 10);
+    let roles: Vec<_> = told["messages"].as_array().unwrap().iter().map(|message| message["role"].clone()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "assistant"]);
+    let calls = told["tool_calls"].as_array().unwrap();
+    assert_eq!(calls.len(), 4);
+    assert_eq!((&calls[0]["name"], &calls[0]["arguments"]), (&json!("add"), &json!({ "a": 1, "b": 2 })));
+    assert_eq!(calls[0]["outcome"], json!({ "result": 3 }));
+    let error = json!({ "kind": "failed", "message": "1 cannot be divided by zero" });
+    assert_eq!(calls[1]["outcome"], json!({ "error": error }));
+    assert_eq!(calls[2]["outcome"]["error"]["kind"], "invalid_arguments");
+    assert_eq!(calls[3]["arguments"], "{not json");
+    assert_eq!(calls[3]["outcome"]["error"]["kind"], "invalid_arguments");
+}
+
+#[test]
+fn a_destructive_tool_is_denied_where_nobody_can_be_asked_unless_it_was_said_before() {
+    let desk = Desk::new();
+    let script = || {
+        Model::start(vec![
+            Reply::calls("add_note", r#"{"title": "a", "text": "b"}"#),
+            Reply::calls("delete_note", r#"{"id": 1}"#),
+            Reply::calls("list_notes", "{}"),
+            Reply::says("Done."),
+        ])
+    };
+    for (arguments, input, left) in [
+        (&["--json", "Delete it"][..], "", json!([{ "id": 1, "title": "a" }])),
+        (&["--json"], "Delete it", json!([{ "id": 1, "title": "a" }])),
+        (&["--json", "--yes", "Delete it"], "", json!([])),
+    ] {
+        let model = script();
+        let ran = chat(&desk, &model, arguments, input);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let calls = json(&ran.stdout)["tool_calls"].clone();
+        assert_eq!(calls[2]["outcome"]["result"], left, "{arguments:?}");
+        let expected = if left == json!([]) { Value::Null } else { json!("denied") };
+        assert_eq!(calls[1]["outcome"]["error"]["kind"], expected, "{arguments:?}");
+    }
+    let model = script();
+    let ran = chat(&desk, &model, &["Delete it"], "");
+    assert!(
+        ran.stderr.contains("← delete_note error: the call was not approved: nobody is there to ask"),
+        "{}",
+        ran.stderr
+    );
+    assert!(model.asked()[2].said_by("tool")[1].contains("only `--yes` approves"), "the model is told");
+}
+
+#[test]
+fn a_tool_of_a_server_is_destructive_where_the_user_says_so() {
+    let desk = Desk::new();
+    let server = serving::Script::with_functions(&["wipe", "look"], |_| Some(json!({ "done": true })));
+    let url = server.url();
+    let replies = || vec![Reply::Calls(vec![("wipe", "{}"), ("look", "{}")]), Reply::says("Done.")];
+    let model = Model::start(replies());
+    let ran = chat(&desk, &model, &[&url, "--destructive", "wipe", "--json", "Wipe it"], "");
+    let calls = json(&ran.stdout)["tool_calls"].clone();
+    assert_eq!(calls[0]["outcome"]["error"]["kind"], "denied", "{}", ran.stderr);
+    assert_eq!(calls[1]["outcome"]["result"]["done"], true);
+
+    let model = Model::start(replies());
+    let ran = chat(&desk, &model, &[&url, "--destructive", "wip", "Wipe it"], "");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("no server among the sources has a tool `wip`"), "{}", ran.stderr);
+    assert!(model.asked().is_empty());
+}
+
+#[test]
+fn the_tools_of_every_source_are_there_and_each_key_goes_to_its_server_only() {
+    let desk = Desk::new();
+    let served = serving::Served::start(&desk, &[], &[("OPENTOOL_API_KEY", "t00l-key")]);
+    let script = serving::Script::with_functions(&["look"], |_| Some(json!({ "seen": 7 })));
+    desk.put("look.opentool.json", document(&["look"], Some(&script.url())).to_string());
+    let model =
+        Model::start(vec![Reply::Calls(vec![("look", "{}"), ("add", r#"{"a":1,"b":2}"#)]), Reply::says("Done.")]);
+    let key = format!("{}=t00l-key", served.url);
+    let arguments = [&served.url, "look.opentool.json", "--source-api-key", &key, "--json", "Look"];
+    let ran = chat(&desk, &model, &arguments, "");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let calls = json(&ran.stdout)["tool_calls"].clone();
+    assert_eq!(calls[0]["outcome"]["result"], json!({ "seen": 7 }));
+    assert_eq!(calls[1]["outcome"]["result"], 3);
+    for request in script.requests() {
+        assert!(!request.head.contains("key"), "{}", request.head);
+    }
+    assert!(model.asked().iter().all(|asked| !asked.head.contains("t00l-key")));
+
+    let model = Model::start(vec![Reply::says("Done.")]);
+    let mut environment = environment(&model).to_vec();
+    environment.push(("OPENTOOL_API_KEY", "t00l-key".to_owned()));
+    let environment: Vec<_> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let ran = chat_in(&desk, &[&served.url, "Look"], &environment, "");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
+
+#[test]
+fn every_provider_is_asked_in_its_own_words() {
+    let desk = Desk::new();
+    for (name, variable, path, key) in [
+        ("openai", "OPENAI_BASE_URL", "/v1", Some("OPENAI_API_KEY")),
+        ("anthropic", "ANTHROPIC_BASE_URL", "", Some("ANTHROPIC_API_KEY")),
+        ("ollama", "OLLAMA_HOST", "", None),
+    ] {
+        let model = Model::start(vec![Reply::calls("add", r#"{"a": 1, "b": 2}"#), Reply::Says(vec!["Three", "."])]);
+        let url = model.url(path);
+        let mut environment = vec![(variable, url.as_str())];
+        environment.extend(key.map(|key| (key, "s3cret-key")));
+        let model_name = format!("{name}:scripted");
+        let ran = chat_in(&desk, &["--model", &model_name, "--system", "Be brief.", "1 + 2?"], &environment, "");
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "Three.\n"), "{name}: {}", ran.stderr);
+        assert!(ran.stderr.contains("← add 3"), "{name}: {}", ran.stderr);
+        let first = &model.asked()[0].body;
+        assert_eq!(first["model"], "scripted", "{name}");
+        assert!(first.to_string().contains("Be brief."), "{name}: {first}");
+    }
+}
+
+#[test]
+fn without_a_model_or_its_key_it_says_what_to_set() {
+    let desk = Desk::new();
+    let ran = chat_in(&desk, &["Hello"], &[], "");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    for word in ["--model PROVIDER:NAME", "OPENTOOL_MODEL", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OLLAMA_HOST"] {
+        assert!(ran.stderr.contains(word), "{word}: {}", ran.stderr);
+    }
+    for (model, key) in [("openai:gpt", "OPENAI_API_KEY"), ("anthropic:claude", "ANTHROPIC_API_KEY")] {
+        let ran = chat_in(&desk, &["--model", model, "Hello"], &[], "");
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.contains(key), "{}", ran.stderr);
+    }
+    let ran = chat_in(&desk, &["--model", "acme:gpt", "Hello"], &[], "");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("`acme:gpt` is no model: write PROVIDER:NAME"), "{}", ran.stderr);
+    let ran = chat_in(&desk, &["Hello"], &[("OPENTOOL_MODEL", "gpt")], "");
+    assert!(ran.stderr.contains("OPENTOOL_MODEL: `gpt` is no model"), "{}", ran.stderr);
+}
+
+#[test]
+fn wrong_usage_ends_with_2_before_anybody_is_asked() {
+    let desk = Desk::new();
+    let model = Model::start(vec![]);
+    for (arguments, message) in [
+        (&["what", "time"][..], "`what` is no source"),
+        (&["missing.json", "Hello"], "cannot read missing.json"),
+        (&["missing.json"], "cannot read missing.json"),
+        (&["ftp://a", "Hello"], "is no http:// or https:// URL"),
+        (&["demo", "demo", "Hello"], "two sources have a tool named"),
+        (&[], "standard input is empty"),
+        (&["--conversation", " ", "Hello"], "the name after `--conversation` is empty"),
+        (&["--conversation", "a", "--memory", "no/folder/a.sqlite", "Hello"], "a.sqlite cannot be opened"),
+        (&["--source-api-key", "k", "Hello"], "does not say whose key it is"),
+    ] {
+        let ran = chat(&desk, &model, arguments, "");
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(message), "{arguments:?}: {}", ran.stderr);
+    }
+    assert!(model.asked().is_empty());
+}
+
+#[test]
+fn what_goes_wrong_with_a_model_has_its_exit_code_and_never_shows_the_key() {
+    let desk = Desk::new();
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let ran = chat_in(
+        &desk,
+        &["Hello"],
+        &[
+            ("OPENAI_BASE_URL", &format!("http://{gone}/v1")),
+            ("OPENAI_API_KEY", "s3cret-key"),
+            ("OPENTOOL_MODEL", "openai:scripted"),
+        ],
+        "",
+    );
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("cannot be reached") && !ran.stderr.contains("s3cret"), "{}", ran.stderr);
+    for (status, message, code) in [(401, "no such key", 4), (400, "no such model", 1)] {
+        let model = Model::start(vec![Reply::Refuses(status, message)]);
+        let ran = chat(&desk, &model, &["Hello"], "");
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(code), ""), "{}", ran.stderr);
+        assert!(ran.stderr.contains(message) && !ran.stderr.contains("s3cret"), "{}", ran.stderr);
+    }
+    let model = Model::start(vec![Reply::calls("add", r#"{"a":1,"b":2}"#), Reply::Refuses(400, "too long")]);
+    let ran = chat(&desk, &model, &["--json", "Hello"], "");
+    assert_eq!(ran.code, Some(1));
+    let told = json(&ran.stdout);
+    assert!(told["error"].as_str().unwrap().contains("too long"), "{told}");
+    assert_eq!(told["tool_calls"][0]["outcome"]["result"], 3, "the work done is not lost");
+}
+
+#[test]
+fn what_a_model_says_cannot_command_the_terminal() {
+    let desk = Desk::new();
+    let evil = r#"{"title": "\u001b]0;owned\u0007", "text": "\u009b2J\u202e"}"#;
+    let model = Model::start(vec![
+        Reply::Calls(vec![("add_note", evil), ("no\u{1b}[2Jtool", "{}"), ("list_notes", "{}")]),
+        Reply::says("Done."),
+    ]);
+    let ran = chat(&desk, &model, &["Hello"], "");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let hidden = |char: char| matches!(char, '\u{1b}' | '\u{7}' | '\u{9b}' | '\u{202e}');
+    assert!(!ran.stderr.contains(hidden), "{:?}", ran.stderr);
+    assert!(ran.stderr.contains("→ add_note"), "{}", ran.stderr);
+}

@@ -1,0 +1,240 @@
+//! Conversations at a terminal.
+
+use std::sync::mpsc;
+
+use super::{
+    terminal::{CTRL_C, CTRL_D, Terminal, UP},
+    *,
+};
+
+/// Starts `opentool chat` at a terminal.
+fn talk(desk: &Desk, model: &Model, arguments: &[&str]) -> Terminal {
+    let environment = environment(model);
+    let environment: Vec<_> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    Terminal::start(desk, &[&["chat"], arguments].concat(), &environment)
+}
+
+#[test]
+fn a_conversation_goes_on_until_its_user_has_had_enough() {
+    let desk = Desk::new();
+    let model = Model::start(vec![
+        Reply::calls("add", r#"{"a": 1, "b": 2}"#),
+        Reply::says("Three."),
+        Reply::says("You asked for 1 + 2."),
+    ]);
+    let mut terminal = talk(&desk, &model, &[]);
+    terminal.wait_for("openai:scripted with ");
+    terminal.wait_for("> ");
+    terminal.enter("What is 1 + 2?");
+    terminal.wait_for("→ add {\"a\":1,\"b\":2}\r\n");
+    terminal.wait_for("← add 3\r\n");
+    terminal.wait_for("Three.\r\n");
+    terminal.enter("What did I ask?");
+    terminal.wait_for("You asked for 1 + 2.\r\n");
+    terminal.enter("/tools");
+    terminal.wait_for("add add_note");
+    terminal.enter("/nonsense");
+    terminal.wait_for("there is no /nonsense; /help says what there is");
+    terminal.wait_for("> ");
+    terminal.type_in(CTRL_D);
+    terminal.wait_for("go on with: opentool chat --conversation ");
+    assert_eq!(terminal.wait().code(), Some(0));
+    assert_eq!(model.asked()[2].said_by("user"), ["What is 1 + 2?", "What did I ask?"]);
+}
+
+#[test]
+fn text_is_shown_as_it_comes() {
+    let desk = Desk::new();
+    let (go_on, gate) = mpsc::channel();
+    let model = Model::start(vec![Reply::SaysSlowly(vec!["first piece, ", "second piece."], gate)]);
+    let mut terminal = talk(&desk, &model, &["Hello"]);
+    terminal.wait_for("first piece, ");
+    assert!(!terminal.shown().contains("second"), "{:?}", terminal.shown());
+    go_on.send(()).unwrap();
+    terminal.wait_for("second piece.\r\n");
+    assert_eq!(terminal.wait().code(), Some(0));
+}
+
+#[test]
+fn the_user_is_asked_before_a_destructive_tool_runs() {
+    let desk = Desk::new();
+    // An escape in the JSON hides the number from nobody, nor does one for the terminal.
+    let delete = r#"{ "id": 1, "why": "\u001b[2K\u0072m" }"#;
+    let model = Model::start(vec![
+        Reply::calls("add_note", r#"{"title": "a", "text": "b"}"#),
+        Reply::calls("delete_note", delete),
+        Reply::says("Not deleted."),
+        Reply::calls("delete_note", r#"{"id": 1}"#),
+        Reply::says("Deleted."),
+    ]);
+    let mut terminal = talk(&desk, &model, &[]);
+    terminal.wait_for("> ");
+    terminal.enter("Delete it");
+    let before = terminal.wait_for("allow it? [y]es, [a]lways, [N]o: ");
+    assert!(
+        before.contains("the model wants to run delete_note {\"id\":1}"),
+        "what the tool does not take is not run: {before:?}"
+    );
+    terminal.enter("");
+    terminal.wait_for("← delete_note error: the user did not approve the call\r\n");
+    terminal.wait_for("Not deleted.\r\n");
+    terminal.enter("Do it");
+    terminal.wait_for("allow it? [y]es, [a]lways, [N]o: ");
+    assert_eq!(model.asked().len(), 4, "the tool waits for the answer");
+    terminal.enter("y");
+    terminal.wait_for("← delete_note done\r\n");
+    terminal.wait_for("Deleted.\r\n");
+    terminal.enter("/exit");
+    assert_eq!(terminal.wait().code(), Some(0));
+    assert_eq!(model.asked()[2].said_by("tool")[1], "the user did not approve the call");
+}
+
+#[test]
+fn always_is_for_the_tool_that_was_asked_about() {
+    let desk = Desk::new();
+    let add = ("add_note", r#"{"title": "a", "text": "b"}"#);
+    let model = Model::start(vec![
+        Reply::Calls(vec![add, ("add_note", r#"{"title": "c", "text": "d"}"#)]),
+        Reply::calls("delete_note", r#"{"id": 1}"#),
+        Reply::calls("delete_note", r#"{"id": 2}"#),
+        Reply::says("Both are gone."),
+    ]);
+    let mut terminal = talk(&desk, &model, &["Delete both"]);
+    terminal.wait_for("the model wants to run delete_note {\"id\":1}");
+    terminal.wait_for("allow it?");
+    terminal.enter("always");
+    terminal.wait_for("Both are gone.");
+    assert!(!terminal.shown().contains("wants to run delete_note {\"id\":2}"), "{:?}", terminal.shown());
+    assert_eq!(terminal.wait().code(), Some(0));
+}
+
+#[test]
+fn ctrl_c_gives_up_the_turn_and_not_the_program() {
+    let desk = Desk::new();
+    let model = Model::start(vec![Reply::Hangs, Reply::says("Here I am.")]);
+    let mut terminal = talk(&desk, &model, &[]);
+    terminal.wait_for("> ");
+    terminal.enter("Are you there?");
+    model.wait_for_request(1);
+    terminal.type_in(CTRL_C);
+    terminal.wait_for("cancelled\r\n");
+    model.wait_for_end(1);
+    terminal.wait_for("> ");
+    terminal.enter("And now?");
+    terminal.wait_for("Here I am.\r\n");
+    terminal.wait_for("> ");
+    terminal.type_in(CTRL_C);
+    terminal.wait_for("Ctrl-D ends the conversation\r\n");
+    terminal.wait_for("> ");
+    terminal.type_in(CTRL_D);
+    assert_eq!(terminal.wait().code(), Some(0));
+    assert_eq!(model.asked()[1].said_by("user"), ["And now?"], "a turn that was given up was not said");
+}
+
+#[test]
+fn ctrl_c_reaches_a_tool_that_runs_elsewhere() {
+    let desk = Desk::new();
+    let server = serving::Script::with_functions(&["wait"], |_| None);
+    let url = server.url();
+    let model = Model::start(vec![Reply::calls("wait", "{}"), Reply::says("Next.")]);
+    let mut terminal = talk(&desk, &model, &[&url]);
+    terminal.wait_for("> ");
+    terminal.enter("Wait");
+    server.wait_for_call("wait");
+    terminal.type_in(CTRL_C);
+    terminal.wait_for("← wait error: ");
+    terminal.wait_for("cancelled\r\n");
+    terminal.wait_for("> ");
+    terminal.enter("Go on");
+    terminal.wait_for("Next.\r\n");
+    terminal.wait_for("> ");
+    terminal.type_in(CTRL_D);
+    assert_eq!(terminal.wait().code(), Some(0));
+}
+
+#[test]
+fn ctrl_c_instead_of_an_answer_gives_up_the_turn() {
+    let desk = Desk::new();
+    let model = Model::start(vec![Reply::calls("delete_note", r#"{"id": 1}"#), Reply::says("Next.")]);
+    let mut terminal = talk(&desk, &model, &[]);
+    terminal.wait_for("> ");
+    terminal.enter("Delete it");
+    terminal.wait_for("allow it?");
+    terminal.type_in(CTRL_C);
+    terminal.wait_for("cancelled\r\n");
+    terminal.wait_for("> ");
+    assert_eq!(model.asked().len(), 1, "the model is not asked on");
+    terminal.enter("Something else");
+    terminal.wait_for("Next.\r\n");
+    terminal.wait_for("> ");
+    terminal.type_in(CTRL_D);
+    assert_eq!(terminal.wait().code(), Some(0));
+}
+
+#[test]
+fn one_prompt_that_was_given_up_ends_with_130() {
+    let desk = Desk::new();
+    let model = Model::start(vec![Reply::Hangs]);
+    let mut terminal = talk(&desk, &model, &["Are you there?"]);
+    model.wait_for_request(1);
+    terminal.type_in(CTRL_C);
+    assert_eq!(terminal.wait().code(), Some(130), "{:?}", terminal.shown());
+}
+
+#[test]
+fn an_error_of_the_model_does_not_end_the_conversation() {
+    let desk = Desk::new();
+    let model = Model::start(vec![Reply::Refuses(400, "no such thing"), Reply::says("Here.")]);
+    let mut terminal = talk(&desk, &model, &[]);
+    terminal.wait_for("> ");
+    terminal.enter("one");
+    terminal.wait_for("no such thing");
+    terminal.wait_for("> ");
+    terminal.enter("two");
+    terminal.wait_for("Here.\r\n");
+    terminal.wait_for("> ");
+    terminal.type_in(CTRL_D);
+    assert_eq!(terminal.wait().code(), Some(0));
+}
+
+#[test]
+fn earlier_lines_come_back_even_from_an_earlier_conversation() {
+    let desk = Desk::new();
+    let model = Model::start(vec![Reply::says("One."), Reply::says("Two.")]);
+    let mut terminal = talk(&desk, &model, &["--conversation", "a"]);
+    terminal.wait_for("> ");
+    terminal.enter("the same again");
+    terminal.wait_for("One.\r\n");
+    terminal.wait_for("> ");
+    terminal.type_in(CTRL_D);
+    assert_eq!(terminal.wait().code(), Some(0));
+    let mut terminal = talk(&desk, &model, &["--conversation", "b"]);
+    terminal.wait_for("> ");
+    terminal.type_in(UP);
+    terminal.wait_for("the same again");
+    terminal.type_in("\r");
+    terminal.wait_for("Two.\r\n");
+    terminal.wait_for("> ");
+    terminal.type_in(CTRL_D);
+    terminal.wait_for("go on with: opentool chat --conversation b");
+    assert_eq!(terminal.wait().code(), Some(0));
+    assert_eq!(model.asked()[1].said_by("user"), ["the same again"]);
+}
+
+#[test]
+fn a_conversation_that_cannot_be_kept_is_had_all_the_same() {
+    let desk = Desk::with("data", "a file where the folder should be");
+    let model = Model::start(vec![Reply::says("One."), Reply::says("Two.")]);
+    let mut terminal = talk(&desk, &model, &[]);
+    terminal.wait_for("this conversation is not kept: ");
+    terminal.wait_for("> ");
+    terminal.enter("one");
+    terminal.wait_for("One.\r\n");
+    terminal.enter("two");
+    terminal.wait_for("Two.\r\n");
+    terminal.wait_for("> ");
+    terminal.type_in(CTRL_D);
+    assert_eq!(terminal.wait().code(), Some(0));
+    assert_eq!(model.asked()[1].said_by("user"), ["one", "two"]);
+    assert!(!terminal.shown().contains("go on with"), "{:?}", terminal.shown());
+}

@@ -1,0 +1,100 @@
+//! A terminal with the binary in it.
+
+use std::{
+    io::{Read as _, Write as _},
+    process::{Child, ExitStatus},
+    sync::{Arc, Mutex},
+    thread,
+    time::{Duration, Instant},
+};
+
+use pty_process::{
+    Size,
+    blocking::{Command, Pty, open},
+};
+
+use super::super::{
+    Desk, binary,
+    serving::{PATIENCE, wait_until},
+};
+
+/// What Ctrl-C and Ctrl-D send.
+pub(super) const CTRL_C: &str = "\u{3}";
+pub(super) const CTRL_D: &str = "\u{4}";
+pub(super) const UP: &str = "\u{1b}[A";
+
+/// The binary at a terminal, which it has for itself.
+pub(super) struct Terminal {
+    child: Child,
+    pty: Arc<Pty>,
+    shown: Arc<Mutex<String>>,
+    /// How much of what was shown the test has seen.
+    seen: usize,
+}
+
+impl Terminal {
+    pub(super) fn start(desk: &Desk, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let (pty, pts) = open().unwrap();
+        pty.resize(Size::new(40, 200)).unwrap();
+        let mut command = Command::new(binary()).args(arguments).current_dir(desk.0.path());
+        for variable in super::VARIABLES {
+            command = command.env_remove(variable);
+        }
+        let command = command.env("TERM", "xterm").env("NO_COLOR", "1").env("XDG_DATA_HOME", desk.path("data"));
+        let child = command.envs(environment.iter().copied()).spawn(pts).unwrap();
+        let (pty, shown) = (Arc::new(pty), Arc::new(Mutex::new(String::new())));
+        let (reader, screen) = (pty.clone(), shown.clone());
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            // Where the child is gone, Linux has an error instead of an end.
+            while let Ok(count @ 1..) = (&*reader).read(&mut bytes) {
+                screen.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
+            }
+        });
+        Terminal { child, pty, shown, seen: 0 }
+    }
+
+    /// Everything that was shown.
+    pub(super) fn shown(&self) -> String {
+        self.shown.lock().unwrap().clone()
+    }
+
+    /// Waits until something new is shown, and returns what was shown before it.
+    pub(super) fn wait_for(&mut self, text: &str) -> String {
+        let found = || self.shown()[self.seen..].find(text);
+        wait_until(|| found().is_some(), || format!("`{text}` in {:?}", &self.shown()[self.seen..]));
+        let start = self.seen;
+        let at = start + found().unwrap();
+        self.seen = at + text.len();
+        self.shown()[start..at].to_owned()
+    }
+
+    /// Types.
+    pub(super) fn type_in(&mut self, keys: &str) {
+        (&*self.pty).write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Types a line.
+    pub(super) fn enter(&mut self, line: &str) {
+        self.type_in(line);
+        self.type_in("\r");
+    }
+
+    pub(super) fn wait(&mut self) -> ExitStatus {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(start.elapsed() < PATIENCE, "it does not end: {:?}", self.shown());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
