@@ -1,13 +1,15 @@
 //! What a tool is called with: [`Arguments`], a JSON text that is parsed only when somebody asks.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
+use once_cell::race::OnceBox;
 use serde::de::{self, DeserializeOwned};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
+use smol_str::SmolStr;
 
 use crate::ToolError;
 
@@ -15,7 +17,7 @@ use crate::ToolError;
 ///
 /// They stay text because a parsed [`Value`] has already merged duplicate keys and rounded large
 /// integers, and costs more than the call. An empty, blank or `null` text reads as `{}`. A clone
-/// shares the text, unless it is short.
+/// shares the text; a short one is kept in place.
 ///
 /// ```
 /// use opentool_core::Arguments;
@@ -32,20 +34,10 @@ use crate::ToolError;
 /// ```
 #[derive(Clone)]
 pub struct Arguments {
-    text: Text,
-    value: OnceLock<Arc<Value>>,
+    text: SmolStr,
+    // One word, which a move copies as it was written; a lock of several pieces makes the processor wait.
+    value: OnceBox<Arc<Value>>,
 }
-
-#[derive(Clone)]
-enum Text {
-    Static(&'static str),
-    /// Copied by a clone, which takes no longer than to count it, while counting would burden every call.
-    Short(Box<str>),
-    Shared(Arc<str>),
-}
-
-/// How many bytes a short text has at most.
-const SHORT: usize = 128;
 
 const NONE: &str = "{}";
 
@@ -53,7 +45,7 @@ impl Arguments {
     /// Arguments of a call that gives none: `{}`.
     #[must_use]
     pub const fn none() -> Self {
-        Self { text: Text::Static(NONE), value: OnceLock::new() }
+        Self { text: SmolStr::new_static(NONE), value: OnceBox::new() }
     }
 
     /// Serialises a value as arguments.
@@ -69,11 +61,7 @@ impl Arguments {
     #[must_use]
     #[inline]
     pub fn as_str(&self) -> &str {
-        match &self.text {
-            Text::Static(text) => text,
-            Text::Short(text) => text,
-            Text::Shared(text) => text,
-        }
+        &self.text
     }
 
     /// Returns the arguments as a value, parsed on the first call and kept.
@@ -86,7 +74,7 @@ impl Arguments {
             return Ok(value);
         }
         let value = self.parse::<Value>()?;
-        Ok(self.value.get_or_init(|| Arc::new(value)))
+        Ok(self.value.get_or_init(|| Box::new(Arc::new(value))))
     }
 
     /// Deserialises the arguments; strings may be borrowed from the text.
@@ -119,8 +107,8 @@ impl Arguments {
     }
 
     #[inline]
-    fn from_text(text: &str, keep: impl FnOnce() -> Text) -> Self {
-        if is_none(text) { Self::none() } else { Self { text: keep(), value: OnceLock::new() } }
+    fn from_text(text: &str, keep: impl FnOnce() -> SmolStr) -> Self {
+        if is_none(text) { Self::none() } else { Self { text: keep(), value: OnceBox::new() } }
     }
 }
 
@@ -181,7 +169,7 @@ impl Default for Arguments {
 impl From<&str> for Arguments {
     #[inline]
     fn from(text: &str) -> Self {
-        Self::from_text(text, || if text.len() <= SHORT { Text::Short(text.into()) } else { Text::Shared(text.into()) })
+        Self::from_text(text, || SmolStr::new(text))
     }
 }
 
@@ -193,7 +181,7 @@ impl From<String> for Arguments {
 
 impl From<Arc<str>> for Arguments {
     fn from(text: Arc<str>) -> Self {
-        Self::from_text(&text, || Text::Shared(text.clone()))
+        Self::from_text(&text, || SmolStr::from(text.clone()))
     }
 }
 
@@ -208,7 +196,7 @@ impl From<Value> for Arguments {
         let arguments = Self::from(value.to_string());
         if !value.is_null() {
             // The value is at hand; a tool that asks for it should not parse the text again.
-            let _ = arguments.value.set(Arc::new(value));
+            let _ = arguments.value.set(Box::new(Arc::new(value)));
         }
         arguments
     }

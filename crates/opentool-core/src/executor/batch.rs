@@ -209,12 +209,13 @@ impl<'a> Batch<'a> {
             let (policies, tools, context) = (self.policies, self.tools.clone(), self.context.clone());
             let resumable = matches!(self.turn, Owner::Caller(_));
             self.running.push(Box::pin(async move {
+                let ToolCall { id, name, mut arguments } = call;
                 let mut job = Job {
                     policies,
                     tools: &tools,
-                    call_id: Some(&call.id),
-                    name: &call.name,
-                    arguments: call.arguments,
+                    call_id: Some(&id),
+                    name: &name,
+                    arguments: &mut arguments,
                     context: &context,
                     round: Some(round),
                     answer: None,

@@ -57,7 +57,8 @@ impl Host {
     /// Whatever kept the call from having a result.
     pub async fn call(&self, name: &str, arguments: impl Into<Arguments>) -> Result<ToolOutput, ToolError> {
         let context = ToolContext::new();
-        let mut job = self.job(None, name, arguments.into(), &context);
+        let mut arguments = arguments.into();
+        let mut job = self.job(None, name, &mut arguments, &context);
         let asked;
         match self.source.fixed() {
             Some(toolbox) => job.tools = toolbox,
@@ -78,12 +79,12 @@ impl Host {
 
     /// Calls a tool with an id and a context.
     pub async fn run(&self, call: ToolCall, context: &ToolContext) -> Outcome {
-        let ToolCall { id, name, arguments } = call;
+        let ToolCall { id, name, mut arguments } = call;
         let asked = match self.source.fixed() {
             Some(toolbox) => Ok(toolbox.clone()),
             None => self.ask(context).await,
         };
-        let mut job = self.job(Some(&id), &name, arguments, context);
+        let mut job = self.job(Some(&id), &name, &mut arguments, context);
         match &asked {
             Ok(tools) => {
                 job.tools = tools;
@@ -126,7 +127,7 @@ impl Host {
         &'a self,
         call_id: Option<&'a Arc<str>>,
         name: &'a str,
-        arguments: Arguments,
+        arguments: &'a mut Arguments,
         context: &'a ToolContext,
     ) -> Job<'a> {
         Job {

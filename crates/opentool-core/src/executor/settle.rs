@@ -33,7 +33,8 @@ pub(super) struct Job<'a> {
     pub(super) tools: &'a Toolbox,
     pub(super) call_id: Option<&'a Arc<str>>,
     pub(super) name: &'a str,
-    pub(super) arguments: Arguments,
+    /// Lent too: its owner made it where it stays, and a copy of what was only just written makes the processor wait.
+    pub(super) arguments: &'a mut Arguments,
     pub(super) context: &'a ToolContext,
     /// What a batch adds; a host's call has none of it.
     pub(super) round: Option<Box<Round>>,
@@ -184,7 +185,7 @@ async fn attempt(job: &mut Job<'_>) -> Result<(), Stop> {
         permit,
     });
     let mut abandon = Abandon::unless_over(&context);
-    let invocation = Invocation::new(&job.arguments, &context);
+    let invocation = Invocation::new(job.arguments, &context);
     let mut running = None;
     // A call that is ready at once costs neither timer nor token: they are made when it first waits.
     let mut interruption: Option<Pin<Box<dyn Future<Output = ToolError> + Send + '_>>> = None;
@@ -296,7 +297,7 @@ fn admit<'t, 'a: 't>(job: &mut Job<'a>, found: &'t mut Option<Arc<dyn Tool>>) ->
     }
     let admitted = guarded(|| {
         let admitted = Admitted { tool, metadata: tool.metadata(), definition: tool.definition() };
-        check(job.policies, admitted, &mut job.arguments)?;
+        check(job.policies, admitted, job.arguments)?;
         Ok(admitted)
     })?;
     debug!(gen_ai.tool.name = job.name, "arguments checked");
@@ -380,9 +381,9 @@ async fn permit(job: &mut Job<'_>, admitted: Admitted<'_>) -> Result<(), Stop> {
         (None, None) if metadata.needs_approval() => {
             Decision::Deny("the tool needs approval and there is nobody to ask".to_owned())
         }
-        (None, Some(policy)) if policy.needed(tool, &job.arguments) => {
+        (None, Some(policy)) if policy.needed(tool, job.arguments) => {
             let call_id = job.call_id.map(|id| &**id).unwrap_or_default();
-            let request = ApprovalRequest::new(call_id, tool, &job.arguments, job.context);
+            let request = ApprovalRequest::new(call_id, tool, job.arguments, job.context);
             unless_cancelled(job.context, policy.decide(request)).await?
         }
         (None, _) => return Ok(()),
@@ -391,8 +392,8 @@ async fn permit(job: &mut Job<'_>, admitted: Admitted<'_>) -> Result<(), Stop> {
     match decision {
         Decision::Approve => Ok(()),
         Decision::Edit(edited) => {
-            job.arguments = edited;
-            Ok(check(job.policies, admitted, &mut job.arguments)?)
+            *job.arguments = edited;
+            Ok(check(job.policies, admitted, job.arguments)?)
         }
         Decision::Suspend => Err(Stop::Suspended),
         Decision::Deny(reason) if reason.trim().is_empty() => Err(ToolError::denied("the call was denied").into()),

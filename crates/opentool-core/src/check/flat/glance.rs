@@ -20,7 +20,7 @@ impl Flat {
         let Some(mut rest) = text.as_bytes().strip_prefix(b"{") else { return false };
         let mut seen = 0_u64;
         for (index, property) in self.properties.iter().enumerate() {
-            let Some(value) = rest.strip_prefix(&*property.written) else { continue };
+            let Some(value) = after_name(rest, &property.written) else { continue };
             let Some(after) = property.skip_value(after_space(value)) else { return false };
             seen |= 1 << index;
             match after {
@@ -89,6 +89,15 @@ impl Strings {
             _ => None,
         }
     }
+}
+
+/// What follows a name in a text that begins with it.
+///
+/// Byte by byte: names are short, and a wider look at a text that was only just copied would wait for the copy.
+#[inline]
+fn after_name<'t>(text: &'t [u8], name: &[u8]) -> Option<&'t [u8]> {
+    let (start, after) = text.split_at_checked(name.len())?;
+    start.iter().zip(name).all(|(a, b)| a == b).then_some(after)
 }
 
 /// Most models write a space after a colon and a comma.
