@@ -45,6 +45,8 @@ pub(crate) enum Failure {
     Setup { message: &'static str },
     #[error("{}", visible(&source.to_string()))]
     Chat { source: Box<ChatError> },
+    #[error("{message}")]
+    Library { message: String },
     #[error("cannot start: {}", reason(source))]
     Runtime { source: io::Error },
 }
@@ -58,6 +60,12 @@ impl Failure {
     /// A failure to talk to a server.
     pub(crate) fn client(source: ClientError) -> Self {
         Failure::Client { source: Box::new(source) }
+    }
+
+    /// A library that cannot be used; what others wrote in the message keeps its lines.
+    pub(crate) fn library(error: &dyn std::error::Error) -> Self {
+        let message = error.to_string();
+        Failure::Library { message: message.lines().map(|line| visible(line)).collect::<Vec<_>>().join("\n") }
     }
 
     /// A command line that asks for something that cannot be.

@@ -8,6 +8,7 @@ mod document;
 mod failure;
 mod input;
 mod json_text;
+mod library;
 mod replace;
 mod report;
 mod source;

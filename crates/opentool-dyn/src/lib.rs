@@ -40,6 +40,7 @@ mod supervisor;
 mod symbols;
 mod tool;
 mod turn;
+mod uncallable;
 mod worker;
 
 pub use describe::{CppExport, DescribeError, Describer, Description, Review, Skipped};
@@ -49,4 +50,5 @@ pub use find::{FindError, find_library};
 pub use library::{DynLibrary, DynLibraryBuilder, Isolation};
 pub use permissions::{MemorySize, PermissionError, Permissions};
 pub use sandbox::Confinement;
+pub use uncallable::{Uncallable, uncallable};
 pub use worker::worker_main;

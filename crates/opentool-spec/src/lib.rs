@@ -60,7 +60,8 @@ mod tree;
 
 #[doc(inline)]
 pub use check::{
-    Code, DocumentKind, Edit, Faults, Finding, Fix, Generation, Report, Severity, check, check_bytes, is_valid_name,
+    Code, DocumentKind, Edit, Faults, Finding, Fix, Generation, Remark, Report, Severity, check, check_bytes,
+    is_valid_name,
 };
 pub use fix::{Fixed, fix};
 pub use formats::document_schema;

@@ -6,11 +6,14 @@ use std::{
 };
 
 use clap::Args;
+use opentool_dyn::{Exports, uncallable};
+use opentool_spec::{Code, DocumentKind, Remark, Report};
 
 use super::Verdict;
 use crate::{
     failure::Failure,
     input::{Input, looks_like_a_document, walk},
+    library,
     report::{Checked, Format, Reporter, Totals},
     terminal,
 };
@@ -21,12 +24,15 @@ Examples:
   opentool check api.json docs/                A file, and the documents of a folder
   curl -s http://127.0.0.1:9627/opentool/load | opentool check -
   opentool check --strict --format github .    In a GitHub workflow
+  opentool check libm.opendyn.json --library libm.so.6
 
 Which spec a document follows (OpenTool 1.0 or 1.1, OpenDyn 1.0) is seen by its shape. `fix:` marks what `opentool \
 fix` does by itself, `help:` what is left to you.
 
 In a folder, those *.json files are checked that are OpenTool or OpenDyn documents, or are broken and mention one of \
 them; hidden files and folders, `target` and `node_modules` are left out. A file you name is always checked.
+
+With --library, every function of an OpenDyn document is looked for in that library, which is read and not loaded.
 
 With --format json, there is one array of {file, code, severity, message, pointer, line, column, help, fix} over all \
 files, where `fix` is null or {automatic, edits: [{start, end, text}]}, counted in bytes.
@@ -43,6 +49,9 @@ pub(super) struct Check {
     /// Take warnings for errors
     #[arg(long)]
     strict: bool,
+    /// The library that the OpenDyn documents describe: a path, or a name that the system's loader finds
+    #[arg(long, value_name = "LIB")]
+    library: Option<String>,
     /// How to write the findings
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
@@ -51,7 +60,13 @@ pub(super) struct Check {
 impl Check {
     pub(super) fn run(&self) -> Result<Verdict, Failure> {
         let out = BufWriter::new(anstream::stdout().lock());
-        let mut run = Run { strict: self.strict, reporter: Reporter::new(self.format, out), totals: Totals::default() };
+        let exports = self.library.as_deref().map(library::exports).transpose()?;
+        let mut run = Run {
+            strict: self.strict,
+            library: exports.map(|exports| Library { exports, used: false }),
+            reporter: Reporter::new(self.format, out),
+            totals: Totals::default(),
+        };
         for path in &self.inputs {
             match Input::from(path) {
                 Input::Path(path) if path.is_dir() => run.folder(&path)?,
@@ -65,8 +80,32 @@ impl Check {
 /// A check under way.
 struct Run<W: Write> {
     strict: bool,
+    library: Option<Library>,
     reporter: Reporter<W>,
     totals: Totals,
+}
+
+/// The library that documents are checked against.
+struct Library {
+    exports: Exports,
+    /// Whether a document about a library was there.
+    used: bool,
+}
+
+impl Library {
+    fn judge(&mut self, text: &str, report: Report) -> Report {
+        if report.kind != Some(DocumentKind::OpenDyn) {
+            return report;
+        }
+        self.used = true;
+        let remarks = uncallable(text, &self.exports).into_iter().map(|found| Remark {
+            pointer: found.pointer,
+            code: Code::NotInLibrary,
+            message: found.reason,
+            help: None,
+        });
+        report.with_remarks(text, remarks)
+    }
 }
 
 impl<W: Write> Run<W> {
@@ -96,11 +135,14 @@ impl<W: Write> Run<W> {
 
     fn bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         let mut report = opentool_spec::check_bytes(bytes);
+        let text = String::from_utf8_lossy(bytes);
+        if let Some(library) = &mut self.library {
+            report = library.judge(&text, report);
+        }
         if self.strict {
             report = report.strict();
         }
         self.totals.add(name, &report);
-        let text = String::from_utf8_lossy(bytes);
         self.reporter.document(&Checked { name, text: &text, report: &report }).map_err(Failure::output)
     }
 
@@ -110,6 +152,9 @@ impl<W: Write> Run<W> {
     }
 
     fn finish(self) -> Result<Verdict, Failure> {
+        if self.library.as_ref().is_some_and(|library| !library.used) {
+            terminal::warn(&"no OpenDyn document was checked, so that --library had no effect");
+        }
         self.reporter.finish(&self.totals).map_err(Failure::output)?;
         Ok(if self.totals.unreadable > 0 {
             Verdict::Incomplete

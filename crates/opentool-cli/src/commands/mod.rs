@@ -8,6 +8,7 @@ mod completions;
 mod convert;
 mod fix;
 mod known;
+mod library;
 mod load;
 mod schema;
 mod serve;
@@ -45,6 +46,7 @@ Examples:
   opentool fix weather.opentool.json          Show what can be mended without asking
   opentool fix weather.opentool.json --write  … and mend it
   opentool convert weather.opentool.json --to openai
+  opentool dyn describe libm.so.6 --header math.h -o libm.opendyn.json
   opentool schema opentool > opentool.schema.json
 
 Exit codes: 0 no errors; 1 a document has errors, or a tool or a model answered with one; 2 wrong usage, or an unreadable
@@ -77,6 +79,8 @@ enum Command {
     Check(check::Check),
     Fix(fix::Fix),
     Convert(convert::Convert),
+    #[command(name = "dyn")]
+    Library(library::Library),
     Schema(schema::Schema),
     Completions(completions::Completions),
 }
@@ -108,6 +112,7 @@ impl Cli {
             Command::Check(check) => check.run(),
             Command::Fix(fix) => fix.run(),
             Command::Convert(convert) => convert.run(),
+            Command::Library(library) => library.run(),
             Command::Schema(schema) => schema.run(),
             Command::Completions(completions) => completions.run(),
         }

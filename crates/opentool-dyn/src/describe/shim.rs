@@ -11,19 +11,21 @@ pub(super) fn of(name: &str, signature: &Signature, records: &HashMap<Rc<str>, R
         return None;
     }
     let has_callback = signature.parameters.iter().any(|(_, kind)| kind.is_function());
-    let mut shim = Shim { records, has_callback, takes: Vec::new(), before: String::new(), passes: Vec::new() };
+    let mut shim =
+        Shim { records, has_callback, helps: false, takes: Vec::new(), before: String::new(), passes: Vec::new() };
     for (index, (own, kind)) in signature.parameters.iter().enumerate() {
         let own =
             own.as_deref().map_or_else(|| format!("arg{}", index + 1), |own| own.trim_start_matches('_').to_owned());
         shim.parameter(&own, kind)?;
     }
     if signature.is_variadic {
+        shim.helps = true;
         shim.takes.push("const char *text".to_owned());
         shim.passes.push("text".to_owned());
     }
     let call = format!("{name}({})", shim.passes.join(", "));
     let (returns, body) = shim.returned(&signature.returns, &call)?;
-    if shim.takes.is_empty() {
+    if shim.takes.is_empty() || !shim.helps {
         return None;
     }
     let head = returns.declare(&format!("{name}_tool({})", shim.takes.join(", ")));
@@ -51,6 +53,8 @@ struct Shim<'r> {
     records: &'r HashMap<Rc<str>, Record>,
     /// Then an address of anything is what the callback is given, and nothing where there is none.
     has_callback: bool,
+    /// Whether the shim takes other things than the function.
+    helps: bool,
     takes: Vec<String>,
     before: String,
     passes: Vec<String>,
@@ -65,15 +69,16 @@ impl Shim<'_> {
                 self.passes.push(name.to_owned());
             }
             Kind::Other(text) if is_wide_number(&text) => {
+                self.helps = true;
                 self.takes.push(double().declare(name));
                 self.passes.push(name.to_owned());
             }
-            Kind::Function(_) => self.passes.push("NULL".to_owned()),
+            Kind::Function(_) => self.nothing(),
             Kind::Pointer(target) => match target.resolved().kind {
-                Kind::Function(_) => self.passes.push("NULL".to_owned()),
-                Kind::Void | Kind::Pointer(_) if self.has_callback => self.passes.push("NULL".to_owned()),
+                Kind::Function(_) => self.nothing(),
+                Kind::Void | Kind::Pointer(_) if self.has_callback => self.nothing(),
                 Kind::Void => return None,
-                Kind::Record(key) if self.records.get(&key).is_some_and(|record| record.fields.is_some()) => {
+                Kind::Record(key) if scalar_fields(self.records, &key).is_some() => {
                     let plain = Type { is_const: false, ..(*target).clone() };
                     self.fields(name, &plain, &key)?;
                     self.passes.push(format!("&{name}"));
@@ -86,6 +91,11 @@ impl Shim<'_> {
         Some(())
     }
 
+    fn nothing(&mut self) {
+        self.helps = true;
+        self.passes.push("NULL".to_owned());
+    }
+
     fn same(&mut self, name: &str, kind: &Type) {
         self.takes.push(kind.declare(name));
         self.passes.push(name.to_owned());
@@ -94,6 +104,7 @@ impl Shim<'_> {
     /// Takes the fields of a struct one by one, and makes the struct of them.
     fn fields(&mut self, name: &str, kind: &Type, key: &Rc<str>) -> Option<()> {
         let fields = scalar_fields(self.records, key)?;
+        self.helps = true;
         let mut values = Vec::new();
         for (field, of_field) in &fields {
             let own = format!("{name}_{field}");
@@ -113,6 +124,7 @@ impl Shim<'_> {
         match kind.resolved().kind {
             Kind::Record(key) => {
                 let fields = scalar_fields(self.records, &key)?;
+                self.helps = true;
                 let mut body = format!("{} = {call};", written(self.records, kind, &key).declare("result"));
                 for (field, of_field) in &fields {
                     self.takes.push(of_field.declare(&format!("*out_{field}")));
@@ -121,6 +133,7 @@ impl Shim<'_> {
                 Some((Kind::Void.into(), body))
             }
             Kind::Other(text) if is_wide_number(&text) => {
+                self.helps = true;
                 Some((Kind::Scalar(opentool_spec::CTypeName::Double).into(), format!("return {call};")))
             }
             Kind::Void => Some((Kind::Void.into(), format!("{call};"))),

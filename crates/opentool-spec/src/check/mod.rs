@@ -8,6 +8,7 @@ mod functions;
 mod generations;
 mod judge;
 mod references;
+mod remark;
 mod schemas;
 mod spelling;
 mod suggest;
@@ -17,6 +18,7 @@ pub use finding::{Edit, Faults, Finding, Fix};
 pub use functions::is_valid_name;
 pub use judge::DocumentKind;
 pub(crate) use judge::is_one_point_x;
+pub use remark::Remark;
 pub(crate) use suggest::quote;
 
 use draft::Draft;

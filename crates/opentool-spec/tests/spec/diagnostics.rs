@@ -47,6 +47,11 @@ fn every_code_is_documented_once_and_in_order() {
 #[test]
 fn every_wrong_example_gives_exactly_its_finding() {
     for example in examples() {
+        if example.code == Code::NotInLibrary {
+            // The document by itself is right; the tests of the command line check it against the library.
+            assert_eq!(check(example.wrong).findings, []);
+            continue;
+        }
         let report = check(example.wrong);
         let found: Vec<_> = report.findings.iter().map(|finding| finding.code).collect();
         assert_eq!(found, [example.code], "{:#?}", report.findings);

@@ -1,0 +1,168 @@
+//! `opentool dyn describe`: a document from a library and its headers.
+
+use std::{fmt::Write as _, path::PathBuf};
+
+use clap::Args;
+use opentool_dyn::{Describer, Description, Skipped};
+
+use super::super::Verdict;
+use crate::{
+    failure::Failure,
+    library,
+    replace::replace_file,
+    report::counted,
+    terminal::{complain, tell, visible, write_data},
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  opentool dyn describe libm.so.6 --header math.h -o libm.opendyn.json
+  opentool dyn describe libsqlite3.so.0 --header sqlite3.h --only 'sqlite3_column_*'
+  opentool dyn describe ./libvendor.so --header sdk/vendor.h -I sdk/include -D VENDOR_API=2 -o vendor.opendyn.json
+
+The document has the functions that the library exports and a header declares; comments in the headers become descriptions. \
+What a header does not say is guessed, and every guess is marked by `x-review` in the document and listed on standard error, \
+together with every function that is not in the document, and why. Read both before you serve it.
+
+The headers are read through the C compiler (`cc`, or what the environment variable CC names); the library is read, never \
+loaded.
+
+Exit codes: 0 written; 1 no function can be described; 2 wrong usage, no library, or headers that cannot be read.";
+
+/// Width of the lines in which names are listed.
+const WIDTH: usize = 100;
+
+/// Write a document from a library and its headers
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Describe {
+    /// A library: a path, or a name that the system's loader finds
+    #[arg(value_name = "LIB")]
+    library: String,
+    /// A header: a file, or a name that the C compiler finds; several add up
+    #[arg(long = "header", value_name = "H", required = true)]
+    headers: Vec<PathBuf>,
+    /// Where the C compiler looks for headers
+    #[arg(short = 'I', value_name = "DIR")]
+    includes: Vec<PathBuf>,
+    /// What the C compiler takes as defined: NAME, or NAME=VALUE
+    #[arg(short = 'D', value_name = "NAME")]
+    defines: Vec<String>,
+    /// Only functions whose names match, with `*` for anything and `?` for one character; several add up
+    #[arg(long, value_name = "GLOB")]
+    only: Vec<String>,
+    /// Write the document here; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    output: PathBuf,
+}
+
+impl Describe {
+    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+        let exports = library::exports(&self.library)?;
+        let mut describer = Describer::new();
+        for header in &self.headers {
+            describer = describer.header(header);
+        }
+        for folder in &self.includes {
+            describer = describer.include(folder);
+        }
+        for define in &self.defines {
+            describer = describer.define(define);
+        }
+        for pattern in &self.only {
+            describer = describer.only(pattern);
+        }
+        let described = describer.describe(&exports).map_err(|error| Failure::library(&error))?;
+        tell(&format_args!("{}", report(&described)));
+        let name = visible(&self.library);
+        if described.document.functions.is_empty() {
+            complain(&format_args!("no function of {name} can be described: nothing written"));
+            return Ok(Verdict::Faulty);
+        }
+        let mut text =
+            serde_json::to_string_pretty(&described.document).map_err(|error| Failure::output(error.into()))?;
+        text.push('\n');
+        let counts = format!(
+            "{} of {name} described; {} to review; {} skipped",
+            counted(described.document.functions.len(), "function"),
+            counted(described.reviews.len(), "mark"),
+            described.skipped.len()
+        );
+        if self.output.as_os_str() == "-" {
+            write_data(&text).map_err(Failure::output)?;
+            tell(&counts);
+        } else {
+            replace_file(&self.output, &text)?;
+            let output = self.output.to_string_lossy();
+            tell(&format_args!("{counts}; written to {output}", output = visible(&output)));
+        }
+        Ok(Verdict::Clean)
+    }
+}
+
+/// What somebody should look at, and what is missing.
+fn report(described: &Description) -> String {
+    let mut text = String::new();
+    if !described.reviews.is_empty() {
+        text.push_str("to review, marked by `x-review`:\n");
+        for review in &described.reviews {
+            let _ = writeln!(text, "  {}", visible(&review.to_string()));
+        }
+    }
+    if !described.uncommented.is_empty() {
+        text.push_str("without a comment in the headers, so that the prototype is the description:\n");
+        list(&mut text, described.uncommented.iter().map(String::as_str));
+    }
+    if !described.skipped.is_empty() {
+        text.push_str("skipped:\n");
+    }
+    for (reason, those) in by_reason(&described.skipped) {
+        match those.as_slice() {
+            [only] => {
+                let _ = writeln!(text, "  {}: {}", visible(&only.function), visible(reason));
+            }
+            several => {
+                let _ = writeln!(text, "  {} functions: each {}:", several.len(), visible(reason));
+                list(&mut text, several.iter().map(|skipped| skipped.function.as_str()));
+            }
+        }
+        for shim in those.iter().filter_map(|skipped| skipped.shim.as_deref()) {
+            let _ = writeln!(text, "    a shim would help: {}", visible(shim));
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// The skipped functions, those with one reason together, in the order in which the reasons come first.
+fn by_reason(skipped: &[Skipped]) -> Vec<(&str, Vec<&Skipped>)> {
+    let mut places = std::collections::HashMap::new();
+    let mut groups: Vec<(&str, Vec<&Skipped>)> = Vec::new();
+    for one in skipped {
+        let place = *places.entry(one.reason.as_str()).or_insert_with(|| {
+            groups.push((&one.reason, Vec::new()));
+            groups.len() - 1
+        });
+        groups[place].1.push(one);
+    }
+    groups
+}
+
+/// Writes names with commas between them, in lines of some width.
+fn list<'n>(text: &mut String, names: impl Iterator<Item = &'n str>) {
+    let mut line = String::new();
+    for name in names {
+        let name = visible(name);
+        if !line.is_empty() && line.len() + name.len() + 2 > WIDTH {
+            let _ = writeln!(text, "    {line},");
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push_str(", ");
+        }
+        line.push_str(&name);
+    }
+    if !line.is_empty() {
+        let _ = writeln!(text, "    {line}");
+    }
+}
