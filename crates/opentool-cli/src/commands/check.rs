@@ -11,9 +11,9 @@ use opentool_spec::{Code, DocumentKind, Remark, Report};
 
 use super::Verdict;
 use crate::{
+    exports,
     failure::Failure,
     input::{Input, looks_like_a_document, walk},
-    library,
     report::{Checked, Format, Reporter, Totals},
     terminal,
 };
@@ -60,7 +60,7 @@ pub(super) struct Check {
 impl Check {
     pub(super) fn run(&self) -> Result<Verdict, Failure> {
         let out = BufWriter::new(anstream::stdout().lock());
-        let exports = self.library.as_deref().map(library::exports).transpose()?;
+        let exports = self.library.as_deref().map(exports::of).transpose()?;
         let mut run = Run {
             strict: self.strict,
             library: exports.map(|exports| Library { exports, used: false }),

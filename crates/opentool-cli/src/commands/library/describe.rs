@@ -7,8 +7,8 @@ use opentool_dyn::{Describer, Description, Skipped};
 
 use super::super::Verdict;
 use crate::{
+    exports,
     failure::Failure,
-    library,
     replace::replace_file,
     report::counted,
     terminal::{complain, tell, visible, write_data},
@@ -58,7 +58,7 @@ pub(super) struct Describe {
 
 impl Describe {
     pub(super) fn run(&self) -> Result<Verdict, Failure> {
-        let exports = library::exports(&self.library)?;
+        let exports = exports::of(&self.library)?;
         let mut describer = Describer::new();
         for header in &self.headers {
             describer = describer.header(header);

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::super::Verdict;
 use crate::{
+    exports,
     failure::Failure,
-    library,
     report::counted,
     terminal::{visible, visible_json, warn, write_data},
 };
@@ -42,7 +42,7 @@ pub(super) struct Symbols {
 
 impl Symbols {
     pub(super) fn run(&self) -> Result<Verdict, Failure> {
-        let exports = library::exports(&self.library)?;
+        let exports = exports::of(&self.library)?;
         if self.json {
             let mut text =
                 serde_json::to_string_pretty(&as_json(&exports)).map_err(|error| Failure::output(error.into()))?;
