@@ -45,7 +45,7 @@ connection_settings!(Anthropic);
 impl Anthropic {
     /// Asks a model of Anthropic, unless [`base_url`](Self::base_url) says otherwise.
     pub fn new(model: impl Into<String>) -> Self {
-        Self::unnamed().model(model)
+        Self::unnamed().default_model(model)
     }
 
     /// Takes key, address and model from `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL` and `ANTHROPIC_MODEL`.
@@ -115,3 +115,6 @@ impl Provider for Anthropic {
         self.link.stream(self.body(request, true), Framing::Events, Events::default(), read_whole)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,7 +22,7 @@ macro_rules! connection_settings {
 
             /// Sets the model that is asked where a request's options name none.
             #[must_use]
-            pub fn model(mut self, model: impl Into<String>) -> Self {
+            pub fn default_model(mut self, model: impl Into<String>) -> Self {
                 self.link.set(|settings| settings.model = Some(model.into()));
                 self
             }

@@ -96,19 +96,20 @@ impl<'a, R: Reader> Stream<'a, R> {
     /// Reads until a piece is there, or the end.
     async fn advance(&mut self, mut reading: Box<Reading<'a>>) -> Result<(), ChatError> {
         loop {
+            // One message at a time: what came before an error is not lost.
             while let Some(frame) = reading.waiting.pop_front() {
                 match self.reader.read(&frame, &mut self.deltas) {
                     Ok(Progress::Over) => {
                         reading.answer.drain().await;
                         return Ok(());
                     }
-                    Ok(Progress::More) => {}
+                    Ok(Progress::More) if self.deltas.is_empty() => {}
+                    Ok(Progress::More) => {
+                        self.state = State::Reading(reading);
+                        return Ok(());
+                    }
                     Err(fault) => return Err(self.link.fault(fault)),
                 }
-            }
-            if !self.deltas.is_empty() {
-                self.state = State::Reading(reading);
-                return Ok(());
             }
             match reading.answer.chunk().await? {
                 Some(chunk) => reading.frames.push(&chunk, &mut reading.waiting),

@@ -40,7 +40,7 @@ connection_settings!(Ollama);
 impl Ollama {
     /// Asks a model of the Ollama on this machine, unless [`base_url`](Self::base_url) says otherwise.
     pub fn new(model: impl Into<String>) -> Self {
-        Self::unnamed().model(model)
+        Self::unnamed().default_model(model)
     }
 
     /// Takes address, key and model from `OLLAMA_HOST`, `OLLAMA_API_KEY` and `OLLAMA_MODEL`, none of which must be there.
@@ -121,3 +121,6 @@ impl Provider for Ollama {
         self.link.stream(self.body(request, true), Framing::Lines, Lines::default(), read_whole)
     }
 }
+
+#[cfg(test)]
+mod tests;

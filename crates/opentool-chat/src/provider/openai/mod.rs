@@ -39,7 +39,7 @@ connection_settings!(OpenAi);
 impl OpenAi {
     /// Asks a model of OpenAI, unless [`base_url`](Self::base_url) says otherwise.
     pub fn new(model: impl Into<String>) -> Self {
-        Self::unnamed().model(model)
+        Self::unnamed().default_model(model)
     }
 
     /// Takes key, address and model from `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL`.
@@ -96,8 +96,10 @@ impl OpenAi {
 
     fn body(&self, request: Request<'_>, stream: bool) -> Result<Bytes, ChatError> {
         let settings = &self.link.settings;
-        let is_openai =
-            settings.endpoint.as_ref().is_ok_and(|url| url.host_str().is_some_and(|host| host.ends_with("openai.com")));
+        let is_openai = settings
+            .endpoint
+            .as_ref()
+            .is_ok_and(|url| url.host_str().is_some_and(|host| host == "openai.com" || host.ends_with(".openai.com")));
         let model = self.link.model(request.options, "OPENAI_MODEL")?;
         request::Writer { model, strict: self.strict, is_openai, stream }.body(request)
     }
@@ -121,3 +123,6 @@ impl Provider for OpenAi {
         self.link.stream(self.body(request, true), Framing::Events, Chunks::default(), read_whole)
     }
 }
+
+#[cfg(test)]
+mod tests;

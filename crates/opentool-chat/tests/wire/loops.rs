@@ -1,0 +1,106 @@
+//! Whole turns over the wire: call, tool, answer.
+
+use opentool_chat::{ChatClient, ChatResponse};
+use opentool_core::FnTool;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::server::{Reply, Seen, Server};
+use crate::support::{ALL, Wire};
+
+#[derive(Deserialize, JsonSchema)]
+struct Add {
+    a: i64,
+    b: i64,
+}
+
+/// Runs a turn with a tool that adds, streamed; returns the answer and the requests.
+async fn turn(wire: Wire, replies: impl IntoIterator<Item = Reply>) -> (ChatResponse, Vec<Seen>) {
+    let server = Server::start(replies).await;
+    let add = FnTool::fallible("add", |Add { a, b }: Add| async move {
+        if a < 0 { Err(opentool_core::Failure::new("too small")) } else { Ok(a + b) }
+    });
+    let request = ChatClient::new(wire.provider(&server.url())).prompt("How much is it?").tools(add);
+    let response = request.stream().finish().await.unwrap();
+    (response, server.seen())
+}
+
+#[tokio::test]
+async fn a_call_is_answered_and_the_model_asked_again() {
+    for wire in ALL {
+        let calls = [("1", "add", json!({ "a": 1, "b": 2 })), ("2", "add", json!({ "a": -1, "b": 2 }))];
+        let (response, seen) = turn(
+            wire,
+            [wire.stream(&wire.streamed("I add.", "", &calls)), wire.stream(&wire.streamed("", "It is 3.", &[]))],
+        )
+        .await;
+        assert_eq!(response.text(), "It is 3.");
+        assert_eq!(response.usage.total_tokens(), 10, "summed over rounds");
+        let second = seen[1].json();
+        let sent = second["messages"].as_array().unwrap();
+        match wire {
+            Wire::OpenAi => {
+                assert_eq!(sent[1]["reasoning_content"], "I add.");
+                assert_eq!((&sent[2]["role"], &sent[2]["content"]), (&json!("tool"), &json!("3")));
+                assert_eq!((&sent[3]["tool_call_id"], &sent[3]["content"]), (&json!("2"), &json!("too small")));
+            }
+            Wire::Anthropic => {
+                assert_eq!(
+                    sent[1]["content"][0],
+                    json!({ "type": "thinking", "thinking": "I add.", "signature": "c2lnbmVk" })
+                );
+                let results = json!([
+                    { "type": "tool_result", "tool_use_id": "1", "content": "3" },
+                    { "type": "tool_result", "tool_use_id": "2", "content": "too small", "is_error": true },
+                ]);
+                assert_eq!((sent.len(), &sent[2]["role"], &sent[2]["content"]), (3, &json!("user"), &results));
+            }
+            Wire::Ollama => {
+                assert_eq!(sent[1]["thinking"], "I add.");
+                assert_eq!((&sent[2]["tool_name"], &sent[2]["content"]), (&json!("add"), &json!("3")));
+            }
+        }
+        assert_eq!(seen[0].json()["tools"], second["tools"]);
+    }
+}
+
+#[tokio::test]
+async fn empty_and_repeated_ids_become_fresh_ones_that_calls_and_answers_share() {
+    let calls = [
+        ("", "add", json!({ "a": 1, "b": 2 })),
+        ("x", "add", json!({ "a": 3, "b": 4 })),
+        ("x", "add", json!({ "a": 5, "b": 6 })),
+    ];
+    let (_, seen) = turn(
+        Wire::OpenAi,
+        [
+            Wire::OpenAi.stream(&Wire::OpenAi.streamed("", "", &calls)),
+            Wire::OpenAi.stream(&Wire::OpenAi.streamed("", "Done", &[])),
+        ],
+    )
+    .await;
+    let sent = seen[1].json();
+    let ids: Vec<&Value> = (0..3).map(|call| &sent["messages"][1]["tool_calls"][call]["id"]).collect();
+    let answers: Vec<&Value> = (2..5).map(|message| &sent["messages"][message]["tool_call_id"]).collect();
+    assert_eq!(ids, answers);
+    let distinct: std::collections::HashSet<_> = ids.iter().map(|id| id.as_str().unwrap()).collect();
+    assert!(distinct.len() == 3 && !distinct.contains(""), "{ids:?}");
+    let results: Vec<&Value> = (2..5).map(|message| &sent["messages"][message]["content"]).collect();
+    assert_eq!(results, ["3", "7", "11"]);
+}
+
+#[tokio::test]
+async fn arguments_that_are_no_json_are_told_to_the_model_and_sent_back_as_an_empty_object() {
+    let begin = json!({ "index": 0, "id": "a", "function": { "name": "add", "arguments": "{\"a\": 1," } });
+    let cut =
+        Wire::OpenAi.event(&json!({ "choices": [{ "delta": { "tool_calls": [begin] }, "finish_reason": "length" }] }));
+    let (response, seen) =
+        turn(Wire::OpenAi, [Wire::OpenAi.stream(&cut), Wire::OpenAi.stream(&Wire::OpenAi.streamed("", "Sorry", &[]))])
+            .await;
+    assert_eq!(response.text(), "Sorry");
+    let sent = seen[1].json();
+    assert_eq!(sent["messages"][1]["tool_calls"][0]["function"]["arguments"], "{}");
+    let told = sent["messages"][2]["content"].as_str().unwrap();
+    assert!(told.contains("JSON"), "{told}");
+}

@@ -1,0 +1,61 @@
+//! What Ollama says.
+
+use opentool_chat::{ChatResponse, FinishReason, Usage};
+use serde_json::{Value, json};
+
+use crate::server::{Reply, Server};
+use crate::support::{Wire, ask, ask_streaming, calls, message};
+
+const WIRE: Wire = Wire::Ollama;
+
+async fn whole(body: Value) -> ChatResponse {
+    let server = Server::start([Reply::json(200, &body.to_string())]).await;
+    ask(&*WIRE.provider(&server.url())).await.unwrap()
+}
+
+async fn streamed(lines: &[Value]) -> ChatResponse {
+    let body: String = lines.iter().map(|line| WIRE.event(line)).collect();
+    let server = Server::start([WIRE.stream(&body)]).await;
+    ask_streaming(&*WIRE.provider(&server.url())).await.unwrap()
+}
+
+#[tokio::test]
+async fn an_answer_has_text_thoughts_calls_and_usage() {
+    let response = whole(json!({
+        "model": "qwen3", "created_at": "2026-01-01T00:00:00Z", "done": true, "done_reason": "stop", "total_duration": 5,
+        "prompt_eval_count": 11, "eval_count": 7, "message": { "role": "assistant", "content": "Let me see.", "thinking": "A sum.",
+            "tool_calls": [{ "function": { "index": 0, "name": "add", "arguments": { "a": 1 } } }] },
+    }))
+    .await;
+    assert_eq!((&*message(&response).text, &*message(&response).reasoning), ("Let me see.", "A sum."));
+    assert_eq!(calls(&response), [("", "add", r#"{"a":1}"#)]);
+    assert_eq!((response.usage, response.model.as_deref()), (Usage::new(11, 7), Some("qwen3")));
+    assert_eq!(response.finish_reason(), Some(&FinishReason::ToolCalls));
+}
+
+#[tokio::test]
+async fn calls_without_ids_stay_apart_and_their_arguments_may_be_a_string() {
+    let call = |arguments: Value| json!({ "message": { "tool_calls": [{ "function": { "name": "add", "arguments": arguments } }] } });
+    let response = streamed(&[
+        call(json!({ "a": 1 })),
+        call(json!("{\"a\":2}")),
+        call(Value::Null),
+        json!({ "done": true, "done_reason": "stop" }),
+    ])
+    .await;
+    assert_eq!(calls(&response), [("", "add", "{\"a\":1}"), ("", "add", "{\"a\":2}"), ("", "add", "{}")]);
+}
+
+#[tokio::test]
+async fn finish_reasons_are_understood_and_a_missing_one_is_no_harm() {
+    for (reason, expected) in [
+        (json!("stop"), FinishReason::Stop),
+        (json!("length"), FinishReason::Length),
+        (json!("load"), FinishReason::Other("load".to_owned())),
+        (Value::Null, FinishReason::Stop),
+    ] {
+        let last = json!({ "message": { "content": "x" }, "done": true, "done_reason": reason });
+        assert_eq!(whole(last.clone()).await.finish_reason(), Some(&expected));
+        assert_eq!(streamed(&[last]).await.finish_reason(), Some(&expected));
+    }
+}

@@ -1,0 +1,67 @@
+//! Keys are sent and never shown.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use opentool_chat::provider::{Anthropic, Ollama, OpenAi};
+use tracing_subscriber::filter::LevelFilter;
+
+use crate::server::{Reply, Server};
+use crate::support::{ALL, KEY, Wire, ask_both};
+
+#[tokio::test]
+async fn the_key_goes_where_each_provider_wants_it() {
+    for wire in ALL {
+        let server = Server::start([wire.whole("Hi")]).await;
+        crate::support::ask(&*wire.provider(&server.url())).await.unwrap();
+        let seen = &server.seen()[0];
+        match wire {
+            Wire::Anthropic => {
+                assert_eq!(seen.header("x-api-key"), Some(KEY));
+                assert_eq!(seen.header("anthropic-version"), Some("2023-06-01"));
+            }
+            _ => assert_eq!(seen.header("authorization"), Some("Bearer sk-s3cret")),
+        }
+    }
+}
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn the_key_is_in_no_error_no_debug_and_no_log() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber =
+        tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE).with_writer(move || writer.clone()).finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let echo = format!(r#"{{"error":{{"message":"wrong key: {KEY}","code":"key {KEY}"}}}}"#);
+    for wire in ALL {
+        let in_the_middle = wire.stream(&wire.event(&serde_json::from_str(&echo).unwrap()));
+        for reply in [Reply::json(401, &echo), Reply::json(429, &echo), Reply::json(200, &echo), in_the_middle] {
+            let server = Server::start([reply]).await;
+            for asked in ask_both(&*wire.provider(&server.url())).await {
+                let error = asked.unwrap_err();
+                assert!(!format!("{error} {error:?}").contains(KEY), "{error:?}");
+            }
+        }
+    }
+    let providers = (
+        OpenAi::new("tiny").api_key(KEY).header("x-secret", KEY),
+        Anthropic::new("tiny").api_key(KEY).header("x-secret", KEY),
+        Ollama::new("tiny").api_key(KEY).header("x-secret", KEY),
+    );
+    assert!(!format!("{providers:?}").contains(KEY), "{providers:?}");
+    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    assert!(log.contains("the provider is in trouble") && !log.contains(KEY), "{log}");
+}

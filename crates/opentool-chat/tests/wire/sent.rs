@@ -1,0 +1,184 @@
+//! What is sent, per provider and option.
+
+use opentool_chat::provider::OpenAi;
+use opentool_chat::{
+    AssistantMessage, ChatOptions, Message, Provider, Request, ToolAnswer, ToolChoice, ToolDefinitions, ToolMessage,
+};
+use opentool_core::{ErrorKind, FnTool, ToolCall, Toolbox};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::server::Server;
+use crate::support::{ALL, Wire};
+
+/// Where to look.
+#[derive(Deserialize, JsonSchema)]
+struct Place {
+    /// A city.
+    #[expect(dead_code, reason = "only its schema matters here")]
+    city: String,
+    #[expect(dead_code, reason = "only its schema matters here")]
+    days: Option<u8>,
+}
+
+fn tools() -> ToolDefinitions {
+    let weather = FnTool::new("weather", |_: Place| "sunny").description("What the sky looks like.");
+    let now = FnTool::new("now", || "noon").description("What time it is.");
+    ToolDefinitions::of(Toolbox::new().with(weather).unwrap().with(now).unwrap())
+}
+
+/// A conversation with everything in it.
+fn conversation() -> Vec<Message> {
+    vec![
+        Message::system("Be terse."),
+        Message::user("Weather in Zürich and Rome?"),
+        AssistantMessage::new("Let me see.")
+            .with_reasoning("Two calls.")
+            .with_provider_data("openai", json!({ "reasoning_field": "reasoning_content" }))
+            .with_provider_data(
+                "anthropic",
+                json!({ "thinking": [{ "type": "thinking", "thinking": "Two calls.", "signature": "c2ln" }] }),
+            )
+            .with_tool_calls(vec![
+                ToolCall::new("functions.weather:0", "weather", r#"{"city": "Zürich", "days": 3}"#),
+                ToolCall::new("b2", "weather", r#"{"city": "Ro"#),
+            ])
+            .into(),
+        ToolMessage::new(vec![
+            ToolAnswer::new("functions.weather:0", "weather", "sunny"),
+            ToolAnswer::new("b2", "weather", "invalid arguments").with_error(ErrorKind::InvalidArguments),
+        ])
+        .into(),
+        Message::system("Metric units."),
+        Message::user("And Rome?"),
+        AssistantMessage::new("").with_tool_calls(vec![ToolCall::new("c3", "now", "")]).into(),
+        ToolMessage::new(vec![ToolAnswer::new("c3", "now", "noon")]).into(),
+    ]
+}
+
+/// The head without what differs from run to run, and the body, of the request that this makes.
+async fn sent(
+    wire: Wire,
+    messages: &[Message],
+    options: &ChatOptions,
+    tools: &ToolDefinitions,
+    stream: bool,
+) -> (String, Value) {
+    let server = Server::start([wire.whole("Hi")]).await;
+    let provider = wire.provider(&server.url());
+    send(&*provider, Request::new(messages, options, tools), stream).await;
+    let seen = server.seen().remove(0);
+    (seen.line().to_owned(), seen.json())
+}
+
+async fn send(provider: &dyn Provider, request: Request<'_>, stream: bool) {
+    use futures_util::StreamExt;
+    if stream {
+        for delta in provider.stream(request).collect::<Vec<_>>().await {
+            delta.unwrap();
+        }
+    } else {
+        provider.call(request).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_with_everything_in_it() {
+    for wire in ALL {
+        let (line, body) = sent(wire, &conversation(), &ChatOptions::new(), &tools(), true).await;
+        insta::assert_json_snapshot!(format!("conversation_{wire:?}"), json!({ "line": line, "body": body }));
+    }
+}
+
+#[tokio::test]
+async fn large_numbers_in_arguments_go_back_as_they_came() {
+    let arguments = r#"{"a": 12345678901234567890123, "b": 1.0}"#;
+    let call = AssistantMessage::new("").with_tool_calls(vec![ToolCall::new("a", "add", arguments)]);
+    let messages =
+        [Message::user("Hello?"), call.into(), ToolMessage::new(vec![ToolAnswer::new("a", "add", "1")]).into()];
+    for wire in ALL {
+        let server = Server::start([wire.whole("Hi")]).await;
+        let (options, tools) = (ChatOptions::new(), ToolDefinitions::default());
+        send(&*wire.provider(&server.url()), Request::new(&messages, &options, &tools), false).await;
+        let body = server.seen().remove(0).body;
+        assert!(body.replace('\\', "").contains(arguments), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn every_option() {
+    let options = ChatOptions::new()
+        .with_model("other")
+        .with_temperature(0.0)
+        .with_max_tokens(99)
+        .with_stop(["END"])
+        .with_tool_choice(ToolChoice::Required)
+        .with_parallel_tool_calls(false)
+        .with_extra("seed", 7)
+        .with_extra("stream", "nonsense")
+        .with_extra("options", json!({ "num_ctx": 8192, "temperature": 0.5 }));
+    for wire in ALL {
+        let (_, body) = sent(wire, &[Message::user("Hello?")], &options, &tools(), false).await;
+        insta::assert_json_snapshot!(format!("options_{wire:?}"), body);
+    }
+}
+
+#[tokio::test]
+async fn every_tool_choice() {
+    for wire in ALL {
+        let mut choices = Vec::new();
+        for choice in [ToolChoice::Auto, ToolChoice::None, ToolChoice::Required, ToolChoice::Named("now".to_owned())] {
+            let options = ChatOptions::new().with_tool_choice(choice.clone());
+            let (_, body) = sent(wire, &[Message::user("Hello?")], &options, &tools(), false).await;
+            let offered: Vec<_> = body["tools"].as_array().into_iter().flatten().collect();
+            let names: Vec<_> =
+                offered.iter().map(|tool| tool.pointer("/function/name").unwrap_or(&tool["name"])).collect();
+            choices.push(json!({ "asked": choice, "sent": body.get("tool_choice"), "offered": names }));
+        }
+        insta::assert_json_snapshot!(format!("choices_{wire:?}"), choices);
+    }
+}
+
+#[tokio::test]
+async fn nothing_about_tools_without_tools_and_nothing_that_is_not_set() {
+    let options = ChatOptions::new().with_tool_choice(ToolChoice::Required).with_parallel_tool_calls(true);
+    for wire in ALL {
+        let (_, body) = sent(wire, &[Message::user("Hello?")], &options, &ToolDefinitions::default(), false).await;
+        insta::assert_json_snapshot!(format!("plain_{wire:?}"), body);
+    }
+}
+
+#[tokio::test]
+async fn what_the_user_adds_wins_over_what_the_provider_writes() {
+    let options = ChatOptions::new().with_temperature(0.1).with_extra("temperature", 0.9).with_extra("model", "mine");
+    let (_, body) = sent(Wire::OpenAi, &[Message::user("Hello?")], &options, &ToolDefinitions::default(), false).await;
+    assert_eq!((&body["temperature"], &body["model"]), (&json!(0.9), &json!("mine")));
+}
+
+#[tokio::test]
+async fn strict_tools_are_sent_where_asked_for() {
+    let server = Server::start([Wire::OpenAi.whole("Hi")]).await;
+    let provider = OpenAi::new("tiny").base_url(server.url()).strict(true);
+    let (options, messages) = (ChatOptions::new(), [Message::user("Hello?")]);
+    send(&provider, Request::new(&messages, &options, &tools()), false).await;
+    let body = server.seen().remove(0).json();
+    assert_eq!(body["tools"][0]["function"]["strict"], true);
+    assert_eq!(body["tools"][0]["function"]["parameters"]["required"], json!(["city", "days"]));
+}
+
+#[tokio::test]
+async fn addresses_are_taken_as_people_write_them() {
+    let server = Server::start([Wire::OpenAi.whole("Hi")]).await;
+    for (path, line) in [
+        ("", "POST /v1/chat/completions"),
+        ("/", "POST /v1/chat/completions"),
+        ("/v1/", "POST /v1/chat/completions"),
+        ("/api/v3", "POST /api/v3/chat/completions"),
+    ] {
+        let provider = OpenAi::new("tiny").base_url(format!("{}{path}", server.url()));
+        crate::support::ask(&provider).await.unwrap();
+        let seen = server.seen().pop().unwrap();
+        assert_eq!((seen.line(), seen.header("authorization")), (line, None));
+    }
+}
