@@ -36,7 +36,7 @@ impl Exchange {
 /// A run that waits for decisions about some of its calls.
 ///
 /// It can be written and read with serde, so a run may wait in a database for as long as it takes. Tools and context, which are
-/// code and secrets, are not in it: whoever resumes the run gives them again.
+/// code and secrets, are not in it: whoever [resumes](crate::ChatModel::resume) the run gives them again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunState {

@@ -1,4 +1,129 @@
-//! Models that call tools.
+//! Models that call tools, under the framework's control or yours.
+//!
+//! ```
+//! use opentool_chat::ChatClient;
+//! use opentool_core::FnTool;
+//! # use opentool_chat::testing::{Reply, ScriptedModel};
+//!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # let provider = ScriptedModel::new([Reply::call("current_date_time", "{}"), Reply::text("Tomorrow is 2015-10-21.")]);
+//! let answer = ChatClient::new(provider)
+//!     .prompt("What day is tomorrow?")
+//!     .tools(FnTool::new("current_date_time", || "2015-10-20T16:29:00-07:00"))
+//!     .call()
+//!     .await?;
+//! assert_eq!(answer.text(), "Tomorrow is 2015-10-21.");
+//! # Ok::<(), opentool_chat::ChatError>(())
+//! # }).unwrap();
+//! ```
+//!
+//! # The parts
+//!
+//! - A [`Provider`] asks a model once. [`OpenAi`](provider::OpenAi) speaks to OpenAI and the many servers that talk like it,
+//!   [`Anthropic`](provider::Anthropic) and [`Ollama`](provider::Ollama) to theirs.
+//! - A [`ChatModel`] is a provider with default [`ChatOptions`] and a [`ToolCallingManager`]. It runs the loop: ask, run the
+//!   calls, ask again with the answers, until the model has said what it had to say.
+//! - A [`ChatClient`] is the front door: default tools, system text, memory, and a builder for each request.
+//! - Calls are run by the [`Executor`](opentool_core::Executor) and by nothing else, so its checks, limits, deadlines,
+//!   approval and spans hold here as everywhere.
+//!
+//! # Which tools
+//!
+//! Tools come from the model's defaults, the client's defaults and the request; the innermost that says anything wins, each kind
+//! for itself: `.tools` replaces tools, `.tool_names` replaces names, `.add_tools` adds. The context is merged, key by key. Only
+//! these tools may run. They are resolved, and described to the model, once per request.
+//!
+//! # As it happens
+//!
+//! [`ChatRequest::stream`] runs the same loop and tells everything on its way as a [`ChatEvent`]:
+//!
+//! ```
+//! use futures_util::StreamExt;
+//! use opentool_chat::{ChatClient, ChatEvent};
+//! # use opentool_chat::testing::{Reply, ScriptedModel};
+//!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # let client = ChatClient::new(ScriptedModel::new([Reply::text("Once upon a time")]));
+//! # let mut told = String::new();
+//! let mut stream = client.prompt("Tell me a story.").stream();
+//! while let Some(event) = stream.next().await {
+//!     match event? {
+//!         ChatEvent::Text(text) => told.push_str(&text),
+//!         ChatEvent::Tool(event) => eprintln!("{event:?}"),
+//!         ChatEvent::Done(response) => assert_eq!(response.text(), told),
+//!         _ => {}
+//!     }
+//! }
+//! # assert_eq!(told, "Once upon a time");
+//! # Ok::<(), opentool_chat::ChatError>(())
+//! # }).unwrap();
+//! ```
+//!
+//! # What was said
+//!
+//! [`ChatResponse::messages`] has every message of the turn. When a turn ends without an answer, [`ChatError::exchange`] has what
+//! was said until then, so that the work done is not lost. No history ever holds a call without its answer.
+//!
+//! # Conversations
+//!
+//! A [`ChatMemory`] keeps conversations by their id: [`InProcessMemory`] for as long as the process lives, `SqliteMemory` for
+//! longer. Whole turns are added, and a [window](window()) of the latest messages is what a model is sent.
+//!
+//! ```
+//! use opentool_chat::{ChatClient, InProcessMemory};
+//! # use opentool_chat::testing::{FunctionModel, Reply};
+//!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # let provider = FunctionModel::new(|request| Reply::text(format!("{} messages so far", request.messages.len())));
+//! let client = ChatClient::builder(provider).memory(InProcessMemory::new()).build();
+//! client.prompt("My name is Ann.").conversation("ann").call().await?;
+//! let answer = client.prompt("What is my name?").conversation("ann").call().await?;
+//! # assert_eq!(answer.text(), "3 messages so far");
+//! # Ok::<(), opentool_chat::ChatError>(())
+//! # }).unwrap();
+//! ```
+//!
+//! # Somebody must agree
+//!
+//! A tool that needs approval is denied where there is nobody to ask. An [`ApprovalPolicy`](opentool_core::ApprovalPolicy) may
+//! approve, deny, edit the arguments, or let the call wait. A run that waits can be stored, and resumed in another process:
+//!
+//! ```
+//! use opentool_chat::{ChatClient, ChatModel, RunState};
+//! use opentool_core::{Ask, Decision, Executor, FnTool};
+//! # use opentool_chat::testing::{Reply, ScriptedModel};
+//!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # let provider = ScriptedModel::new([Reply::call("delete", "{}"), Reply::text("It is gone.")]);
+//! let executor = Executor::builder().approval(Ask::later().for_destructive(true)).build();
+//! let client = ChatClient::builder(ChatModel::builder(provider).executor(executor).build())
+//!     .default_tools(FnTool::new("delete", || "deleted").destructive())
+//!     .build();
+//!
+//! let waiting = client.prompt("Delete it.").call().await?;
+//! let stored = serde_json::to_string(waiting.run_state().unwrap())?;
+//!
+//! let state: RunState = serde_json::from_str(&stored)?;
+//! let call = state.pending().next().unwrap().id.clone();
+//! let answer = client.resume(state).decide(&call, Decision::Approve).call().await?;
+//! assert_eq!(answer.text(), "It is gone.");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
+//! # In your own hands
+//!
+//! With [`ChatOptions::with_internal_execution`] off, the answer's calls are yours to run, with the same parts: see
+//! [`ToolCallingManager`]. An [`Eligibility`] predicate decides answer by answer.
+//!
+//! # What the operator sees
+//!
+//! A turn is a `chat MODEL` span, each of its calls an `execute_tool NAME` span below it, with OpenTelemetry's `gen_ai`
+//! attributes. What is said is in them only where [`ChatModelBuilder::record_content`] asks for it. Every main step is a DEBUG event.
+//!
+//! # Features
+//!
+//! `sqlite` (default): `SqliteMemory`. `testing`: a scripted model, a function model, and a guard against real requests.
 
 mod assembly;
 mod client;

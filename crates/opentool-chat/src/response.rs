@@ -118,7 +118,7 @@ impl Generation {
 
 /// What a model answers.
 ///
-/// A [provider](crate::Provider) makes one of a single round. A `ChatModel` gives the one of the last round, with the
+/// A [provider](crate::Provider) makes one of a single round. A [`ChatModel`](crate::ChatModel) gives the one of the last round, with the
 /// usage of all rounds and with [everything that was said](Self::messages).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -233,7 +233,7 @@ impl ChatResponse {
         self.suspended.as_deref()
     }
 
-    /// Returns the run that waits for decisions about its calls, to store or to resume it.
+    /// Returns the run that waits for decisions about its calls, to store or to [resume](crate::ChatModel::resume) it.
     #[must_use]
     pub fn into_run_state(self) -> Option<RunState> {
         self.suspended.map(|state| *state)

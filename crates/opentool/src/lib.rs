@@ -226,6 +226,8 @@ pub mod prelude {
     };
 
     #[cfg(feature = "chat")]
+    pub use opentool_chat::provider::{Anthropic, Ollama, OpenAi};
+    #[cfg(feature = "chat")]
     pub use opentool_chat::{
         ChatClient, ChatError, ChatEvent, ChatMemory, ChatModel, ChatOptions, ChatResponse, InProcessMemory, Message,
         Prompt, ToolCallingManager, ToolChoice,

@@ -27,7 +27,8 @@ use crate::Message;
 ///   its answer and without an answer that lacks its call.
 /// - An id that was never used is an empty conversation, not an error. Ids are compared as they are.
 ///
-/// The loop adds whole turns, unless it is told to keep its memory inside.
+/// The loop adds whole turns, unless it is told to keep its memory
+/// [inside](crate::ChatClientBuilder::memory_in_loop).
 ///
 /// ```
 /// use opentool_chat::{ChatMemory, InProcessMemory, Message};

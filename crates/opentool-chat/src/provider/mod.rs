@@ -19,13 +19,14 @@ use crate::{ChatError, ChatResponse, Delta};
 
 /// Asks a model once: a conversation goes out, one answer comes back.
 ///
-/// A provider runs no tool, keeps no history and knows nothing of rounds; `ChatModel` does that, once for
-/// all providers. What an implementation owes:
+/// A provider runs no tool, keeps no history and knows nothing of rounds; [`ChatModel`](crate::ChatModel) does that, once
+/// for all providers. What an implementation owes:
 ///
 /// - It sends [`Request::messages`] as they are, in order, and all of them. A [tool message](crate::ToolMessage) has the
 ///   answers to every call of the assistant message before it; whether they become one message on the wire or several is the
 ///   provider's business. A failed answer's [error](crate::ToolAnswer::error) is mapped where the wire has a flag for it.
 ///   Arguments of a call may be no JSON, since a model wrote them: where the wire wants an object, such a text goes as `{}`.
+///   An assistant message may be empty, since a model may say nothing.
 /// - It follows [`Request::options`], which are merged already: model, temperature, tokens, stop, tool choice, parallel calls,
 ///   extra. What is not set is not sent. Tools, names, context and internal execution are not its business. The tool
 ///   choice is already the one of this round.
@@ -37,7 +38,7 @@ use crate::{ChatError, ChatResponse, Delta};
 /// - It retries what is worth it (429, 5xx), before the first piece of an answer, and only then gives a [`ChatError`]. Keys are in
 ///   no error and no `Debug`.
 /// - Dropping the future or the stream ends the request.
-/// - Before it sends anything over a network it calls [`permit_request`](crate::provider::permit_request).
+/// - Before it sends anything over a network it calls [`permit_request`].
 ///
 /// It is object safe; an `Arc` or `Box` of a provider is a provider.
 pub trait Provider: Send + Sync + 'static {
