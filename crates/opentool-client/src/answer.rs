@@ -1,5 +1,7 @@
 //! Reading what servers answer, in all the ways in which they really do.
 
+use std::time::Duration;
+
 use opentool_spec::{Map, OpenTool, Severity, Version};
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,6 +17,8 @@ pub(crate) struct Answer<'a> {
     /// The base URL, for errors.
     pub(crate) url: &'a str,
     pub(crate) status: u16,
+    /// How long the server wants to be left alone.
+    pub(crate) retry_after: Option<Duration>,
     pub(crate) body: Vec<u8>,
 }
 
@@ -136,7 +140,7 @@ pub(crate) fn event_result(data: &str, errors_in_results: bool) -> Result<Option
     };
     let members: Map = serde_json::from_str(text).map_err(|_| unreadable)?;
     if ["jsonrpc", "result", "error"].iter().any(|member| members.contains_key(*member)) {
-        return Answer { url: "", status: 200, body: text.into() }.result(errors_in_results);
+        return Answer { url: "", status: 200, retry_after: None, body: text.into() }.result(errors_in_results);
     }
     Ok(RawValue::from_string(text.to_owned()).ok())
 }

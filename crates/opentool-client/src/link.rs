@@ -2,15 +2,16 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use opentool_core::{ToolContext, TraceContext};
 use opentool_spec::rpc::Request;
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, RETRY_AFTER};
 use reqwest::{Method, Response};
 use serde_json::value::RawValue;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::ClientError;
 use crate::address::Address;
@@ -28,6 +29,8 @@ const LONGEST_WAIT: u32 = 30;
 pub(crate) struct Link {
     pub(crate) settings: Settings,
     http: OnceLock<Result<Http, ClientError>>,
+    /// Set when the server turned out to have no way to stream a call.
+    streamless: AtomicBool,
 }
 
 /// A request, ready to be sent as often as it may be.
@@ -36,18 +39,20 @@ pub(crate) struct Outgoing {
     route: &'static str,
     body: Option<Bytes>,
     repeatable: bool,
+    /// What kind of answer is wanted, where it matters.
+    accept: Option<&'static str>,
     trace: Option<TraceContext>,
 }
 
 impl Outgoing {
     /// A request for what the server says about itself.
     pub(crate) fn get(route: &'static str) -> Self {
-        Self { method: Method::GET, route, body: None, repeatable: true, trace: None }
+        Self { method: Method::GET, route, body: None, repeatable: true, accept: None, trace: None }
     }
 
     /// A request to do something.
     pub(crate) fn post(route: &'static str) -> Self {
-        Self { method: Method::POST, route, body: None, repeatable: false, trace: None }
+        Self { method: Method::POST, route, body: None, repeatable: false, accept: None, trace: None }
     }
 
     /// A request to call a function.
@@ -63,6 +68,12 @@ impl Outgoing {
         self
     }
 
+    /// Says which kind of answer is wanted.
+    pub(crate) fn accepting(mut self, content_type: &'static str) -> Self {
+        self.accept = Some(content_type);
+        self
+    }
+
     /// Says which trace the request belongs to, unless the client knows better.
     pub(crate) fn in_trace_of(mut self, context: &ToolContext) -> Self {
         self.trace = context.typed::<TraceContext>().cloned();
@@ -72,7 +83,7 @@ impl Outgoing {
 
 impl Link {
     pub(crate) fn new(settings: Settings) -> Self {
-        Self { settings, http: OnceLock::new() }
+        Self { settings, http: OnceLock::new(), streamless: AtomicBool::new(false) }
     }
 
     /// Sends a request and reads the answer, in the time that requests have.
@@ -92,11 +103,26 @@ impl Link {
         params: Box<RawValue>,
         context: &ToolContext,
     ) -> Result<Option<Box<RawValue>>, ClientError> {
-        let repeatable = self.settings.metadata.get(name).is_some_and(|metadata| metadata.is_idempotent());
-        let request = Outgoing::call("call", id, name, params)?.repeatable(repeatable).in_trace_of(context);
+        let request =
+            Outgoing::call("call", id, name, params)?.repeatable(self.is_repeatable(name)).in_trace_of(context);
         let time = context.remaining().unwrap_or(self.settings.timeout);
         let answer = self.ask_within(time, request, |answer| answer.result(self.settings.errors_in_results));
         context.cancellation().guard(answer).await.unwrap_or(Err(ClientError::Cancelled))
+    }
+
+    /// Says whether a call of a function may be sent again.
+    pub(crate) fn is_repeatable(&self, name: &str) -> bool {
+        self.settings.metadata.get(name).is_some_and(|metadata| metadata.is_idempotent())
+    }
+
+    /// Says whether the server may have a way to stream a call; nobody knows until it was tried.
+    pub(crate) fn may_stream(&self) -> bool {
+        !self.streamless.load(Relaxed)
+    }
+
+    /// Remembers that the server has no way to stream a call.
+    pub(crate) fn cannot_stream(&self) {
+        self.streamless.store(true, Relaxed);
     }
 
     async fn ask_within<T>(
@@ -105,18 +131,29 @@ impl Link {
         request: Outgoing,
         read: impl Fn(&Answer<'_>) -> Result<T, ClientError>,
     ) -> Result<T, ClientError> {
+        let until = Instant::now().checked_add(time);
         let attempts = async {
             let mut wait = self.settings.backoff;
             let mut left = if request.repeatable { self.settings.retries } else { 0 };
             loop {
-                let error = match self.exchange(&request).await.and_then(|answer| read(&answer)) {
-                    Ok(value) => return Ok(value),
-                    Err(error) if left > 0 && error.is_transient() => error,
-                    Err(error) => return Err(self.harmless(error)),
+                let (error, told) = match self.exchange(&request).await {
+                    Ok(answer) => match read(&answer) {
+                        Ok(value) => return Ok(value),
+                        Err(error) => (error, answer.retry_after),
+                    },
+                    Err(error) => (error, None),
                 };
+                if left == 0 || !error.is_transient() {
+                    return Err(self.harmless(error));
+                }
                 left -= 1;
-                tracing::debug!(route = request.route, %error, ?wait, "the server is in trouble; trying again");
-                sleep(jittered(wait)).await;
+                let pause = jittered(wait).max(told.unwrap_or_default());
+                if told.is_some() && until.is_some_and(|until| Instant::now() + pause >= until) {
+                    // The server's own words say more than that the time is over, and they can be said now.
+                    return Err(self.harmless(error));
+                }
+                tracing::debug!(route = request.route, %error, ?pause, "the server is in trouble; trying again");
+                sleep(pause).await;
                 wait = (wait * 2).min(self.settings.backoff * LONGEST_WAIT);
             }
         };
@@ -143,6 +180,9 @@ impl Link {
                 builder = builder.header(TRACESTATE, state);
             }
         }
+        if let Some(accept) = request.accept {
+            builder = builder.header(ACCEPT, accept);
+        }
         if let Some(body) = &request.body {
             builder = builder.header(CONTENT_TYPE, "application/json").body(body.clone());
         }
@@ -154,6 +194,7 @@ impl Link {
     /// Reads the rest of an answer, as far as answers may go.
     pub(crate) async fn whole(&self, mut response: Response) -> Result<Answer<'_>, ClientError> {
         let limit = self.settings.max_response_size;
+        let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| read_retry_after(value.to_str().ok()?));
         let mut body = Vec::new();
         while let Some(chunk) = self.next_chunk(&mut response).await? {
             if body.len() + chunk.len() > limit {
@@ -161,7 +202,7 @@ impl Link {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Answer { url: self.url(), status: response.status().as_u16(), body })
+        Ok(Answer { url: self.url(), status: response.status().as_u16(), retry_after, body })
     }
 
     /// Reads the next piece of an answer.
@@ -186,9 +227,38 @@ impl Link {
     }
 }
 
+/// How long a server wants to be left alone: a number of seconds, or a date. More than a year is no answer.
+fn read_retry_after(value: &str) -> Option<Duration> {
+    const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+    let value = value.trim();
+    let wait = match value.parse() {
+        Ok(seconds) => Duration::from_secs(seconds),
+        // A date that has passed says: now.
+        Err(_) => httpdate::parse_http_date(value).ok()?.duration_since(SystemTime::now()).unwrap_or_default(),
+    };
+    (wait <= LONGEST).then_some(wait)
+}
+
 /// Between half and all of a wait, so that clients that failed together do not come back together.
 fn jittered(wait: Duration) -> Duration {
     // Every hasher of the standard library starts from other keys, which is as random as a wait needs to be.
     let random = RandomState::new().build_hasher().finish() as u32;
     wait.mul_f64(0.5 + f64::from(random) / f64::from(u32::MAX) / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_says_how_long_to_wait_in_seconds_or_by_date() {
+        assert_eq!(read_retry_after(" 120 "), Some(Duration::from_secs(120)));
+        assert_eq!(read_retry_after("0"), Some(Duration::ZERO));
+        assert_eq!(read_retry_after("Wed, 21 Oct 2015 07:28:00 GMT"), Some(Duration::ZERO), "it has passed");
+        let soon = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(90));
+        assert!(read_retry_after(&soon).is_some_and(|wait| wait.as_secs() > 60 && wait.as_secs() <= 90));
+        for nonsense in ["", "soon", "-1", "1.5", "99999999999999999999", "9999999999"] {
+            assert_eq!(read_retry_after(nonsense), None, "{nonsense}");
+        }
+    }
 }

@@ -4,11 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use opentool_core::{BoxFuture, Invocation, Tool, ToolDefinition, ToolError, ToolMetadata, ToolOutput};
+use opentool_core::{BoxFuture, Invocation, Tool, ToolContext, ToolDefinition, ToolError, ToolMetadata, ToolOutput};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use tokio::time::timeout;
 
-use crate::link::Link;
+use crate::ClientError;
+use crate::link::{Link, Outgoing};
+use crate::stream::{Piece, RESULT_NAMED, Reader, Role, STREAM_CALL};
 
 pub(crate) struct RemoteTool {
     definition: ToolDefinition,
@@ -34,6 +37,57 @@ impl RemoteTool {
         };
         Self { definition, metadata, returns, link }
     }
+
+    /// Calls the function and passes on what it gives back meanwhile, where the server can do that.
+    async fn call_watched(
+        &self,
+        id: &str,
+        params: Box<RawValue>,
+        context: &ToolContext,
+    ) -> Result<Option<Box<RawValue>>, ClientError> {
+        let name = self.definition.name();
+        let request =
+            Outgoing::call(STREAM_CALL, id, name, params.clone())?.accepting(RESULT_NAMED).in_trace_of(context);
+        let time = context.remaining().unwrap_or(self.link.settings.timeout);
+        let mut heard = Heard::default();
+        let reader = Reader::new(self.link.clone(), Ok(request), time);
+        let listening = timeout(time, self.listen(reader, context, &mut heard));
+        let answered = match context.cancellation().guard(listening).await {
+            None => Err(ClientError::Cancelled),
+            Some(in_time) => in_time.unwrap_or(Err(ClientError::Timeout { after: time })),
+        };
+        match answered {
+            Ok(()) => Ok(heard.result),
+            // Nobody has seen the call yet, or seeing it twice does no harm.
+            Err(_) if !self.link.may_stream() => self.link.call(id, name, params, context).await,
+            Err(error) if error.is_transient() && !heard.anything && self.link.is_repeatable(name) => {
+                self.link.call(id, name, params, context).await
+            }
+            Err(error) => Err(self.link.harmless(error)),
+        }
+    }
+
+    async fn listen(&self, mut reader: Reader, context: &ToolContext, heard: &mut Heard) -> Result<(), ClientError> {
+        while let Some(Piece { value, role }) = reader.next().await? {
+            heard.anything = true;
+            // What came last is the result, for all that such a server says; so that is not passed on before the next.
+            let emitted = match role {
+                Role::Emitted => value,
+                Role::Result | Role::Either => std::mem::replace(&mut heard.result, value),
+            };
+            if let Some(value) = emitted {
+                context.emit(self.returns.output(value)).await;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What has come of an answer so far.
+#[derive(Default)]
+struct Heard {
+    anything: bool,
+    result: Option<Box<RawValue>>,
 }
 
 impl Tool for RemoteTool {
@@ -57,7 +111,11 @@ impl Tool for RemoteTool {
                 }
                 id => id,
             };
-            let result = self.link.call(id, self.definition.name(), params, context).await?;
+            let result = if context.is_watched() && self.link.may_stream() {
+                Box::pin(self.call_watched(id, params, context)).await?
+            } else {
+                self.link.call(id, self.definition.name(), params, context).await?
+            };
             Ok(result.map_or(ToolOutput::Empty, |result| self.returns.output(result)))
         })
     }

@@ -7,6 +7,7 @@ use opentool_spec::OpenTool;
 use serde_json::json;
 use tokio::time::Instant;
 
+use crate::address::Address;
 use crate::answer::read_document;
 use crate::link::{Link, Outgoing};
 use crate::remote::RemoteTool;
@@ -61,6 +62,9 @@ impl Client {
     /// list stands alone under the name of the document's `return`; it is taken out of there, unless the document
     /// says that the function returns an object. A string that was declared as one is text. `{}` is no value.
     ///
+    /// Where somebody watches the call, and the server can stream, what the function gives back while it runs is
+    /// [emitted](opentool_core::ToolContext::emit); the last of it is the result, unless the server says which is.
+    ///
     /// # Errors
     ///
     /// Where the server does not answer, its document cannot be read, or two of its functions have the same name.
@@ -97,7 +101,11 @@ impl Client {
                 Err(error) => tracing::warn!(%error, "a function of the server cannot be a tool; it is left out"),
             }
         }
-        Ok(toolbox)
+        // What is no plain address may have a secret in it, and a toolbox may be shown to others.
+        Ok(match &document.server {
+            Some(server) if Address::parse(&server.url).is_ok() => toolbox.with_server(server.clone()),
+            _ => toolbox,
+        })
     }
 
     /// The tools as they are known, unless that is too long ago.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use futures_core::Stream;
 use futures_core::stream::BoxStream;
@@ -13,6 +14,7 @@ use futures_util::stream::try_unfold;
 use opentool_spec::{FunctionCall, ToolReturn};
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
+use serde_json::value::RawValue;
 use tokio::time::timeout;
 
 use crate::ClientError;
@@ -21,6 +23,12 @@ use crate::client::{params, tool_return};
 use crate::events::{Event, EventParser};
 use crate::link::{Link, Outgoing};
 
+/// The route of streamed calls.
+pub(crate) const STREAM_CALL: &str = "streamCall";
+
+/// What a stream is asked for, and says that it is, in which the result has an event of its own.
+pub(crate) const RESULT_NAMED: &str = "text/event-stream;result=named";
+
 /// The results of a call, one after the other; an error is the last.
 ///
 /// The stream ends when the server says so or closes the connection. Dropping it closes the connection.
@@ -28,9 +36,14 @@ pub struct CallStream(BoxStream<'static, Result<ToolReturn, ClientError>>);
 
 impl CallStream {
     pub(crate) fn new(link: Arc<Link>, call: FunctionCall) -> Self {
-        let reader = Reader { link: link.clone(), call, state: State::Unsent };
-        let results =
-            try_unfold(reader, |mut reader| async move { Ok(reader.next().await?.map(|returned| (returned, reader))) });
+        let FunctionCall { id, name, arguments, .. } = call;
+        let request = params(&arguments).and_then(|params| Outgoing::call(STREAM_CALL, &id, &name, params));
+        let reader = Reader::new(link.clone(), request, link.settings.timeout);
+        let results = try_unfold((reader, id), |(mut reader, id)| async move {
+            let Some(piece) = reader.next().await? else { return Ok(None) };
+            let returned = tool_return(id.clone(), piece.value.as_deref())?;
+            Ok(Some((returned, (reader, id))))
+        });
         Self(results.map(move |item| item.map_err(|error| link.harmless(error))).boxed())
     }
 }
@@ -49,65 +62,98 @@ impl fmt::Debug for CallStream {
     }
 }
 
-struct Reader {
+/// Something that a function gave back.
+pub(crate) struct Piece {
+    /// None where it is nothing.
+    pub(crate) value: Option<Box<RawValue>>,
+    pub(crate) role: Role,
+}
+
+/// What a piece is of a function's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Given while the function runs.
+    Emitted,
+    /// What the function returned.
+    Result,
+    /// One of these; the server does not say which.
+    Either,
+}
+
+/// Reads the answer to a streamed call, piece by piece.
+pub(crate) struct Reader {
     link: Arc<Link>,
-    call: FunctionCall,
+    /// How long nothing may come: a stream may run for long, but not in silence.
+    patience: Duration,
     state: State,
 }
 
 enum State {
-    Unsent,
+    Unsent(Result<Outgoing, ClientError>),
     Reading(Box<Reading>),
     Over,
 }
 
 struct Reading {
     response: Response,
+    /// What a piece is that comes as `data`.
+    data: Role,
     /// None once the body has ended.
     parser: Option<EventParser>,
     events: VecDeque<Event>,
 }
 
 impl Reader {
-    /// The next result. Each step has the time that a whole request has: a stream may run for long, but not in silence.
-    async fn next(&mut self) -> Result<Option<ToolReturn>, ClientError> {
-        let time = self.link.settings.timeout;
+    pub(crate) fn new(link: Arc<Link>, request: Result<Outgoing, ClientError>, patience: Duration) -> Self {
+        Self { link, patience, state: State::Unsent(request) }
+    }
+
+    /// The next piece.
+    pub(crate) async fn next(&mut self) -> Result<Option<Piece>, ClientError> {
+        let time = self.patience;
         timeout(time, self.step()).await.unwrap_or(Err(ClientError::Timeout { after: time }))
     }
 
-    async fn step(&mut self) -> Result<Option<ToolReturn>, ClientError> {
+    async fn step(&mut self) -> Result<Option<Piece>, ClientError> {
+        let errors_in_results = self.link.settings.errors_in_results;
         loop {
             match &mut self.state {
                 State::Over => return Ok(None),
-                State::Unsent => {
-                    let FunctionCall { id, name, arguments, .. } = &self.call;
-                    let response = self.link.send(&Outgoing::call("streamCall", id, name, params(arguments)?)?).await?;
-                    if !is_event_stream(&response) {
+                State::Unsent(request) => {
+                    let response = match request {
+                        Ok(request) => self.link.send(request).await?,
+                        Err(error) => return Err(error.clone()),
+                    };
+                    let Some(data) = role_of_data(&response) else {
                         self.state = State::Over;
+                        if is_no_route(&response) {
+                            self.link.cannot_stream();
+                        }
                         // A refusal, or a server that answers at once.
                         let answer = self.link.whole(response).await?;
-                        let result = answer.result(self.link.settings.errors_in_results)?;
-                        return tool_return(id.clone(), result.as_deref()).map(Some);
-                    }
+                        return Ok(Some(Piece { value: answer.result(errors_in_results)?, role: Role::Result }));
+                    };
                     let parser = Some(EventParser::new(self.link.settings.max_response_size));
-                    self.state = State::Reading(Box::new(Reading { response, parser, events: VecDeque::new() }));
+                    self.state = State::Reading(Box::new(Reading { response, data, parser, events: VecDeque::new() }));
                 }
                 State::Reading(reading) => {
                     let Some(event) = reading.next_event(&self.link).await? else {
                         self.state = State::Over;
                         continue;
                     };
-                    match event.name.as_str() {
+                    let role = match event.name.as_str() {
                         // An event without a name is called `message`.
-                        "data" | "message" | "" => {
-                            let result = event_result(&event.data, self.link.settings.errors_in_results)?;
-                            return tool_return(self.call.id.clone(), result.as_deref()).map(Some);
-                        }
+                        "data" | "message" | "" => reading.data,
+                        "result" => Role::Result,
                         "error" => return Err(event_error(&event.data)),
-                        "done" => self.state = State::Over,
+                        "done" => {
+                            self.state = State::Over;
+                            continue;
+                        }
                         // `start`, and whatever else a server may think of.
-                        _ => {}
-                    }
+                        _ => continue,
+                    };
+                    return Ok(Some(Piece { value: event_result(&event.data, errors_in_results)?, role }));
                 }
             }
         }
@@ -130,8 +176,24 @@ impl Reading {
     }
 }
 
-/// Says whether an answer is a stream of events; a good one that does not say what it is is taken for one.
-fn is_event_stream(response: &Response) -> bool {
-    let content_type = response.headers().get(CONTENT_TYPE).map(|value| value.as_bytes().to_ascii_lowercase());
-    response.status().is_success() && content_type.is_none_or(|kind| kind.starts_with(b"text/event-stream"))
+/// What `data` is in an answer that is a stream of events; a good one that does not say what it is is taken for one.
+fn role_of_data(response: &Response) -> Option<Role> {
+    if !response.status().is_success() {
+        return None;
+    }
+    match content_type(response) {
+        Some(kind) if kind == RESULT_NAMED.as_bytes() => Some(Role::Emitted),
+        Some(kind) if !kind.starts_with(b"text/event-stream") => None,
+        _ => Some(Role::Either),
+    }
+}
+
+/// Says whether nobody has seen the call, because the server has no such route.
+fn is_no_route(response: &Response) -> bool {
+    let page = || content_type(response).is_some_and(|kind| kind.starts_with(b"text/html"));
+    matches!(response.status().as_u16(), 404 | 405 | 501) || (response.status().is_success() && page())
+}
+
+fn content_type(response: &Response) -> Option<Vec<u8>> {
+    response.headers().get(CONTENT_TYPE).map(|value| value.as_bytes().to_ascii_lowercase())
 }

@@ -231,6 +231,12 @@ impl ToolContext {
         }
     }
 
+    /// Says whether anybody watches the batch: whether what is [emitted](Self::emit) goes anywhere.
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
+        self.sink().is_some()
+    }
+
     /// Streams a piece of the result to whoever watches the batch; waits while they are behind.
     ///
     /// The value the tool returns in the end is authoritative.

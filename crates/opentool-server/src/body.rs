@@ -1,6 +1,7 @@
 //! Reading the body of a request, under the limits of size, time and of the bytes held for all requests.
 
 use std::future::poll_fn;
+use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame};
+use memmap2::MmapMut;
 use tokio::time::Sleep;
 
 use crate::answer::Fault;
@@ -16,6 +18,9 @@ use crate::answer::Fault;
 /// A body that came in one piece and is no larger than this is not counted: it is read at once, so that the calls in
 /// flight bound it already, and it gets through while large bodies fill the budget.
 const SMALL: usize = 16 * 1024;
+
+/// What the connection of a body that comes in pieces holds for it besides the body: the buffer it reads into.
+const BUFFER: usize = 32 * 1024;
 
 /// What a body may cost.
 #[derive(Clone, Debug)]
@@ -55,7 +60,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    fn grow(&mut self, budget: &Arc<Budget>, bytes: usize) -> Result<(), Fault> {
+    pub(crate) fn grow(&mut self, budget: &Arc<Budget>, bytes: usize) -> Result<(), Fault> {
         if !budget.take(bytes) {
             return Err(Fault::over_budget());
         }
@@ -86,22 +91,90 @@ pub(crate) async fn read<B: Body<Data = Bytes>>(body: B, limits: &BodyLimits) ->
     if body.is_end_stream() && first.len() <= SMALL.min(limits.size) {
         return Ok((first, share));
     }
-    let mut whole = Vec::new();
+    share.grow(&limits.budget, BUFFER)?;
+    let mut held = Held::Small(Vec::new());
     let mut piece = Some(first);
     while let Some(bytes) = piece {
-        if whole.len() + bytes.len() > limits.size {
+        if held.len() + bytes.len() > limits.size {
             return Err(Fault::too_large(limits.size));
         }
         share.grow(&limits.budget, bytes.len())?;
-        if whole.is_empty() {
-            // The announced length is only address space until the bytes have come.
-            whole.reserve_exact(hint.exact().map_or(bytes.len(), |exact| exact as usize).max(bytes.len()));
-        }
-        whole.extend_from_slice(&bytes);
+        let most = hint.exact().map_or(limits.size, |exact| exact as usize);
+        held.push(&bytes, most).map_err(|_| Fault::over_budget())?;
         drop(bytes);
         piece = next(body.as_mut(), &mut timer, limits).await?;
     }
-    Ok((whole.into(), share))
+    Ok((held.into_bytes(), share))
+}
+
+/// A body as far as it has come.
+///
+/// One that is not small is not grown on the heap: that would copy it again and again, and leave holes there which nobody fills, so
+/// that the process would hold far more than the bodies that there are.
+enum Held {
+    Small(Vec<u8>),
+    Large(Pages),
+}
+
+impl Held {
+    fn len(&self) -> usize {
+        match self {
+            Self::Small(bytes) => bytes.len(),
+            Self::Large(pages) => pages.len,
+        }
+    }
+
+    /// Adds a piece of a body that has `most` bytes at most.
+    fn push(&mut self, piece: &[u8], most: usize) -> io::Result<()> {
+        match self {
+            Self::Small(bytes) if bytes.len() + piece.len() <= SMALL => bytes.extend_from_slice(piece),
+            Self::Small(bytes) => {
+                let mut pages = Pages::new(most.max(bytes.len() + piece.len()))?;
+                pages.push(bytes)?;
+                pages.push(piece)?;
+                *self = Self::Large(pages);
+            }
+            Self::Large(pages) => pages.push(piece)?,
+        }
+        Ok(())
+    }
+
+    fn into_bytes(self) -> Bytes {
+        match self {
+            Self::Small(bytes) => bytes.into(),
+            Self::Large(pages) => Bytes::from_owner(pages),
+        }
+    }
+}
+
+/// Memory straight from the system: only addresses until bytes have come, and given back at once.
+struct Pages {
+    map: MmapMut,
+    len: usize,
+}
+
+impl Pages {
+    fn new(most: usize) -> io::Result<Self> {
+        let map = MmapMut::map_anon(most)?;
+        // The first byte of a huge page would cost all of it. A system that has none refuses, which is as well.
+        #[cfg(target_os = "linux")]
+        let _ = map.advise(memmap2::Advice::NoHugePage);
+        Ok(Self { map, len: 0 })
+    }
+
+    fn push(&mut self, piece: &[u8]) -> io::Result<()> {
+        let end = self.len + piece.len();
+        let room = self.map.get_mut(self.len..end).ok_or(io::ErrorKind::FileTooLarge)?;
+        room.copy_from_slice(piece);
+        self.len = end;
+        Ok(())
+    }
+}
+
+impl AsRef<[u8]> for Pages {
+    fn as_ref(&self) -> &[u8] {
+        &self.map[..self.len]
+    }
 }
 
 /// Waits for the next piece of data; the timer is made when the client is first waited for, and runs for the whole body.

@@ -14,7 +14,7 @@ use http_body::Body;
 use opentool_core::{ErrorKind, Outcome, ToolCall, ToolContext, ToolError, Toolbox, TraceContext};
 
 use crate::answer::{Answer, Fault, json, write_success, write_tool_error};
-use crate::body;
+use crate::body::{self, Share};
 use crate::endpoint::Endpoint;
 use crate::envelope::{self, Envelope, Id};
 use crate::lifecycle::Lifecycle;
@@ -24,6 +24,9 @@ use crate::metrics::InFlight;
 /// A body larger than this is let go as soon as the arguments are taken from it.
 const LARGE: usize = 64 * 1024;
 
+/// An answer that says why a call does not run.
+pub(crate) type Refusal = Box<Answer>;
+
 impl Endpoint {
     pub(crate) async fn call<B: Body<Data = Bytes>>(
         &self,
@@ -31,19 +34,9 @@ impl Endpoint {
         body: B,
         trace: Option<TraceContext>,
         entry: &mut Entry<'_>,
-    ) -> Answer {
-        let (bytes, _share) = match body::read(body, &self.settings.body).await {
-            Ok(body) => body,
-            Err(fault) => return fault.answer(),
-        };
-        entry.received = bytes.len();
-        let envelope = match accept(headers, &bytes) {
-            Ok(envelope) => envelope,
-            Err(answer) => return *answer,
-        };
-        let Some(slot) = self.metrics.enter(self.settings.max_calls) else {
-            return Fault::too_many_calls(self.settings.max_calls).answer_to(envelope.id);
-        };
+    ) -> Result<Answer, Refusal> {
+        let (bytes, _share) = self.receive(body, entry).await?;
+        let (envelope, slot) = self.accept(headers, &bytes)?;
         let call = ToolCall::new(envelope.id.to_text(), &*envelope.method, envelope.params);
         let context = context_of(trace);
         let mut running = Running::new(self, slot, call.name.clone());
@@ -55,7 +48,35 @@ impl Endpoint {
             self.run(call, &context, envelope.id, &mut running).await
         };
         entry.note_call(&running);
-        json(StatusCode::OK, answer)
+        Ok(json(StatusCode::OK, answer))
+    }
+
+    /// Reads the body of a request.
+    pub(crate) async fn receive<B: Body<Data = Bytes>>(
+        &self,
+        body: B,
+        entry: &mut Entry<'_>,
+    ) -> Result<(Bytes, Share), Refusal> {
+        let (bytes, share) = body::read(body, &self.settings.body).await.map_err(|fault| Box::new(fault.answer()))?;
+        entry.received = bytes.len();
+        Ok((bytes, share))
+    }
+
+    /// Reads the envelope of a request, refuses what may not run, and finds room for what may.
+    pub(crate) fn accept<'a>(
+        &self,
+        headers: &HeaderMap,
+        body: &'a [u8],
+    ) -> Result<(Envelope<'a>, InFlight<'_>), Refusal> {
+        let envelope = envelope::read(body).map_err(|refused| Box::new(refused.fault.answer_to(refused.id)))?;
+        if !says_json(headers) {
+            // A page may send other types without asking first, so this is more than form.
+            return Err(Box::new(Fault::invalid_request("the content type must be JSON").answer_to(envelope.id)));
+        }
+        match self.metrics.enter(self.settings.max_calls) {
+            Some(slot) => Ok((envelope, slot)),
+            None => Err(Box::new(Fault::too_many_calls(self.settings.max_calls).answer_to(envelope.id))),
+        }
     }
 
     /// Runs a call and writes its answer.
@@ -91,16 +112,6 @@ impl Endpoint {
         let outcome = self.host.executor().host(toolbox.clone()).run(call, context).await;
         Ok((outcome, Cow::Owned(toolbox)))
     }
-}
-
-/// Reads the envelope of a request and refuses what may not run.
-pub(crate) fn accept<'a>(headers: &HeaderMap, body: &'a [u8]) -> Result<Envelope<'a>, Box<Answer>> {
-    let envelope = envelope::read(body).map_err(|refused| Box::new(refused.fault.answer_to(refused.id)))?;
-    if !says_json(headers) {
-        // A page may send other types without asking first, so this is more than form.
-        return Err(Box::new(Fault::invalid_request("the content type must be JSON").answer_to(envelope.id)));
-    }
-    Ok(envelope)
 }
 
 fn says_json(headers: &HeaderMap) -> bool {

@@ -187,8 +187,11 @@ impl Endpoint {
             return allow(Fault::method_not_allowed(allowed).answer(), allowed);
         }
         match route {
-            Route::Call => self.call(&parts.headers, body, trace, entry).await,
-            Route::StreamCall => Box::pin(self.stream_call(&parts.headers, body, trace, entry)).await,
+            Route::Call => self.call(&parts.headers, body, trace, entry).await.unwrap_or_else(|refusal| *refusal),
+            Route::StreamCall => {
+                let streamed = Box::pin(self.stream_call(&parts.headers, body, trace, entry)).await;
+                streamed.unwrap_or_else(|refusal| *refusal)
+            }
             Route::Version => {
                 let mut out = br#"{"version":"#.to_vec();
                 write_json(&mut out, &self.settings.version);

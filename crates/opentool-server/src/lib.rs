@@ -26,7 +26,7 @@
 //! | `GET /opentool/version` | `{"version": "x.y.z"}` |
 //! | `POST /opentool/call` | the JSON-RPC answer to one call, HTTP 200 whatever became of the call |
 //! | `GET /opentool/load` | the tools as a strict OpenTool document; `{}` for a handler without one |
-//! | `POST /opentool/streamCall` | server-sent events: what a tool emits while it runs |
+//! | `POST /opentool/streamCall` | server-sent events: what a tool emits while it runs, and its result, both as `data`; to `Accept: text/event-stream;result=named` the result comes as `result` |
 //! | `POST /opentool/stop` | stops the server; off unless [enabled](ConfigBuilder::enable_stop) |
 //! | `GET /healthz`, `GET /readyz` | 200; `/readyz` 503 once the server drains. Open to everybody |
 //! | `GET /metrics` | Prometheus text |

@@ -2,6 +2,9 @@
 //!
 //! The frames are written by hand: the client they are for matches `event:NAME`, without the space that common helpers
 //! write, and reads one frame at a time.
+//!
+//! On the wire what a tool emits and what it returns in the end look alike. A client that accepts
+//! `text/event-stream;result=named` is told them apart: the result then comes as the event `result`.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -10,16 +13,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
 use http_body::Body;
 use opentool_core::{ErrorKind, ToolCall, ToolContext, ToolError, ToolEvent, TraceContext};
 use tokio::sync::{mpsc, oneshot};
 use tracing::Instrument;
 
-use crate::answer::{Answer, AnswerBody, Fault, write_json, write_success, write_tool_error};
-use crate::body::{self, Share};
-use crate::call::{Running, accept, context_of, stopped, until_cut_off, write_outcome};
+use crate::answer::{Answer, AnswerBody, write_json, write_success, write_tool_error};
+use crate::body::Share;
+use crate::call::{Refusal, Running, context_of, stopped, until_cut_off, write_outcome};
 use crate::endpoint::Endpoint;
 use crate::envelope::Id;
 use crate::log::Entry;
@@ -29,6 +32,9 @@ const BACKLOG: usize = 16;
 
 /// How long a client may leave a frame unread.
 const STALL: Duration = Duration::from_secs(30);
+
+/// The type of a stream in which the result has an event of its own.
+const NAMED: &str = "text/event-stream;result=named";
 
 /// The frames of a stream as they come.
 pub(crate) struct Frames {
@@ -68,31 +74,22 @@ impl Endpoint {
         body: B,
         trace: Option<TraceContext>,
         entry: &mut Entry<'_>,
-    ) -> Answer {
-        let (bytes, share) = match body::read(body, &self.settings.body).await {
-            Ok(body) => body,
-            Err(fault) => return fault.answer(),
-        };
-        entry.received = bytes.len();
-        let envelope = match accept(headers, &bytes) {
-            Ok(envelope) => envelope,
-            Err(answer) => return *answer,
-        };
-        let Some(slot) = self.metrics.enter(self.settings.max_calls) else {
-            return Fault::too_many_calls(self.settings.max_calls).answer_to(envelope.id);
-        };
+    ) -> Result<Answer, Refusal> {
+        let (bytes, share) = self.receive(body, entry).await?;
+        let (envelope, slot) = self.accept(headers, &bytes)?;
         let ticket = slot.hand_over();
         let id = envelope.id.as_json().to_owned();
         let call = ToolCall::new(envelope.id.to_text(), &*envelope.method, envelope.params);
         let (sender, frames) = mpsc::channel(BACKLOG);
         let (writer, held) = oneshot::channel();
         let (endpoint, context) = (self.clone(), context_of(trace));
+        let naming = Naming::asked_for(headers);
         // A task of its own: the call goes on, and its deadline counts, while the client reads slowly.
         tokio::spawn(
             async move {
                 let _held = held;
                 let running = Running::new(&endpoint, endpoint.metrics.resume(ticket), call.name.clone());
-                let stream = Stream { endpoint: &endpoint, id: &id, frames: &sender, _share: share };
+                let stream = Stream { endpoint: &endpoint, id: &id, naming, frames: &sender, _share: share };
                 tokio::select! {
                     () = stream.run(call, &context, running) => {}
                     // Nobody reads any more: dropping the call cancels it.
@@ -102,10 +99,39 @@ impl Endpoint {
             .in_current_span(),
         );
         let mut answer = Response::new(AnswerBody::Stream(Frames { frames, unflushed: false, writer: Some(writer) }));
-        answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(naming.content_type()));
         answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         *answer.status_mut() = StatusCode::OK;
-        answer
+        Ok(answer)
+    }
+}
+
+/// Whether the client wants to tell a tool's result from what it emits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    Alike,
+    Result,
+}
+
+impl Naming {
+    fn asked_for(headers: &HeaderMap) -> Self {
+        let named = |accept: &HeaderValue| accept.as_bytes().eq_ignore_ascii_case(NAMED.as_bytes());
+        if headers.get_all(ACCEPT).iter().any(named) { Self::Result } else { Self::Alike }
+    }
+
+    fn content_type(self) -> &'static str {
+        match self {
+            Self::Alike => "text/event-stream",
+            Self::Result => NAMED,
+        }
+    }
+
+    /// The event that a result comes as.
+    fn event(self) -> &'static str {
+        match self {
+            Self::Alike => "data",
+            Self::Result => "result",
+        }
     }
 }
 
@@ -113,6 +139,7 @@ impl Endpoint {
 struct Stream<'a> {
     endpoint: &'a Endpoint,
     id: &'a str,
+    naming: Naming,
     frames: &'a mpsc::Sender<Bytes>,
     _share: Share,
 }
@@ -156,16 +183,18 @@ impl Stream<'_> {
         };
         while let Some(event) = batch.next().await {
             let mut out = Vec::new();
-            match event {
+            let name = match event {
                 ToolEvent::Output(call, output) => {
                     let tool = toolbox.get(&call.tool);
                     write_success(&mut out, &output, tool.and_then(|tool| tool.definition().output_name()), id);
+                    "data"
                 }
                 ToolEvent::Finished(_, outcome) => match &outcome.result {
                     // What was emitted is all there is.
                     Ok(output) if output.is_empty() => continue,
                     _ => {
                         write_outcome(&mut out, &outcome, &toolbox, id);
+                        self.naming.event()
                     }
                 },
                 ToolEvent::Failed(_, outcome) => {
@@ -178,8 +207,8 @@ impl Stream<'_> {
                     )));
                 }
                 _ => continue,
-            }
-            self.send("data", &out).await?;
+            };
+            self.send(name, &out).await?;
         }
         Ok(None)
     }

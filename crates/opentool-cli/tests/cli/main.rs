@@ -1,6 +1,8 @@
 //! The binary as its users meet it: real files, real exit codes, real streams.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[cfg(target_os = "linux")]
+mod attack;
 mod chat;
 mod check;
 mod convert;

@@ -273,3 +273,17 @@ fn with_a_certificate_it_speaks_https_to_those_who_trust_it() {
     assert_eq!(version(Some("cert.pem")), (Some(0), format!("{}\n", env!("CARGO_PKG_VERSION"))));
     assert_eq!(version(None), (Some(3), String::new()));
 }
+
+#[test]
+fn load_names_the_server_of_the_one_source_unless_told_the_public_url() {
+    let desk = Desk::new();
+    desk.put("clock.json", document(&["now"], Some("http://127.0.0.1:1/opentool")).to_string());
+    desk.put("keyed.json", document(&["now"], Some("http://me:s3cret@127.0.0.1:1")).to_string());
+    let server_of =
+        |arguments: &[&str]| Served::start(&desk, arguments, &[]).get("/opentool/load").json()["server"].clone();
+    assert_eq!(server_of(&["clock.json"]), json!({ "url": "http://127.0.0.1:1/opentool" }));
+    let told = server_of(&["clock.json", "--public-url", "https://tools.example"]);
+    assert_eq!(told, json!({ "url": "https://tools.example" }));
+    assert_eq!(server_of(&["clock.json", "demo"]), json!(null), "that server has not all of these");
+    assert_eq!(server_of(&["keyed.json"]), json!(null), "nobody is told a password");
+}

@@ -43,9 +43,21 @@ impl Served {
         Self::start_exactly(desk, &arguments, environment)
     }
 
+    /// Starts a server that may have so many files and sockets open.
+    pub(crate) fn start_limited(desk: &Desk, descriptors: u32) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!(r#"ulimit -n {descriptors} && exec "$0" serve --port 0"#)]).arg(binary());
+        Self::start_by(command, desk, &[])
+    }
+
     pub(crate) fn start_exactly(desk: &Desk, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut command = Command::new(binary());
-        command.arg("serve").args(arguments).current_dir(desk.0.path());
+        command.arg("serve").args(arguments);
+        Self::start_by(command, desk, environment)
+    }
+
+    fn start_by(mut command: Command, desk: &Desk, environment: &[(&str, &str)]) -> Self {
+        command.current_dir(desk.0.path());
         for variable in VARIABLES {
             command.env_remove(variable);
         }
@@ -79,6 +91,10 @@ impl Served {
     /// Waits until it has said something on standard error.
     pub(crate) fn wait_for_log(&self, text: &str) {
         wait_until(|| self.logged().contains(text), || format!("`{text}` in {}", self.logged()));
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     pub(crate) fn signal(&self, name: &str) {

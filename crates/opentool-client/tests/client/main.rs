@@ -12,6 +12,7 @@ mod streams;
 mod time;
 mod tls;
 mod tools;
+mod watched;
 
 use opentool_client::{Client, ClientError, FunctionCall};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! What is sent again, and what never is.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use opentool_client::{Client, ClientError};
 use opentool_core::ToolMetadata;
@@ -76,4 +76,37 @@ async fn what_will_not_pass_is_not_tried_again() {
         assert!(client.call(add()).await.is_err());
         assert_eq!(server.seen().len(), 1);
     }
+}
+
+/// Trouble, with a word about how long it lasts.
+fn trouble_for(status: u16, retry_after: &str) -> Reply {
+    vec![Step::Write(format!("HTTP/1.1 {status} X\r\nretry-after: {retry_after}\r\ncontent-length: 0\r\n\r\n").into())]
+}
+
+#[tokio::test]
+async fn a_server_that_says_when_to_come_back_is_left_alone_until_then() {
+    for status in [429, 503] {
+        let server = Server::start([trouble_for(status, "1"), result(r#"{"sum":3}"#)]).await;
+        let client = client(&server).metadata("add", ToolMetadata::new().with_idempotent(true));
+        let start = Instant::now();
+        assert_eq!(client.call(add()).await.unwrap().result["sum"], 3);
+        assert!(start.elapsed() >= Duration::from_secs(1));
+        assert_eq!(server.seen().len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_time_that_has_passed_or_makes_no_sense_delays_nothing() {
+    for retry_after in ["0", "Wed, 21 Oct 2015 07:28:00 GMT", "soon"] {
+        let server = Server::start([trouble_for(503, retry_after), json(200, r#"{"version":"1.0.0"}"#)]).await;
+        assert_eq!(client(&server).version().await.unwrap().version, "1.0.0");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_wants_more_time_than_there_is_has_had_the_last_word() {
+    let server = Server::start([trouble_for(503, "3600")]).await;
+    let error = client(&server).retries(5).version().await.unwrap_err();
+    assert!(matches!(error, ClientError::NoAccess { status: Some(503), .. }), "{error:?}");
+    assert_eq!(server.seen().len(), 1);
 }

@@ -61,6 +61,9 @@ impl Toolbox {
         for function in &document.functions {
             toolbox.add(tool(ToolDefinition::from_function(document, function)?))?;
         }
+        if let Some(server) = &document.server {
+            toolbox = toolbox.with_server(server.clone());
+        }
         Ok(toolbox)
     }
 
@@ -84,7 +87,9 @@ impl Toolbox {
         let mut imported = functions_from_schemas(tools)?;
         let dropped = std::mem::take(&mut imported.dropped);
         let info = Info::new(self.title().unwrap_or("Tools"), self.version().unwrap_or("1.0.0"));
-        Ok(ToolboxDocument { document: imported.into_document(info), dropped })
+        let mut document = imported.into_document(info);
+        document.server = self.server().cloned();
+        Ok(ToolboxDocument { document, dropped })
     }
 }
 

@@ -8,13 +8,14 @@ use std::sync::{Arc, LazyLock};
 
 use indexmap::IndexMap;
 use indexmap::map::Entry;
+use opentool_spec::Server;
 use thiserror::Error;
 
 pub use self::document::ToolboxDocument;
 use self::renamed::Renamed;
 use crate::{DefinitionError, IntoTool, Resolver, Tool};
 
-/// An ordered set of tools with unique names and, where they are known, a title and a version.
+/// An ordered set of tools with unique names and, where they are known, a title, a version and a server.
 ///
 /// A clone shares the tools. A look-up takes the same time in a box of ten and of a hundred thousand.
 ///
@@ -39,6 +40,7 @@ struct Inner {
     tools: IndexMap<Arc<str>, Arc<dyn Tool>, foldhash::fast::RandomState>,
     title: Option<String>,
     version: Option<String>,
+    server: Option<Server>,
     /// Answers for the names that are not in the map: the whole of a handler without a document.
     open: Option<Arc<dyn Resolver>>,
 }
@@ -99,6 +101,15 @@ impl Toolbox {
         self
     }
 
+    /// Sets the server that has these tools, which a document names.
+    ///
+    /// It gets lost where it would no longer be true: where the tools are renamed or joined with others.
+    #[must_use]
+    pub fn with_server(mut self, server: Server) -> Self {
+        Arc::make_mut(&mut self.0).server = Some(server);
+        self
+    }
+
     /// Adds a tool.
     ///
     /// # Errors
@@ -132,6 +143,12 @@ impl Toolbox {
     #[must_use]
     pub fn version(&self) -> Option<&str> {
         self.0.version.as_deref()
+    }
+
+    /// Returns the server that has these tools, where it is known.
+    #[must_use]
+    pub fn server(&self) -> Option<&Server> {
+        self.0.server.as_ref()
     }
 
     /// Returns the tool of a name.
@@ -234,6 +251,8 @@ impl Toolbox {
             tools: IndexMap::default(),
             title: self.0.title.clone(),
             version: self.0.version.clone(),
+            // The server knows the tools under their old names.
+            server: None,
             open: self.0.open.clone(),
         }));
         for (old, tool) in &self.0.tools {
@@ -249,10 +268,16 @@ impl Toolbox {
     ///
     /// Where both have a tool of the same name, or both take calls of tools that they do not list.
     pub fn merge(mut self, other: Self) -> Result<Self, ToolboxError> {
+        let server = if self.holds_nothing() {
+            other.server().cloned()
+        } else {
+            self.server().filter(|server| other.holds_nothing() || other.server() == Some(server)).cloned()
+        };
         for tool in other.iter() {
             self.insert(tool.clone())?;
         }
         let inner = Arc::make_mut(&mut self.0);
+        inner.server = server;
         match (&inner.open, &other.0.open) {
             (Some(_), Some(_)) => return Err(ToolboxError::Open),
             (None, open) => inner.open.clone_from(open),
@@ -265,6 +290,11 @@ impl Toolbox {
             inner.version.clone_from(&other.0.version);
         }
         Ok(self)
+    }
+
+    /// Says whether there is no tool that could be called.
+    fn holds_nothing(&self) -> bool {
+        self.is_empty() && !self.is_open()
     }
 }
 

@@ -7,7 +7,7 @@ use opentool_core::testing::{FakeTool, Probe};
 use opentool_core::{
     BoxFuture, ErrorKind, Executor, Tool, ToolError, ToolHandler, ToolSource, Toolbox, ToolboxError, tool,
 };
-use opentool_spec::{Function, Info, Map, OpenTool, Parameter, Return, Schema};
+use opentool_spec::{Function, Info, Map, OpenTool, Parameter, Return, Schema, Server};
 use serde_json::{Value, json};
 
 use super::toolbox;
@@ -172,6 +172,28 @@ fn a_toolbox_comes_from_a_document_and_goes_back_to_one() {
         FakeTool::new(definition.name()).with_definition(definition)
     });
     assert_eq!(again.unwrap().get("add").unwrap().definition(), definition, "nothing is lost on the way");
+}
+
+#[test]
+fn a_toolbox_keeps_the_server_of_its_document_as_long_as_that_server_has_all_its_tools() {
+    let server = Server::new("https://clock.example");
+    let mut document = OpenTool::new(Info::new("x", "1")).function(Function::new("a", "Does it."));
+    document.server = Some(server.clone());
+    let fake = |definition: opentool_core::ToolDefinition| FakeTool::new("a").with_definition(definition);
+    let tools = Toolbox::from_document(&document, fake).unwrap();
+    let kept = |toolbox: &Toolbox| toolbox.to_document().unwrap().document.server.is_some();
+    assert_eq!((tools.server(), kept(&tools)), (Some(&server), true));
+    assert!(kept(&tools.clone().filter(|_| true)));
+    assert!(kept(&Toolbox::new().merge(tools.clone()).unwrap()));
+    assert!(kept(&tools.clone().merge(Toolbox::new()).unwrap()));
+
+    let other = toolbox([FakeTool::new("b")]);
+    assert!(!kept(&tools.clone().merge(other.clone()).unwrap()));
+    assert!(!kept(&other.clone().merge(tools.clone()).unwrap()));
+    assert!(kept(&tools.clone().merge(other.clone().with_server(server)).unwrap()));
+    assert!(!kept(&tools.clone().merge(other.with_server(Server::new("https://b.example"))).unwrap()));
+    assert!(!kept(&tools.clone().rename("a", "c").unwrap()));
+    assert!(!kept(&tools.prefix("p_").unwrap()));
 }
 
 #[test]

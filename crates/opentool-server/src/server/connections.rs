@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use foldhash::fast::RandomState;
 use tokio::sync::Notify;
 
+use crate::body::Budget;
+
 /// What a connection does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -29,12 +31,17 @@ pub(super) enum Farewell {
     Quiet,
     /// Its request takes too long to arrive.
     LateHead,
+    /// The head of its request is large, and so are too many others.
+    Crowded,
     /// Now.
     Abort,
 }
 
 /// How often connections are looked after.
 pub(super) const TICK: Duration = Duration::from_millis(250);
+
+/// How many bytes of large heads are held over all connections.
+const HEADS: usize = 8 * 1024 * 1024;
 
 /// One connection, as its task and the listener see it.
 #[derive(Debug)]
@@ -44,11 +51,17 @@ pub(super) struct Connection {
     /// Since when it does so or last made progress, by the listener's clock.
     since: AtomicU64,
     clock: Arc<AtomicU64>,
+    /// What all connections may hold together of large heads.
+    heads: Arc<Budget>,
     farewell: AtomicU8,
     signal: Notify,
 }
 
 impl Connection {
+    pub(super) fn heads(&self) -> &Arc<Budget> {
+        &self.heads
+    }
+
     pub(super) fn phase(&self) -> Phase {
         match self.phase.load(Relaxed) {
             0 => Phase::Idle,
@@ -74,7 +87,7 @@ impl Connection {
         self.since.store(self.clock.load(Relaxed), Relaxed);
     }
 
-    fn dismiss(&self, farewell: Farewell) {
+    pub(super) fn dismiss(&self, farewell: Farewell) {
         // A connection is never asked twice for the same; a stronger word replaces a weaker one.
         if self.farewell.fetch_max(farewell as u8, Relaxed) < farewell as u8 {
             self.signal.notify_one();
@@ -88,6 +101,7 @@ impl Connection {
             0 => Farewell::None,
             1 => Farewell::Quiet,
             2 => Farewell::LateHead,
+            3 => Farewell::Crowded,
             _ => Farewell::Abort,
         }
     }
@@ -124,6 +138,7 @@ pub(super) struct Connections {
     /// time in which nobody could have been served counts against nobody.
     clock: Arc<AtomicU64>,
     last_tick: Mutex<Instant>,
+    heads: Arc<Budget>,
     next: AtomicU64,
     most: usize,
 }
@@ -143,6 +158,7 @@ impl Connections {
             open: Mutex::default(),
             clock: Arc::default(),
             last_tick: Mutex::new(Instant::now()),
+            heads: Budget::new(HEADS),
             next: AtomicU64::new(0),
             most: most.max(1),
         })
@@ -160,6 +176,7 @@ impl Connections {
             phase: AtomicU8::new(Phase::Idle as u8),
             since: AtomicU64::new(self.clock.load(Relaxed)),
             clock: self.clock.clone(),
+            heads: self.heads.clone(),
             farewell: AtomicU8::new(Farewell::None as u8),
             signal: Notify::new(),
         });
@@ -167,9 +184,13 @@ impl Connections {
         if evicted { Admission::InPlaceOfAnother(connection) } else { Admission::Admitted(connection) }
     }
 
-    /// Closes the longest idle connection, where the system has no room for more.
-    pub(super) fn make_room(&self) -> bool {
-        evict(&mut self.lock())
+    /// Closes the longest idle connections, where the system has no room for more; returns how many.
+    ///
+    /// One at a time would let each newcomer wait for somebody else's end.
+    pub(super) fn make_room(&self) -> usize {
+        let mut open = self.lock();
+        let some = open.len() / 8 + 1;
+        (0..some).take_while(|_| evict(&mut open)).count()
     }
 
     pub(super) fn remove(&self, connection: &Connection) {
@@ -238,7 +259,7 @@ mod tests {
         assert_eq!(farewells(), [Farewell::None as u8, Farewell::None as u8, Farewell::Quiet as u8]);
         assert_eq!(connections.lock().len(), 3);
         drop(answering);
-        assert!(connections.make_room(), "now all three are idle or slow");
+        assert_eq!(connections.make_room(), 1, "now all three are idle or slow");
     }
 
     #[test]

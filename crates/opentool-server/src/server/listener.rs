@@ -177,11 +177,10 @@ impl Listener {
             Ok(accepted) => accepted,
             Err(error) if is_about_the_client(&error) => return,
             Err(error) => {
-                // No descriptors, no memory: the longest idle connection has to make room.
+                // No descriptors, no memory: the longest idle connections have to make room.
                 self.complain(&error);
-                if self.connections.make_room() {
-                    self.listening.endpoint.metrics.evicted.fetch_add(1, Relaxed);
-                }
+                let evicted = self.connections.make_room();
+                self.listening.endpoint.metrics.evicted.fetch_add(evicted as u64, Relaxed);
                 return sleep(BREATHER).await;
             }
         };

@@ -114,11 +114,12 @@ where
                     leaving = true;
                 }
                 Farewell::Abort => return,
-                Farewell::LateHead => {
+                Farewell::LateHead | Farewell::Crowded => {
                     let mut socket = http.into_parts().io.into_inner();
                     // Nobody has answered this request, so the words are ours, unless the last answer is still on its way.
                     if !socket.is_clogged() {
-                        let _ = socket.write_all(late_head().as_bytes()).await;
+                        let words = if farewell == Farewell::Crowded { crowded() } else { late_head() };
+                        let _ = socket.write_all(words.as_bytes()).await;
                         let _ = socket.shutdown().await;
                     }
                     return;
@@ -139,6 +140,10 @@ fn late_head() -> String {
     refusal("408 Request Timeout", 408, "the request did not arrive in time")
 }
 
+fn crowded() -> String {
+    refusal("503 Service Unavailable", 503, "the server holds as many bytes of requests as it may; try again")
+}
+
 pub(super) fn full() -> String {
     refusal("503 Service Unavailable", 503, "the server has as many connections as it may; try again")
 }
@@ -148,7 +153,8 @@ fn refusal(status: &str, code: u16, message: &str) -> String {
     let body =
         format!(r#"{{"jsonrpc":"2.0","result":{{}},"error":{{"code":{code},"message":"{message}"}},"id":null}}"#);
     let length = body.len();
+    let later = if code == 503 { "retry-after: 1\r\n" } else { "" };
     format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n{later}content-length: {length}\r\n\r\n{body}"
     )
 }

@@ -9,7 +9,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-use super::connections::Connection;
+use super::connections::{Connection, Farewell, Phase};
+use crate::body::Share;
 
 /// How long a client may take to notice that it was answered for good.
 const LINGER: Duration = Duration::from_secs(2);
@@ -17,12 +18,24 @@ const LINGER: Duration = Duration::from_secs(2);
 /// How much of what it still sends is read meanwhile: clients there are that send all before they read anything.
 const LINGER_BYTES: usize = 20 * 1024 * 1024;
 
+/// A head no larger than this is not counted: it fits into the buffer that a connection has anyway, and gets through while
+/// large ones fill their budget.
+const SMALL_HEAD: usize = 8 * 1024;
+
 pub(super) struct Tracked<S> {
     socket: S,
     connection: Arc<Connection>,
     linger: Option<Linger>,
+    head: Head,
     /// Whether the client has yet to read before more can be written.
     clogged: bool,
+}
+
+/// What was read of the head of a request; its buffer is held until the request is answered.
+#[derive(Default)]
+struct Head {
+    bytes: usize,
+    share: Share,
 }
 
 struct Linger {
@@ -32,11 +45,22 @@ struct Linger {
 
 impl<S> Tracked<S> {
     pub(super) fn new(socket: S, connection: Arc<Connection>) -> Self {
-        Self { socket, connection, linger: None, clogged: false }
+        Self { socket, connection, linger: None, head: Head::default(), clogged: false }
     }
 
     pub(super) fn is_clogged(&self) -> bool {
         self.clogged
+    }
+
+    /// Notes what was read, and says whether there is room for it.
+    fn took(&mut self, count: usize) -> bool {
+        self.connection.received();
+        if self.connection.phase() != Phase::Head {
+            return true;
+        }
+        self.head.bytes += count;
+        // A buffer may be twice as large as what is in it.
+        self.head.bytes <= SMALL_HEAD || self.head.share.grow(self.connection.heads(), 2 * count).is_ok()
     }
 
     fn wrote(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -50,10 +74,16 @@ impl<S> Tracked<S> {
 
 impl<S: AsyncRead + Unpin> AsyncRead for Tracked<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.head.bytes > 0 && self.connection.phase() == Phase::Idle {
+            // The request whose head it was has been answered.
+            self.head = Head::default();
+        }
         let before = buf.filled().len();
         let read = Pin::new(&mut self.socket).poll_read(cx, buf);
-        if buf.filled().len() > before {
-            self.connection.received();
+        let count = buf.filled().len() - before;
+        if count > 0 && !self.took(count) {
+            self.connection.dismiss(Farewell::Crowded);
+            return Poll::Pending;
         }
         read
     }

@@ -1,6 +1,6 @@
 //! What every answer must look like: one test per item of the list that real clients wrote.
 
-use opentool_core::spec::{Function, Info, Parameter, Schema};
+use opentool_core::spec::{self, Function, Info, OpenTool, Parameter, Schema};
 use opentool_core::testing::FakeTool;
 use opentool_core::{FnTool, ToolError, ToolSource, Toolbox};
 use opentool_server::Server;
@@ -249,6 +249,27 @@ async fn load_is_a_strict_document_that_no_old_client_chokes_on() {
     }
     // The same again: the document is written once and kept.
     assert_eq!(server.ask(get("/opentool/load")).await.body, reply.body);
+}
+
+// 10
+#[tokio::test]
+async fn load_names_the_server_of_the_source_document_unless_a_public_url_is_configured() {
+    let document = OpenTool::new(Info::new("Clock", "1.0.0")).function(Function::new("now", "The time."));
+    let of = |url: &str| {
+        let mut document = document.clone();
+        document.server = Some(spec::Server::new(url).described("main"));
+        Toolbox::from_document(&document, |definition| FakeTool::new("now").with_definition(definition)).unwrap()
+    };
+    let server_of =
+        |server: Server| async { start(server).await.ask(get("/opentool/load")).await.json()["server"].clone() };
+    let named = of("https://clock.example/opentool");
+    let expected = json!({"url": "https://clock.example/opentool", "description": "main"});
+    assert_eq!(server_of(Server::new(named.clone())).await, expected);
+    let configured = Server::new(named.clone()).configure(|config| config.public_url("https://tools.example"));
+    assert_eq!(server_of(configured).await, json!({"url": "https://tools.example"}));
+    let both = (named.prefix("a_").unwrap(), of("https://clock.example/opentool"));
+    assert_eq!(server_of(Server::new(both)).await, Value::Null, "that server has not all of these");
+    assert_eq!(server_of(Server::new(FakeTool::new("now"))).await, Value::Null);
 }
 
 fn strict(schema: &Value) {

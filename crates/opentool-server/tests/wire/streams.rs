@@ -17,10 +17,14 @@ fn stream(method: &str) -> Request {
 
 /// Sends a request and returns each chunk of the answer.
 async fn frames(server: &Running, request: Request) -> Vec<String> {
+    frames_of_type(server, request, "text/event-stream").await
+}
+
+async fn frames_of_type(server: &Running, request: Request, content_type: &str) -> Vec<String> {
     let mut wire = server.connect().await;
     wire.send(request.bytes()).await;
     let head = wire.head().await.unwrap();
-    assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
+    assert_eq!((head.status, head.header("content-type")), (200, Some(content_type)));
     let mut frames = Vec::new();
     while let Some(chunk) = wire.chunk().await {
         frames.push(String::from_utf8(chunk).unwrap());
@@ -72,6 +76,29 @@ async fn a_tool_that_emits_nothing_gives_its_result_in_one_line() {
             "event:data\ndata:{\"jsonrpc\":\"2.0\",\"result\":{   \"a\": [  1] },\"error\":null,\"id\":\"s1\"}\n\n",
             "event:done\ndata:{\"done\":\"plain\"}\n\n",
         ]
+    );
+}
+
+#[tokio::test]
+async fn a_client_that_asks_for_it_is_told_the_result_from_what_was_emitted() {
+    const NAMED: &str = "text/event-stream;result=named";
+    let tools = tools().with(FakeTool::new("sums").acts(|_, context| async move {
+        context.emit("one").await;
+        Ok(ToolOutput::text("all"))
+    }));
+    let server = start(Server::new(tools.unwrap())).await;
+    let events = |frames: Vec<String>| -> Vec<String> {
+        frames.iter().filter_map(|frame| Some(frame.strip_prefix("event:")?.split_once('\n')?.0.to_owned())).collect()
+    };
+    let named = |method| frames_of_type(&server, stream(method).header("accept", NAMED), NAMED);
+    let sums = named("sums").await;
+    assert!(sums[2].contains(r#""result":{"result":"all"}"#), "{sums:?}");
+    assert_eq!(events(sums), ["start", "data", "result", "done"]);
+    assert_eq!(events(named("counts").await), ["start", "data", "data", "done"], "it returns nothing");
+    assert_eq!(events(named("fails").await), ["start", "data", "error"]);
+    assert_eq!(
+        events(frames(&server, stream("sums").header("accept", "*/*")).await),
+        ["start", "data", "data", "done"]
     );
 }
 

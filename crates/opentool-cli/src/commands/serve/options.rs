@@ -22,7 +22,8 @@ pub(super) struct Options {
     /// The path that everything stands under [default: /opentool]
     #[arg(long, value_name = "PATH", help_heading = "Address")]
     pub(super) prefix: Option<String>,
-    /// The URL under which clients reach the server, for the document that /load gives
+    /// The URL under which clients reach the server, for the document that /load gives [default: what the one source
+    /// says]
     #[arg(long, value_name = "URL", help_heading = "Address")]
     pub(super) public_url: Option<String>,
     /// Moves /healthz, /readyz and /metrics to an address of their own

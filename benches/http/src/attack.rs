@@ -1,0 +1,237 @@
+//! What hostile clients do to a server, all of it at once, and a good client that wants to be answered meanwhile.
+//!
+//! Used by `scripts/bench attack`, which measures, and by the tests of the binary, which check. Nothing but the standard
+//! library, so that both can have it.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often something slow says another byte.
+const PACE: Duration = Duration::from_millis(50);
+
+/// How long an answer may take before it counts as lost.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a kind of attack is called, and how often it was carried out.
+pub(super) type Tally = Vec<(&'static str, usize)>;
+
+type Attack = fn(SocketAddr, Instant) -> usize;
+
+/// Each kind of attack, and on how many threads it runs.
+const ATTACKS: [(&str, usize, Attack); 7] = [
+    ("slow heads", 1, slow_heads),
+    ("slow bodies", 1, slow_bodies),
+    ("bodies of 1 GiB", 2, huge_bodies),
+    ("endless chunks", 6, endless_chunks),
+    ("nested brackets", 1, nested_brackets),
+    ("invalid UTF-8", 1, invalid_utf8),
+    ("idle connections", 1, idle_connections),
+];
+
+/// Attacks a server in every way until a moment, and says how often each was carried out.
+pub(super) fn attack(server: SocketAddr, until: Instant) -> Tally {
+    thread::scope(|scope| {
+        let running = ATTACKS.map(|(name, threads, attack)| {
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(move || attack(server, until))).collect();
+            (name, threads)
+        });
+        let count = |threads: Vec<thread::ScopedJoinHandle<'_, usize>>| {
+            threads.into_iter().map(|thread| thread.join().unwrap_or_default()).sum()
+        };
+        running.into_iter().map(|(name, threads)| (name, count(threads))).collect()
+    })
+}
+
+/// Calls `add` until a moment, on a connection that is kept and on new ones in turn, and says how long each call took.
+///
+/// # Errors
+///
+/// Where a call is not answered, or not with its sum.
+pub(super) fn good_client(server: SocketAddr, until: Instant) -> Result<Vec<Duration>, String> {
+    let mut kept: Option<TcpStream> = None;
+    let mut times = Vec::new();
+    while Instant::now() < until {
+        let number = times.len();
+        let begun = Instant::now();
+        let reused = kept.take().filter(|_| !number.is_multiple_of(4));
+        let mut answered = reused.and_then(|stream| add(stream, number).ok());
+        if answered.is_none() {
+            // A server may close a connection at any time between two calls; a good client then opens another, once.
+            let stream = connect(server).map_err(|error| format!("call {number} cannot connect: {error}"))?;
+            let answer = add(stream, number).map_err(|error| format!("call {number} is not answered: {error}"))?;
+            answered = Some(answer);
+        }
+        times.push(begun.elapsed());
+        if let Some((answer, stream)) = answered {
+            let sum = number + 1;
+            if !answer
+                .ends_with(&format!(r#"{{"jsonrpc":"2.0","result":{{"sum":{sum}}},"error":null,"id":"{number}"}}"#))
+            {
+                return Err(format!("call {number} got {answer}"));
+            }
+            kept = Some(stream);
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    Ok(times)
+}
+
+fn add(mut stream: TcpStream, number: usize) -> io::Result<(String, TcpStream)> {
+    let body = format!(r#"{{"jsonrpc":"2.0","id":"{number}","method":"add","params":{{"a":{number},"b":1}}}}"#);
+    stream.write_all(&post(&format!("content-length: {}\r\n", body.len()), body.as_bytes()))?;
+    Ok((answer(&mut stream)?, stream))
+}
+
+fn connect(server: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect_timeout(&server, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    Ok(stream)
+}
+
+fn post(headers: &str, body: &[u8]) -> Vec<u8> {
+    let head =
+        format!("POST /opentool/call HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{headers}\r\n");
+    [head.as_bytes(), body].concat()
+}
+
+/// Reads a whole answer.
+fn answer(stream: &mut TcpStream) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    let mut piece = [0; 4096];
+    loop {
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length =
+                head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
+            if body.len() >= length.unwrap_or(0) {
+                return Ok(text.into_owned());
+            }
+        }
+        match stream.read(&mut piece)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => bytes.extend_from_slice(&piece[..count]),
+        }
+    }
+}
+
+/// Holds connections open that have begun something, each of which says a byte now and then. Where the server hangs up, another
+/// begins the same.
+fn dribble(server: SocketAddr, until: Instant, count: usize, beginning: &[u8]) -> usize {
+    let begin = || {
+        let mut stream = connect(server)?;
+        stream.write_all(beginning)?;
+        stream.set_nonblocking(true)?;
+        io::Result::Ok(stream)
+    };
+    let mut begun = 0;
+    let mut streams: Vec<TcpStream> = Vec::new();
+    while Instant::now() < until {
+        streams.retain_mut(|stream| {
+            let alive = match stream.write(b"x") {
+                Ok(_) => true,
+                Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+            };
+            // Whatever it answers, it has hung up.
+            alive && matches!(stream.read(&mut [0; 512]), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+        });
+        while streams.len() < count && Instant::now() < until {
+            match begin() {
+                Ok(stream) => streams.push(stream),
+                Err(_) => break,
+            }
+            begun += 1;
+        }
+        thread::sleep(PACE);
+    }
+    begun
+}
+
+/// Heads that never end: nearly as large as heads may be, so that the server has to keep them.
+fn slow_heads(server: SocketAddr, until: Instant) -> usize {
+    let beginning = format!("POST /opentool/call HTTP/1.1\r\nhost: localhost\r\nx-slow: {}", "x".repeat(28 * 1024));
+    dribble(server, until, 1000, beginning.as_bytes())
+}
+
+/// Bodies that never end, below every limit of one request.
+fn slow_bodies(server: SocketAddr, until: Instant) -> usize {
+    dribble(server, until, 200, &post("content-length: 16000000\r\n", &[b' '; 100_000]))
+}
+
+/// Writes something again and again until the server hangs up.
+fn flood(server: SocketAddr, until: Instant, headers: &str, block: &[u8]) -> usize {
+    let mut floods = 0;
+    while Instant::now() < until {
+        let Ok(mut stream) = connect(server) else { continue };
+        let _ = stream.set_write_timeout(Some(Duration::from_millis(500)));
+        if stream.write_all(&post(headers, b"")).is_ok() {
+            floods += 1;
+        }
+        while Instant::now() < until && stream.write_all(block).is_ok() {}
+    }
+    floods
+}
+
+fn huge_bodies(server: SocketAddr, until: Instant) -> usize {
+    flood(server, until, "content-length: 1073741824\r\n", &[b' '; 64 * 1024])
+}
+
+fn endless_chunks(server: SocketAddr, until: Instant) -> usize {
+    let chunk = [b"10000\r\n", &[b' '; 0x10000][..], b"\r\n"].concat();
+    flood(server, until, "transfer-encoding: chunked\r\n", &chunk)
+}
+
+/// Sends requests, each on a connection of its own, and counts those that get the status they deserve.
+fn ask(server: SocketAddr, until: Instant, requests: &[(Vec<u8>, &str)]) -> usize {
+    let mut answered = 0;
+    while Instant::now() < until {
+        for (body, status) in requests {
+            let request = post(&format!("content-length: {}\r\n", body.len()), body);
+            let Ok(mut stream) = connect(server) else { continue };
+            if stream.write_all(&request).is_ok() && answer(&mut stream).is_ok_and(|answer| answer.contains(status)) {
+                answered += 1;
+            }
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    answered
+}
+
+fn nested_brackets(server: SocketAddr, until: Instant) -> usize {
+    let call =
+        |arguments: String| format!(r#"{{"jsonrpc":"2.0","id":"1","method":"add","params":{{"a":{arguments}}}}}"#);
+    let (open, close) = ("[".repeat(100_000), "]".repeat(100_000));
+    ask(
+        server,
+        until,
+        &[
+            (call(format!("{open}{close}")).into_bytes(), "HTTP/1.1 200 "),
+            (call(open.clone()).into_bytes(), "HTTP/1.1 400 "),
+            (open.into_bytes(), "HTTP/1.1 400 "),
+        ],
+    )
+}
+
+fn invalid_utf8(server: SocketAddr, until: Instant) -> usize {
+    let body = [br#"{"jsonrpc":"2.0","id":"1","method":"add","params":{"a":"#, &b"\"\xff\xfe\"}}"[..]].concat();
+    ask(server, until, &[(body, "HTTP/1.1 400 "), (vec![0xc3, 0x28], "HTTP/1.1 400 ")])
+}
+
+/// As many connections as this process may have, none of which says anything.
+fn idle_connections(server: SocketAddr, until: Instant) -> usize {
+    let mut idle = Vec::new();
+    while Instant::now() < until {
+        match TcpStream::connect_timeout(&server, PATIENCE) {
+            Ok(stream) => idle.push(stream),
+            // No descriptor is left: some are given back, so that the other attacks go on, and the rest is kept.
+            Err(_) => {
+                idle.truncate(idle.len().saturating_sub(64));
+                break;
+            }
+        }
+    }
+    thread::sleep(until.saturating_duration_since(Instant::now()));
+    idle.len()
+}
