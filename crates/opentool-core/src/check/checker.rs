@@ -16,6 +16,8 @@ use super::{
 };
 
 /// What happens to root arguments that the schema does not know.
+///
+/// Where the schema itself is open, which it is unless its `additionalProperties` is `false`, they stay, strict or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Strictness {
     /// They are dropped.

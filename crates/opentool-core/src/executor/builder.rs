@@ -99,7 +99,9 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Sets what happens to arguments that the schema does not name: they are dropped.
+    /// Sets what happens to root arguments that a closed schema does not name: they are dropped.
+    ///
+    /// Where the schema itself is open, which it is unless its `additionalProperties` is `false`, they stay.
     pub fn strictness(mut self, strictness: Strictness) -> Self {
         self.0.strictness = strictness;
         self

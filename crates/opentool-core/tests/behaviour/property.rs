@@ -1,11 +1,13 @@
 //! For any batch, every call has exactly one outcome or is pending, in call order, and nothing outlives it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use opentool_core::testing::{CallLog, FakeTool};
 use opentool_core::{
-    Ask, Concurrency, Decision, ErrorKind, Executor, Limits, ToolCall, ToolContext, ToolError, ToolMetadata,
-    ToolOutput, Toolbox, Turn,
+    Ask, BoxFuture, Concurrency, Decision, ErrorKind, Executor, Invocation, Limits, Middleware, Next, ToolCall,
+    ToolContext, ToolError, ToolMetadata, ToolOutput, Toolbox, Turn,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -30,9 +32,15 @@ enum Kind {
     DeniedByPanic,
     Suspended,
     Limited,
+    Blocking,
+    Emits,
+    Resolved,
 }
 
-const KINDS: [Kind; 15] = [
+/// More pieces than may wait for somebody to read them.
+const PIECES: usize = 100;
+
+const KINDS: [Kind; 18] = [
     Kind::Good,
     Kind::Serial,
     Kind::Exclusive,
@@ -48,6 +56,9 @@ const KINDS: [Kind; 15] = [
     Kind::DeniedByPanic,
     Kind::Suspended,
     Kind::Limited,
+    Kind::Blocking,
+    Kind::Emits,
+    Kind::Resolved,
 ];
 
 impl Kind {
@@ -68,6 +79,7 @@ impl Kind {
     fn expected(self) -> Option<ErrorKind> {
         match self {
             Self::Good | Self::Serial | Self::Exclusive | Self::Slow | Self::Suspended => None,
+            Self::Blocking | Self::Emits | Self::Resolved => None,
             Self::Unknown => Some(ErrorKind::UnknownTool),
             Self::Malformed | Self::Invalid => Some(ErrorKind::InvalidArguments),
             Self::Fails => Some(ErrorKind::Failed),
@@ -93,9 +105,33 @@ impl Kind {
     }
 }
 
-fn tools() -> (Toolbox, Vec<(Kind, CallLog)>) {
+/// Everything that calls can meet.
+struct Hall {
+    tools: Toolbox,
+    /// What only a resolver finds.
+    hidden: Toolbox,
+    logs: Vec<(Kind, CallLog)>,
+    /// How many calls passed the middleware.
+    passed: Arc<AtomicUsize>,
+}
+
+/// Counts the calls on their way in, and yields on their way out.
+struct Counting(Arc<AtomicUsize>);
+
+impl Middleware for Counting {
+    fn call<'a>(&'a self, invocation: Invocation<'a>, next: Next<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            self.0.fetch_add(1, SeqCst);
+            let result = next.run(invocation).await;
+            tokio::task::yield_now().await;
+            result
+        })
+    }
+}
+
+fn hall() -> Hall {
     let mut logs = Vec::new();
-    let mut tools = Toolbox::new();
+    let (mut tools, mut hidden) = (Toolbox::new(), Toolbox::new());
     for kind in KINDS {
         let name = format!("{kind:?}").to_lowercase();
         let tool = FakeTool::new(&name).with_schema(pair());
@@ -115,18 +151,32 @@ fn tools() -> (Toolbox, Vec<(Kind, CallLog)>) {
             Kind::Huge => (tool.answers("x".repeat(65)), metadata.with_max_result_size(64)),
             Kind::Denied | Kind::DeniedByPanic | Kind::Suspended => (tool, metadata.with_approval(true)),
             Kind::Limited => (tool, metadata.with_call_limit(0)),
-            Kind::Good | Kind::Malformed | Kind::Invalid => (tool.answers("x"), metadata),
+            Kind::Blocking => {
+                (tool.acts(|_, context| async move { context.run_blocking(|| "x".into()).await }), metadata)
+            }
+            Kind::Emits => {
+                let emit = |_, context: ToolContext| async move {
+                    for piece in 0..PIECES {
+                        context.emit(piece.to_string()).await;
+                    }
+                    Ok("x".into())
+                };
+                (tool.acts(emit), metadata)
+            }
+            Kind::Good | Kind::Malformed | Kind::Invalid | Kind::Resolved => (tool.answers("x"), metadata),
         };
         let tool = tool.with_metadata(metadata);
         logs.push((kind, tool.log()));
-        tools.add(tool).unwrap();
+        if kind == Kind::Resolved { hidden.add(tool) } else { tools.add(tool) }.unwrap();
     }
-    (tools, logs)
+    Hall { tools, hidden, logs, passed: Arc::default() }
 }
 
-fn executor() -> Executor {
+fn executor(hall: &Hall, most: u32) -> Executor {
     Executor::builder()
-        .limits(Limits::none())
+        .limits(Limits::none().with_total(most))
+        .resolver(hall.hidden.clone())
+        .middleware(Counting(hall.passed.clone()))
         .approval(Ask::with(|request| {
             let decision = match request.tool.definition().name() {
                 "denied" => Some(Decision::Deny("no".into())),
@@ -142,6 +192,24 @@ fn batches() -> impl Strategy<Value = Vec<Kind>> {
     prop::collection::vec(prop::sample::select(&KINDS[..]), 0..40)
 }
 
+/// How many calls a turn may have; often enough for all.
+fn limits() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(u32::MAX), 0_u32..40]
+}
+
+/// Why each call has no result, where a turn may have so many; a suspended call has no result yet.
+fn expected(kinds: &[Kind], most: u32) -> Vec<(Kind, Option<ErrorKind>)> {
+    let mut left = most;
+    let expect = |kind: &Kind| {
+        if *kind == Kind::Limited || left == 0 {
+            return (*kind, Some(ErrorKind::Limit));
+        }
+        left -= 1;
+        (*kind, kind.expected())
+    };
+    kinds.iter().map(expect).collect()
+}
+
 fn block_on<T>(future: impl Future<Output = T>) -> (T, usize) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     let result = runtime.block_on(future);
@@ -152,56 +220,116 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_call_has_exactly_one_outcome_or_is_pending_in_call_order(kinds in batches(), watched in any::<bool>()) {
+    fn every_call_has_exactly_one_outcome_or_is_pending_in_call_order(
+        kinds in batches(),
+        most in limits(),
+        watched in any::<bool>(),
+    ) {
         quiet();
-        let (tools, logs) = tools();
-        let (executor, mut turn, context) = (executor(), Turn::new(), ToolContext::new());
+        let hall = hall();
+        let (executor, mut turn, context) = (executor(&hall, most), Turn::new(), ToolContext::new());
         let calls: Vec<_> = kinds.iter().enumerate().map(|(n, kind)| kind.call(n)).collect();
-        let (outcomes, alive) = block_on(async {
+        let expected = expected(&kinds, most);
+        let runs = |kind: Kind| expected.iter().filter(|(k, e)| *k == kind && k.may_run() && *e == k.expected()).count();
+        let ((outcomes, pieces), alive) = block_on(async {
             use futures_util::StreamExt;
-            let mut batch = executor.run(&tools, calls.clone(), &mut turn, &context);
-            let mut ends = vec![0; calls.len()];
+            let mut batch = executor.run(&hall.tools, calls.clone(), &mut turn, &context);
+            let (mut ends, mut pieces) = (vec![0; calls.len()], 0);
             if watched {
                 while let Some(event) = batch.next().await {
-                    use opentool_core::ToolEvent::{Failed, Finished, Suspended};
-                    if let Finished(call, _) | Failed(call, _) | Suspended(call) = &event {
-                        ends[call.index] += 1;
+                    use opentool_core::ToolEvent::{Failed, Finished, Output, Suspended};
+                    match &event {
+                        Finished(call, _) | Failed(call, _) | Suspended(call) => ends[call.index] += 1,
+                        Output(call, _) => {
+                            assert_eq!(ends[call.index], 0, "nothing is streamed after the end");
+                            pieces += 1;
+                        }
+                        _ => {}
                     }
                 }
                 assert!(ends.iter().all(|ends| *ends == 1), "each call ends once: {ends:?}");
             }
-            batch.finish().await
+            (batch.finish().await, pieces)
         });
         prop_assert_eq!(alive, 0, "no task outlives the batch");
+        prop_assert_eq!(pieces, if watched { runs(Kind::Emits) * PIECES } else { 0 });
 
         let (mut answered, mut pending) = (outcomes.iter(), outcomes.pending().iter());
-        for (kind, call) in kinds.iter().zip(&calls) {
-            if *kind == Kind::Suspended {
+        for ((kind, error), call) in expected.iter().zip(&calls) {
+            if *kind == Kind::Suspended && error.is_none() {
                 prop_assert_eq!(pending.next(), Some(call));
             } else {
                 let outcome = answered.next().unwrap();
                 prop_assert_eq!((&outcome.call_id, &outcome.tool), (&call.id, &call.name));
-                prop_assert_eq!(outcome.error().map(ToolError::kind), kind.expected());
+                prop_assert_eq!(outcome.error().map(ToolError::kind), *error);
             }
         }
         prop_assert!(answered.next().is_none() && pending.next().is_none());
-        for (kind, log) in &logs {
-            let called = kinds.iter().filter(|called| *called == kind).count();
-            let expected = if kind.may_run() { called } else { 0 };
-            prop_assert_eq!((log.count(), log.running()), (expected, 0), "{:?}", kind);
+        for (kind, log) in &hall.logs {
+            prop_assert_eq!((log.count(), log.running()), (runs(*kind), 0), "{:?}", kind);
             prop_assert!(*kind != Kind::Serial || log.most_at_once() <= 1);
         }
-        prop_assert_eq!(turn.pending().count(), kinds.iter().filter(|kind| **kind == Kind::Suspended).count());
+        prop_assert_eq!(hall.passed.load(SeqCst), KINDS.into_iter().map(runs).sum::<usize>());
+        prop_assert_eq!(turn.pending().count(), outcomes.pending().len());
     }
 
     #[test]
-    fn cancelled_half_way_every_call_still_has_exactly_one_outcome(kinds in batches(), after in 0_u64..60) {
+    fn a_resumed_round_answers_every_call_in_call_order(
+        kinds in batches(),
+        decisions in prop::collection::vec(any::<bool>(), 40),
+        watched in any::<bool>(),
+    ) {
         quiet();
-        let (tools, logs) = tools();
-        let (executor, mut turn, context) = (executor(), Turn::new(), ToolContext::new());
+        let hall = hall();
+        let (executor, mut turn, context) = (executor(&hall, u32::MAX), Turn::new(), ToolContext::new());
+        let calls: Vec<_> = kinds.iter().enumerate().map(|(n, kind)| kind.call(n)).collect();
+        let mut decisions = decisions.into_iter();
+        // What becomes of each call that waits, in order: approved, it runs and answers nothing.
+        let mut fates = Vec::new();
+        let (outcomes, alive) = block_on(async {
+            use futures_util::StreamExt;
+            executor.run(&hall.tools, calls.clone(), &mut turn, &context).finish().await;
+            let waiting: Vec<_> = turn.pending().map(|call| call.id.clone()).collect();
+            for id in waiting {
+                let approve = decisions.next().unwrap();
+                fates.push((!approve).then_some(ErrorKind::Denied));
+                turn.decide(&id, if approve { Decision::Approve } else { Decision::Deny("no".into()) }).unwrap();
+            }
+            let mut batch = executor.resume(&hall.tools, &mut turn, &context);
+            if watched {
+                while batch.next().await.is_some() {}
+            }
+            batch.finish().await
+        });
+        prop_assert_eq!(alive, 0);
+        prop_assert_eq!((outcomes.pending().len(), turn.pending().count()), (0, 0));
+        let ran = fates.iter().filter(|fate| fate.is_none()).count();
+        let suspended = kinds.contains(&Kind::Suspended);
+        prop_assert_eq!(outcomes.len(), if suspended { calls.len() } else { 0 }, "a round that is over is not resumed");
+        let mut fates = fates.into_iter();
+        for ((kind, call), outcome) in kinds.iter().zip(&calls).zip(outcomes.iter()) {
+            prop_assert_eq!((&outcome.call_id, &outcome.tool), (&call.id, &call.name));
+            let expected = if *kind == Kind::Suspended { fates.next().unwrap() } else { kind.expected() };
+            prop_assert_eq!(outcome.error().map(ToolError::kind), expected);
+        }
+        for (kind, log) in &hall.logs {
+            let once = kinds.iter().filter(|called| *called == kind && kind.may_run()).count();
+            prop_assert_eq!(log.count(), if *kind == Kind::Suspended { ran } else { once }, "{:?} ran once", kind);
+        }
+    }
+
+    #[test]
+    fn cancelled_half_way_every_call_still_has_exactly_one_outcome(
+        kinds in batches(),
+        most in limits(),
+        after in 0_u64..60,
+    ) {
+        quiet();
+        let hall = hall();
+        let (executor, mut turn, context) = (executor(&hall, most), Turn::new(), ToolContext::new());
         let calls: Vec<_> = kinds.iter().enumerate().map(|(n, kind)| kind.call(n)).collect();
         let (outcomes, alive) = block_on(async {
-            let batch = executor.run(&tools, calls.clone(), &mut turn, &context);
+            let batch = executor.run(&hall.tools, calls.clone(), &mut turn, &context);
             let cancellation = batch.cancellation();
             futures_util::future::join(batch.finish(), async move {
                 tokio::time::sleep(Duration::from_millis(after)).await;
@@ -213,16 +341,16 @@ proptest! {
         prop_assert_eq!(alive, 0);
         prop_assert_eq!(outcomes.len() + outcomes.pending().len(), calls.len());
         let (mut answered, mut pending) = (outcomes.iter().peekable(), outcomes.pending().iter().peekable());
-        for (kind, call) in kinds.iter().zip(&calls) {
-            if *kind == Kind::Suspended && pending.next_if(|pending| *pending == call).is_some() {
+        for ((kind, expected), call) in expected(&kinds, most).iter().zip(&calls) {
+            if *kind == Kind::Suspended && expected.is_none() && pending.next_if(|pending| *pending == call).is_some() {
                 continue;
             }
             let outcome = answered.next().unwrap();
             prop_assert_eq!((&outcome.call_id, &outcome.tool), (&call.id, &call.name));
             let error = outcome.error().map(ToolError::kind);
-            prop_assert!(error == kind.expected() || error == Some(ErrorKind::Cancelled), "{:?}: {:?}", kind, error);
+            prop_assert!(error == *expected || error == Some(ErrorKind::Cancelled), "{:?}: {:?}", kind, error);
         }
-        for (kind, log) in &logs {
+        for (kind, log) in &hall.logs {
             prop_assert_eq!(log.running(), 0);
             prop_assert!(kind.may_run() || log.count() == 0, "{:?} ran", kind);
         }
@@ -231,11 +359,12 @@ proptest! {
     #[test]
     fn dropped_half_way_nothing_runs_on_and_nothing_is_recorded(kinds in batches(), after in 0_u64..60) {
         quiet();
-        let (tools, logs) = tools();
-        let (executor, mut turn, context) = (executor(), Turn::new(), ToolContext::new());
+        let hall = hall();
+        let logs = &hall.logs;
+        let (executor, mut turn, context) = (executor(&hall, u32::MAX), Turn::new(), ToolContext::new());
         let calls: Vec<_> = kinds.iter().enumerate().map(|(n, kind)| kind.call(n)).collect();
         let ((finished, started), alive) = block_on(async {
-            let batch = executor.run(&tools, calls.clone(), &mut turn, &context);
+            let batch = executor.run(&hall.tools, calls.clone(), &mut turn, &context);
             let finished = tokio::time::timeout(Duration::from_millis(after), batch.finish()).await.is_ok();
             let started: usize = logs.iter().map(|(_, log)| log.count()).sum();
             tokio::time::sleep(Duration::from_secs(100)).await;
@@ -248,26 +377,6 @@ proptest! {
             prop_assert_eq!((turn.calls(), turn.rounds(), turn.pending().count()), (0, 0, 0));
         }
     }
-}
-
-#[test]
-fn a_resumed_turn_answers_every_call_of_its_round() {
-    let (tools, _) = tools();
-    let kinds = [Kind::Suspended, Kind::Good, Kind::Suspended, Kind::Fails, Kind::Suspended];
-    let calls: Vec<_> = kinds.iter().enumerate().map(|(n, kind)| kind.call(n + 1)).collect();
-    let (executor, mut turn, context) = (executor(), Turn::new(), ToolContext::new());
-    let (outcomes, _) = block_on(async {
-        executor.run(&tools, calls.clone(), &mut turn, &context).finish().await;
-        let waiting: Vec<_> = turn.pending().map(|call| call.id.clone()).collect();
-        for id in waiting {
-            turn.decide(&id, Decision::Approve).unwrap();
-        }
-        executor.resume(&tools, &mut turn, &context).finish().await
-    });
-    assert_eq!(outcomes.pending().len(), 0);
-    let ids: Vec<_> = outcomes.iter().map(|outcome| outcome.call_id.clone()).collect();
-    assert_eq!(ids, calls.iter().map(|call| call.id.clone()).collect::<Vec<_>>());
-    assert!(matches!(outcomes[0].result, Ok(ToolOutput::Empty)));
 }
 
 /// Keeps the panics that these tests want out of the output.

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use futures_util::future::join;
 use opentool_core::testing::FakeTool;
-use opentool_core::{Concurrency, Executor, ToolCall, ToolContext, ToolMetadata, ToolOutput, Toolbox, Turn};
+use opentool_core::{
+    Concurrency, ErrorKind, Executor, ToolCall, ToolContext, ToolError, ToolMetadata, ToolOutput, Toolbox, Turn,
+};
 use tokio::time::Instant;
 
 use super::{calls, run, toolbox};
@@ -109,7 +111,58 @@ async fn an_exclusive_tool_is_alone_in_its_batch() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_exclusive_call_that_is_cancelled_while_it_queues_does_not_block_its_batch() {
+async fn an_exclusive_call_that_is_cancelled_while_it_queues_never_runs_and_blocks_nobody() {
+    let alone = slow("alone").with_metadata(with(Concurrency::Exclusive));
+    let log = alone.log();
+    let tools = toolbox([FakeTool::new("hangs").hangs(), alone, slow("late")]);
+    let executor = Executor::new();
+    let batch = |names: &[&str]| names.iter().map(|name| ToolCall::new(*name, *name, "")).collect::<Vec<_>>();
+    let (mut turn, context) = (Turn::new(), ToolContext::new());
+    let running = executor.run(&tools, batch(&["hangs", "alone", "late"]), &mut turn, &context);
+    let cancellation = running.cancellation();
+    let (outcomes, ()) = join(running.finish(), async move {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        cancellation.cancel();
+    })
+    .await;
+    let kinds: Vec<_> = outcomes.iter().map(|outcome| outcome.error().map(ToolError::kind)).collect();
+    assert_eq!(kinds, [Some(ErrorKind::Cancelled); 3]);
+    assert_eq!(log.count(), 0, "it never had its turn");
+    let next = executor.run(&tools, batch(&["alone", "late"]), &mut turn, &context).finish().await;
+    assert!(next.iter().all(|outcome| !outcome.is_error()), "{next:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_of_a_serial_tool_that_is_cancelled_while_it_queues_leaves_the_queue() {
+    let serial = slow("serial").with_metadata(with(Concurrency::Serial));
+    let log = serial.log();
+    let tools = toolbox([serial]);
+    let executor = Executor::new();
+    let one = |id: &str| vec![ToolCall::new(id, "serial", "")];
+    let (mut first, mut second, mut third) = (Turn::new(), Turn::new(), Turn::new());
+    let context = ToolContext::new();
+    let queued = executor.run(&tools, one("2"), &mut second, &context);
+    let cancellation = queued.cancellation();
+    let first = executor.run(&tools, one("1"), &mut first, &context).finish();
+    let third = executor.run(&tools, one("3"), &mut third, &context).finish();
+    let start = Instant::now();
+    let (first, (second, third)) = join(first, async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let cancelling = async move {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            cancellation.cancel();
+        };
+        let (second, (third, ())) = join(queued.finish(), join(third, cancelling)).await;
+        (second, third)
+    })
+    .await;
+    assert!(!first[0].is_error() && !third[0].is_error());
+    assert_eq!(second[0].error().map(ToolError::kind), Some(ErrorKind::Cancelled));
+    assert_eq!((log.count(), start.elapsed()), (2, Duration::from_secs(2)), "one after the other, and nobody between");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_clock_of_a_call_does_not_run_while_it_queues() {
     let tools = toolbox([
         FakeTool::new("hangs").hangs(),
         slow("alone").with_metadata(with(Concurrency::Exclusive)),
@@ -119,7 +172,7 @@ async fn an_exclusive_call_that_is_cancelled_while_it_queues_does_not_block_its_
     let batch = ["hangs", "alone", "late"].map(|name| ToolCall::new(name, name, "")).to_vec();
     let outcomes = run(&executor, &tools, batch).await;
     let errors: Vec<_> = outcomes.iter().map(|outcome| outcome.is_error()).collect();
-    assert_eq!(errors, [true, false, false], "the clock of a call starts when it runs, not while it queues");
+    assert_eq!(errors, [true, false, false], "it starts when the call runs");
 }
 
 #[test]
