@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod codes;
+mod described;
+mod examples;
 mod handles;
 mod harness;
 mod isolation;
