@@ -151,7 +151,7 @@ fn dribble(server: SocketAddr, until: Instant, count: usize, beginning: &[u8]) -
 
 /// Heads that never end: nearly as large as heads may be, so that the server has to keep them.
 fn slow_heads(server: SocketAddr, until: Instant) -> usize {
-    let beginning = format!("POST /opentool/call HTTP/1.1\r\nhost: localhost\r\nx-slow: {}", "x".repeat(28 * 1024));
+    let beginning = format!("POST /opentool/call HTTP/1.1\r\nhost: localhost\r\nx-slow: {}", "x".repeat(15 * 1024));
     dribble(server, until, 1000, beginning.as_bytes())
 }
 

@@ -41,7 +41,7 @@ pub(super) enum Farewell {
 pub(super) const TICK: Duration = Duration::from_millis(250);
 
 /// How many bytes of large heads are held over all connections.
-const HEADS: usize = 8 * 1024 * 1024;
+const HEADS: usize = 4 * 1024 * 1024;
 
 /// One connection, as its task and the listener see it.
 #[derive(Debug)]

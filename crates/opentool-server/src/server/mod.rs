@@ -79,7 +79,7 @@ impl Server {
                 max_connections: 4096,
                 header_timeout: Duration::from_secs(10),
                 idle_timeout: Duration::from_secs(90),
-                max_header_size: 32 * 1024,
+                max_header_size: 16 * 1024,
                 drain_delay: Duration::ZERO,
                 drain_timeout: Duration::from_secs(35),
                 tls: None,
@@ -146,7 +146,7 @@ impl Server {
         self
     }
 
-    /// Sets how many bytes the head of a request may have, at least 8 KiB: 32 KiB.
+    /// Sets how many bytes the head of a request may have, at least 8 KiB: 16 KiB.
     pub fn max_header_size(mut self, bytes: usize) -> Self {
         self.options.max_header_size = bytes.max(8 * 1024);
         self
