@@ -21,9 +21,6 @@ pub enum OpenError {
     /// The document as a whole cannot be used.
     #[error("the document cannot be used: {}", told(.0))]
     Document(Vec<Finding>),
-    /// An `x-…` key of the document as a whole has a wrong value.
-    #[error("the document cannot be used: {0}")]
-    Extension(String),
     /// None of the document's functions can be called.
     #[error("no function of the document can be called{}", reasons(.0))]
     NoFunctions(Vec<(String, String)>),

@@ -155,10 +155,6 @@ impl Block {
         self.length
     }
 
-    pub(crate) fn truncate(&mut self, length: usize) {
-        self.length = self.length.min(length);
-    }
-
     pub(crate) fn reserve(&mut self, bytes: usize) {
         let needed = (self.length + bytes).div_ceil(8);
         if needed > self.words.len() {

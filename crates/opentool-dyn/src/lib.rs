@@ -22,8 +22,6 @@
 //! By default it does so in a worker process ([`Isolation::Process`]), so that a library that crashes, hangs or exits
 //! takes nothing down but the call; for a trusted library it may do so right here ([`Isolation::None`]).
 
-#![allow(dead_code, reason = "the rooms are built before they are furnished")]
-
 mod arguments;
 mod describe;
 mod encoding;

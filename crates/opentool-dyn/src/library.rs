@@ -182,7 +182,7 @@ impl DynLibraryBuilder {
         let plan = Arc::new(plan);
         let place = match self.isolation {
             Isolation::None => Place::Here {
-                engine: Engine::load(plan.clone(), &library, self.options)?,
+                engine: Box::new(Engine::load(plan.clone(), &library, self.options)?),
                 turn: (!plan.thread_safe).then(Turn::default),
             },
             Isolation::Process => Place::Worker(Supervisor::start(

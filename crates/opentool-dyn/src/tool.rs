@@ -16,7 +16,7 @@ use crate::turn::Turn;
 pub(crate) enum Place {
     /// In this process.
     Here {
-        engine: Engine,
+        engine: Box<Engine>,
         /// Whoever holds it may call; none where calls may run at the same time.
         turn: Option<Turn>,
     },

@@ -30,7 +30,7 @@ impl Turn {
     // looks for somebody who waits. So one of the two sees the other.
     #[inline]
     fn try_take(&self) -> Option<Taken<'_>> {
-        (!self.taken.swap(true, Ordering::SeqCst)).then_some(Taken(self))
+        (!self.taken.swap(true, Ordering::SeqCst)).then(|| Taken(self))
     }
 
     #[cold]

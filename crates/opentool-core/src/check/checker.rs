@@ -89,6 +89,21 @@ impl ArgumentChecker {
         }
     }
 
+    /// Checks that every root argument is one that the schema names, and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not a JSON object, or an argument is unknown.
+    pub(crate) fn check_names(&self, arguments: &str) -> Result<(), ArgumentError> {
+        let tree = Tree::parse(arguments).map_err(|malformed| explain::malformed(arguments, malformed))?;
+        let Kind::Object(members) = &tree.root.kind else {
+            return Err(explain::not_an_object(arguments, &tree.root));
+        };
+        let unknown = members.iter().filter(|member| !self.0.door.admits(&member.name));
+        let unknown: Vec<&str> = unknown.map(|member| &*member.name).collect();
+        if unknown.is_empty() { Ok(()) } else { Err(explain::unknown_names(&unknown, &self.0.schema)) }
+    }
+
     fn check_closely<'a>(&self, arguments: &'a str, strictness: Strictness) -> Result<Cow<'a, str>, ArgumentError> {
         if is_nothing(arguments) {
             return self.check("{}", strictness).map(|nothing| Cow::Owned(nothing.into_owned()));

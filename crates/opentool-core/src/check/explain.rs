@@ -50,6 +50,16 @@ pub(super) fn duplicates(tree: &Tree<'_>) -> ArgumentError {
     ArgumentError::from_problems(told).with_omitted(total.saturating_sub(MAX_PROBLEMS))
 }
 
+/// Root arguments that the schema does not name.
+pub(super) fn unknown_names(unknown: &[&str], schema: &Value) -> ArgumentError {
+    let known = schema.get("properties").and_then(Value::as_object);
+    let known: Vec<&str> = known.into_iter().flat_map(|known| known.keys().map(String::as_str)).collect();
+    ArgumentError::from_problems(unknown.iter().map(|name| {
+        let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+        Problem { pointer, message: format!("unknown argument {}{}", quoted(name), suggestion(name, &known)) }
+    }))
+}
+
 /// What the root of a schema is that is no object schema.
 pub(super) fn root_of(schema: &Value) -> String {
     let text = match schema.get("type") {

@@ -330,6 +330,10 @@ fn check(policies: &Policies, tool: Admitted<'_>, arguments: &mut Arguments) -> 
     } else {
         tool.definition.checker().check(arguments.as_str(), policies.strictness)
     };
+    // What a tool checks itself is its arguments; whether others may be there, the executor decides.
+    if tool.metadata.checks_own_arguments() && policies.strictness == Strictness::Strict {
+        tool.definition.checker().check_names(arguments.as_str())?;
+    }
     if let Cow::Owned(text) = checked? {
         *arguments = Arguments::from(text);
     }

@@ -115,11 +115,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Says why a function cannot be called although its plan can.
-    pub(crate) fn disabled(&self, function: usize) -> Option<&str> {
-        self.functions[function].as_ref().err().map(String::as_str)
-    }
-
     /// Calls a function of the plan; `out` is cleared and gets the result, a JSON object.
     ///
     /// May be called from several threads at once if and only if the plan is thread-safe; otherwise the caller sees to it

@@ -35,17 +35,16 @@ pub(super) fn plan(text: &str) -> Result<Plan, OpenError> {
         return Err(OpenError::Document(findings));
     };
     let root = Extensions::or(&document.extra, &document.info.extra);
-    let own = |message: String| OpenError::Extension(message);
-    let thread_safe = root.flag("x-threadSafe").map_err(own)?;
-    let init = root.name("x-init").map_err(own)?.map(str::to_owned);
+    // The judge has refused wrong values already.
+    let thread_safe = root.flag("x-threadSafe").unwrap_or_default();
+    let init = root.name("x-init").ok().flatten().map(str::to_owned);
     let maker = Maker::new(&document, &faults);
     let functions: Vec<Function> =
         document.functions.iter().enumerate().map(|(index, function)| maker.function(index, function)).collect();
-    let has_handles = functions.iter().any(Function::has_handles);
     let codes = document.code.iter().flatten();
     let codes = codes.filter_map(|(code, meaning)| Some((code.trim().parse().ok()?, meaning.clone()))).collect();
     let stdcall = document.info.calling_convention == CallingConvention::Stdcall;
-    Ok(Plan { functions, thread_safe, has_handles, stdcall, init, codes, document, report })
+    Ok(Plan { functions, thread_safe, stdcall, init, codes, document, report })
 }
 
 /// The errors of a document, by what they make unusable.

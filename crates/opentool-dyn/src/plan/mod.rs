@@ -25,8 +25,6 @@ pub(crate) struct Plan {
     pub(crate) functions: Vec<Function>,
     /// Whether calls may run at the same time (`x-threadSafe`).
     pub(crate) thread_safe: bool,
-    /// Whether some function hands out or takes handles: then all calls belong into the same worker.
-    pub(crate) has_handles: bool,
     /// Whether the functions are called as `stdcall`.
     pub(crate) stdcall: bool,
     /// What runs once after loading (`x-init`): a function of the document, or a symbol.
@@ -195,16 +193,6 @@ impl Function {
     }
 }
 
-impl Function {
-    /// Whether the function hands out or takes handles.
-    fn has_handles(&self) -> bool {
-        let handle =
-            |parameter: &Parameter| matches!(parameter.passing, Passing::Handle { .. } | Passing::HandleOut { .. });
-        let returned = self.returns.as_ref().is_some_and(|returns| matches!(returns.kind, Returned::Handle { .. }));
-        returned || self.parameters.iter().any(handle)
-    }
-}
-
 impl Passing {
     /// Whether the parameter is part of the result.
     pub(crate) fn is_out(&self) -> bool {
@@ -215,11 +203,6 @@ impl Passing {
         }
     }
 
-    /// Whether the caller may give a value.
-    pub(crate) fn takes_input(&self) -> bool {
-        !matches!(self, Passing::TextOut { .. } | Passing::ArrayOut { .. } | Passing::HandleOut { .. })
-    }
-
     /// The scalar that another parameter may be counted by.
     pub(crate) fn counter(&self) -> Option<Value> {
         match self {
@@ -228,6 +211,3 @@ impl Passing {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -115,8 +115,7 @@ fn variadic_functions_are_called_with_fixed_arguments_named() {
             function("status", vec![], Value::Null),
         ];
         let opened = open_here(&document(functions), &self::library("text")).unwrap();
-        let reason = opened.disabled().next().unwrap().1.to_owned();
-        reason
+        opened.disabled().map(|(_, reason)| reason.to_owned()).next().unwrap()
     };
     assert_eq!(widened("number", "float"), "parameter `a`: C passes a `float` after the fixed parameters as `double`");
     assert_eq!(widened("integer", "short"), "parameter `a`: C passes a `short` after the fixed parameters as `int`");

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod arguments;
 mod codes;
 mod described;
+mod documents;
 mod examples;
 mod handles;
 mod harness;

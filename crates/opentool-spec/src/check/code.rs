@@ -174,6 +174,8 @@ codes! {
     NeedsCType = "OT073" Error;
     /// An array is not a pointer to its elements, or an object is to be passed.
     NotAPointer = "OT074" Error;
+    /// An `x-…` key has a value that nobody understands.
+    InvalidExtension = "OT075" Error;
 
     /// A function cannot be called in the library that the document is checked against.
     NotInLibrary = "OT080" Error;

@@ -18,6 +18,7 @@ use crate::{
 /// A function as C sees it, judged once the references of its schemas are resolved.
 #[derive(Debug)]
 pub(super) struct Signature {
+    pub(super) function: NodeId,
     pub(super) parameters: Vec<ParameterNodes>,
     /// The return value, its name and its schema.
     pub(super) returns: Option<(NodeId, Option<NodeId>, Option<NodeId>)>,
@@ -248,6 +249,7 @@ impl Judge<'_, '_> {
         for signature in std::mem::take(&mut self.signatures) {
             let named = signature.parameters.iter().filter_map(|nodes| self.tree.string(nodes.name?));
             let names: HashSet<_> = named.collect();
+            self.signature_extensions(&signature, &names);
             let mut results = Names::new();
             if let Some((returns, name, schema)) = signature.returns {
                 self.returned(returns, schema);

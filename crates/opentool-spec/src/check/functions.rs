@@ -97,7 +97,7 @@ impl<'a> Judge<'_, 'a> {
             }
         }
 
-        let mut signature = Signature { parameters: Vec::new(), returns: None };
+        let mut signature = Signature { function, parameters: Vec::new(), returns: None };
         match members[2] {
             None => {
                 let message = "the function has no `parameters`".to_owned();

@@ -216,6 +216,7 @@ impl<'t, 'a> Judge<'t, 'a> {
                 if let Some(code) = members[4] {
                     self.code_table(code);
                 }
+                self.document_extensions(root);
             }
         }
         self.judge_references();

@@ -3,6 +3,7 @@
 mod code;
 mod draft;
 mod dynamic;
+mod extensions;
 mod finding;
 mod functions;
 mod generations;

@@ -1,0 +1,5 @@
+/* What the documents that are found in the wild describe. */
+float wild_multiply(float a, float b) { return a * b; }
+void wild_swap(int *a, int *b) { int c = *a; *a = *b; *b = c; }
+int *wild_square(int v) { static int square; square = v * v; return &square; }
+int wild_add(int a, int b) { return a + b; }
