@@ -30,6 +30,12 @@ pub(crate) fn disable_missing(plan: &mut Plan, exports: &Exports) {
     }
 }
 
+/// Whether the library or one that it needs defines a function, as `free` usually is.
+pub(crate) fn is_reachable(exports: &Exports, symbol: &str) -> bool {
+    let own = exports.get(symbol).is_some_and(|export| export.kind().is_callable());
+    own || Needed::of(exports).that_defines(symbol).is_some()
+}
+
 fn absent(symbol: &str, exports: &Exports, needed: &Needed, look_around: bool) -> String {
     if let Some(library) = needed.that_defines(symbol) {
         return format!("the library does not define `{symbol}`: only {library} does, which it needs; open that one");

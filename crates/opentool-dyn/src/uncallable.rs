@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use opentool_spec::Severity;
 
+use crate::Exports;
 use crate::plan::Plan;
-use crate::symbols::disable_missing;
-use crate::{Exports, OpenError};
+use crate::symbols::{disable_missing, is_reachable};
 
 /// Something in a document that keeps a function from being called in a library.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,14 +41,8 @@ pub struct Uncallable {
 /// ```
 #[must_use]
 pub fn uncallable(document: &str, exports: &Exports) -> Vec<Uncallable> {
-    let mut plan = match Plan::of(document) {
-        Ok(plan) => plan,
-        Err(OpenError::Extension(reason)) => {
-            return vec![Uncallable { pointer: String::new(), function: None, reason }];
-        }
-        // Told by the check of the document.
-        Err(_) => return Vec::new(),
-    };
+    // What is wrong with it as a whole is told by the check of the document.
+    let Ok(mut plan) = Plan::of(document) else { return Vec::new() };
     let faulty: HashSet<usize> = plan
         .report
         .findings
@@ -71,8 +65,8 @@ pub fn uncallable(document: &str, exports: &Exports) -> Vec<Uncallable> {
             let key = if function.symbol == function.name { "name" } else { "x-symbol" };
             let pointer = format!("/functions/{index}/{key}");
             found.push(Uncallable { pointer, function: name(), reason: reason.clone() });
-        } else if let Some(free) = function.free.as_ref().filter(|free| !is_callable(exports, free)) {
-            let reason = format!("`x-free` names `{free}`, which the library does not export");
+        } else if let Some(free) = function.free.as_ref().filter(|free| !is_reachable(exports, free)) {
+            let reason = format!("`x-free` names `{free}`, which neither the library nor what it needs exports");
             found.push(Uncallable { pointer: format!("/functions/{index}"), function: name(), reason });
         }
     }

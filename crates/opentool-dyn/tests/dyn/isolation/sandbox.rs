@@ -132,12 +132,14 @@ async fn the_environment_is_empty_but_for_what_the_operator_names() {
 async fn a_library_finds_no_descriptor_that_its_host_had_open() {
     let file = std::fs::File::open("/dev/null").unwrap();
     // Made to be inherited, as careless programs have them.
+    // SAFETY: the file is open, and its duplicate belongs to nobody else.
     let inherited = unsafe { libc::fcntl(std::os::fd::AsRawFd::as_raw_fd(&file), libc::F_DUPFD, 70) };
     assert!(inherited >= 70);
     let library = hostile(Permissions::new());
     // The worker's own are hidden where the system calls are filtered, and otherwise are two.
     let found = call(&library, "count_descriptors", json!({})).await.unwrap()["result"].as_i64().unwrap();
     assert_eq!(found, if is_enforced(&library) { 0 } else { 2 });
+    // SAFETY: the duplicate that was made above.
     unsafe { libc::close(inherited) };
 }
 
