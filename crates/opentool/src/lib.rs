@@ -185,12 +185,14 @@
 //!
 #![cfg_attr(feature = "server", doc = include_str!("../docs/server.md"))]
 #![cfg_attr(feature = "client", doc = include_str!("../docs/client.md"))]
+#![cfg_attr(feature = "dyn", doc = include_str!("../docs/dyn.md"))]
 #![cfg_attr(all(feature = "chat", feature = "testing"), doc = include_str!("../docs/chat.md"))]
 //! # Features
 //!
 //! - `macros` (default): [`#[tool]`](macro@tool) and [`#[toolbox]`](macro@toolbox).
 //! - `server`: `opentool::server`, which serves tools over HTTP.
 //! - `client`: `opentool::client`, which makes tools of somebody else's server.
+//! - `dyn`: `opentool::opendyn`, which makes tools of C libraries.
 //! - `chat`: `opentool::chat`, models that call tools.
 //! - `testing`: what tests of tools need, and of chats.
 
@@ -205,6 +207,9 @@ pub use opentool_chat as chat;
 #[cfg(feature = "client")]
 #[doc(inline)]
 pub use opentool_client as client;
+#[cfg(feature = "dyn")]
+#[doc(inline)]
+pub use opentool_dyn as opendyn;
 #[cfg(feature = "server")]
 #[doc(inline)]
 pub use opentool_server as server;
@@ -234,6 +239,8 @@ pub mod prelude {
     };
     #[cfg(feature = "client")]
     pub use opentool_client::{Client, ClientError};
+    #[cfg(feature = "dyn")]
+    pub use opentool_dyn::DynLibrary;
     #[cfg(feature = "server")]
     pub use opentool_server::{ServeError, Server};
 
@@ -242,6 +249,6 @@ pub mod prelude {
 }
 
 /// The samples of the README are compiled and run.
-#[cfg(all(doctest, feature = "macros"))]
+#[cfg(all(doctest, feature = "macros", feature = "server", feature = "chat"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
