@@ -35,10 +35,10 @@ pub(super) fn check(known: &BTreeMap<&str, ToolMetadata>, names: &Names<'_>) -> 
     match known.keys().find(|tool| !names.may_be_remote(tool)) {
         None => Ok(()),
         Some(tool) => {
-            let options = "`--read-only`, `--destructive` and `--idempotent`";
-            Err(Failure::usage(format!(
-                "no server among the sources has a tool `{tool}`, about which {options} could say something"
-            )))
+            let message = format!(
+                "no server among the sources has the tool `{tool}` that an option such as `--destructive` names"
+            );
+            Err(Failure::usage(message))
         }
     }
 }

@@ -91,8 +91,8 @@ impl Cli {
         let matches = Cli::command().get_matches();
         let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         match &cli.command {
-            Command::Serve(_) => telemetry::start(cli.verbose, cli.log_format, true)?,
-            Command::Tools(_) | Command::Call(_) | Command::Chat(_) | Command::Load(_) | Command::Version(_) => {
+            Command::Serve(_) | Command::Chat(_) => telemetry::start(cli.verbose, cli.log_format, true)?,
+            Command::Tools(_) | Command::Call(_) | Command::Load(_) | Command::Version(_) => {
                 telemetry::start(cli.verbose, cli.log_format, false)?;
             }
             // These talk to nobody, so that there is nothing to log.

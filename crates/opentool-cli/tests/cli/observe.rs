@@ -10,12 +10,12 @@ use super::serving::{Request, Script, Served, envelope};
 use super::*;
 
 /// A collector of spans.
-fn collector() -> Script {
+pub(crate) fn collector() -> Script {
     Script::start(|_| Some((200, String::new())))
 }
 
 /// The spans that arrived, with the names of their services.
-fn spans(collector: &Script) -> Vec<(String, Span)> {
+pub(crate) fn spans(collector: &Script) -> Vec<(String, Span)> {
     let mut spans = Vec::new();
     for request in collector.requests() {
         assert_eq!(request.path(), "/v1/traces");
@@ -68,7 +68,7 @@ fn a_collector_gets_the_spans_of_a_call_and_its_parents_over_two_servers() {
     assert!(tool.attributes.iter().any(|attribute| attribute.key == "gen_ai.tool.name"), "{tool:?}");
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -22,8 +22,8 @@ use crate::Message;
 /// Everything that was added stays in the file; [`get`](ChatMemory::get) reads no more of it than its window needs. What
 /// [`add`](ChatMemory::add) has acknowledged survives a killed process and a power cut, and nothing of an `add` that was not
 /// acknowledged is ever half there. Any number of tasks and processes may use one file: they read at the same time and take
-/// turns to write. A clone of the file's rows by other means needs the files beside it (`-wal`, `-shm`) too, unless the
-/// memory was [closed](Self::close).
+/// turns to write. While it is open there are two more files beside it (`-wal`, `-shm`), which belong to it; once it is
+/// [closed](Self::close) the file alone holds everything.
 ///
 /// A turn of which a row cannot be read any more is left out, with a warning that says where it stands; the others are
 /// there.

@@ -1,9 +1,10 @@
 //! Who decides whether a tool that destroys something may run.
 
-use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashSet, sync::Arc};
+
+use anstyle::Style;
+use opentool::{Ask, Cancellation, Decision};
+use tokio::sync::Mutex;
 
 use super::{
     console::{Console, Line},
@@ -13,8 +14,6 @@ use crate::{
     json_text::{canonical, indented},
     terminal::{WARNING, visible, visible_json},
 };
-use anstyle::Style;
-use opentool::{Ask, Decision};
 
 /// What a model is told where nobody can be asked.
 const NOBODY: &str = "the call was not approved: nobody is there to ask, since only `--yes` approves such calls here";
@@ -36,41 +35,54 @@ pub(super) fn nobody() -> Ask {
     Ask::with(|_| async { Decision::Deny(NOBODY.to_owned()) }).for_destructive(true)
 }
 
-/// Asks the user; Ctrl-C instead of an answer gives the turn up.
+/// Asks the user, one question at a time; Ctrl-C instead of an answer gives the turn up.
 pub(super) fn user(console: &Arc<Console>, interrupt: &Arc<Interrupt>) -> Ask {
-    let (console, interrupt) = (console.clone(), interrupt.clone());
-    let always: Arc<Mutex<HashSet<String>>> = Arc::default();
+    let user = Arc::new(User { console: console.clone(), interrupt: interrupt.clone(), always: Mutex::default() });
     Ask::with(move |request| {
-        let (console, interrupt, always) = (console.clone(), interrupt.clone(), always.clone());
         let tool = request.tool.definition().name().to_owned();
         let question = question(&tool, request.arguments.as_str());
         let turn = request.context.cancellation().clone();
-        async move {
-            let known = || always.lock().unwrap_or_else(PoisonError::into_inner);
-            if known().contains(&tool) {
-                return Decision::Approve;
-            }
-            match console.ask(question, PROMPT).await {
-                Ok(Line::Text(answer)) => match answer.trim().to_lowercase().as_str() {
-                    "y" | "yes" => Decision::Approve,
-                    "a" | "always" => {
-                        known().insert(tool);
-                        Decision::Approve
-                    }
-                    _ => Decision::Deny(DENIED.to_owned()),
-                },
-                Ok(Line::Interrupted) => {
-                    interrupt.give();
-                    // An answer now would reach the model before the turn has ended.
-                    turn.cancelled().await;
-                    Decision::Deny(DENIED.to_owned())
-                }
-                // No answer is no approval.
-                Ok(Line::End) | Err(_) => Decision::Deny(DENIED.to_owned()),
-            }
-        }
+        let user = user.clone();
+        async move { user.decide(tool, question, &turn).await }
     })
     .for_destructive(true)
+}
+
+/// Whoever sits at the terminal.
+struct User {
+    console: Arc<Console>,
+    interrupt: Arc<Interrupt>,
+    /// The tools that may always run. The lock is held while a question stands, and questions come in the order of the calls.
+    always: Mutex<HashSet<String>>,
+}
+
+impl User {
+    async fn decide(&self, tool: String, question: String, turn: &Cancellation) -> Decision {
+        let denied = || Decision::Deny(DENIED.to_owned());
+        let mut always = self.always.lock().await;
+        if always.contains(&tool) {
+            return Decision::Approve;
+        }
+        if !self.interrupt.is_given() && !turn.is_cancelled() {
+            match self.console.ask(question, PROMPT).await {
+                Ok(Line::Text(answer)) => match answer.trim().to_lowercase().as_str() {
+                    "y" | "yes" => return Decision::Approve,
+                    "a" | "always" => {
+                        always.insert(tool);
+                        return Decision::Approve;
+                    }
+                    _ => return denied(),
+                },
+                Ok(Line::Interrupted) => self.interrupt.give(),
+                // No answer is no approval.
+                Ok(Line::End) | Err(_) => return denied(),
+            }
+        }
+        drop(always);
+        // An answer now would reach the model before the turn has ended.
+        turn.cancelled().await;
+        denied()
+    }
 }
 
 /// All of what is to be run, as it reads: neither an escape in the JSON nor one for the terminal hides a part of it.

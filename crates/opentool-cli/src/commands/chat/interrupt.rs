@@ -28,7 +28,7 @@ impl Interrupt {
         let listening = interrupt.clone();
         tokio::spawn(async move {
             while tokio::signal::ctrl_c().await.is_ok() {
-                if listening.unheard.load(Ordering::Acquire) {
+                if listening.is_given() {
                     process::exit(i32::from(EXIT_CODE));
                 }
                 listening.give();
@@ -41,6 +41,11 @@ impl Interrupt {
     pub(super) fn give(&self) {
         self.unheard.store(true, Ordering::Release);
         self.given.notify_one();
+    }
+
+    /// Whether the turn shall end and nobody has seen to it yet.
+    pub(super) fn is_given(&self) -> bool {
+        self.unheard.load(Ordering::Acquire)
     }
 
     /// Waits until the turn shall end.

@@ -29,30 +29,35 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  opentool chat --model ollama:qwen3                    A conversation with the demo tools
-  opentool chat \"What is 17 * 23?\"                      One answer; the model is that of OPENTOOL_MODEL
-  opentool chat weather.opentool.json \"Rain in Oslo?\"   With the tools of a document that names a server
-  opentool chat http://127.0.0.1:9627 demo              With another server's tools and the demo tools
-  echo \"What is 17 * 23?\" | opentool chat               The prompt from standard input
-  git diff | opentool chat \"Sum this up:\" -             … or the rest of it
-  opentool chat --conversation trip \"Where were we?\"    Go on with what was said under this name
+  opentool chat --model ollama:qwen3                A conversation with the demo tools
+  opentool chat \"What is 17 * 23?\"                  One answer of the model in OPENTOOL_MODEL
+  opentool chat weather.opentool.json \"Rain?\"       With the tools of a document with a server
+  opentool chat http://127.0.0.1:9627 demo          With a server's tools and the demo tools
+  echo \"What is 17 * 23?\" | opentool chat           The prompt from standard input
+  git diff | opentool chat \"Sum this up:\" -         … or a part of it
+  opentool chat --conversation trip \"And then?\"     Go on with what was said under this name
   opentool chat --json --yes \"Delete note 1\" | jq .tool_calls
 
-SOURCE and PROMPT: the last word is the prompt, unless it names a source (`demo`, a URL, a .json file or another file
-that exists). A prompt that looks like a source is given with `--prompt`. Without a prompt, standard input is the prompt where
-it is no terminal, and a conversation begins where it is one: Ctrl-D ends it, Ctrl-C gives a turn up, /help says more.
+SOURCE and PROMPT: the last word is the prompt, unless it names a source: `demo`, a URL, a .json file
+or another file that exists. A prompt that looks like a source is given with --prompt. Without one,
+standard input is the prompt where it is no terminal; where it is one, a conversation begins. Ctrl-D
+ends it, Ctrl-C gives a turn up, /help says more.
 
-Models: openai:NAME (OPENAI_API_KEY, OPENAI_BASE_URL), anthropic:NAME (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL),
-ollama:NAME (OLLAMA_HOST). A server that speaks as OpenAI does, such as llama.cpp or vLLM, is openai: with OPENAI_BASE_URL.
+Models: openai:NAME (OPENAI_API_KEY, OPENAI_BASE_URL), anthropic:NAME (ANTHROPIC_API_KEY,
+ANTHROPIC_BASE_URL), ollama:NAME (OLLAMA_HOST). Servers that speak as OpenAI does, such as llama.cpp
+and vLLM, are openai: with OPENAI_BASE_URL.
 
-Destructive tools: you are asked before one runs. With --json, or where standard input or standard error is no
-terminal, there is nobody to ask: such a call is denied, and the model told so, unless --yes is given.
+Destructive tools: you are asked before one runs. With --json, or where standard input or standard
+error is no terminal, there is nobody to ask: the call is denied, and the model told so, unless --yes
+is given.
 
-Standard output: the model's text; with --json one object with text, messages, tool_calls (name, arguments, outcome) and usage.
-Standard error: each call and its answer, questions, warnings and errors.
+Standard output: the model's text; with --json one object with text, messages, tool_calls (name,
+arguments, outcome) and usage. Standard error: each call and its answer, questions, errors. With
+OTEL_EXPORTER_OTLP_ENDPOINT set, spans are exported (OTLP, http/protobuf).
 
-Exit codes: 0 answered; 1 the model or a tool ended the turn with an error; 2 wrong usage, or no model is set; 3 a model or a
-source cannot be reached; 4 one of them refused the API key; 130 interrupted.";
+Exit codes: 0 answered; 1 the model or a tool ended the turn with an error; 2 wrong usage, or no
+model is set; 3 a model or a source cannot be reached; 4 one of them refused the API key;
+130 interrupted.";
 
 /// Talk to a model that calls tools
 #[derive(Debug, Args)]

@@ -22,6 +22,7 @@ use super::{
 use crate::{
     failure::Failure,
     source::{self, Source},
+    telemetry::{self, Export},
     terminal::{complain, visible, warn},
 };
 
@@ -45,7 +46,9 @@ impl Session {
     ) -> Result<Self, Failure> {
         let provider = model.provider().map_err(of_chat)?;
         let known = known::metadata(&[], &chat.destructive, &[]);
+        let exports = Export::active().is_some();
         let joined = source::join(sources, |client| {
+            let client = if exports { client.trace_context(telemetry::current_trace) } else { client };
             known.iter().fold(client, |client, (tool, metadata)| client.metadata(*tool, metadata.clone()))
         });
         let (joined, names) = joined.await?;

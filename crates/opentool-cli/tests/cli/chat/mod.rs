@@ -2,6 +2,7 @@
 
 mod conversations;
 mod model;
+mod observed;
 mod prompts;
 #[cfg(unix)]
 mod talking;

@@ -126,7 +126,7 @@ fn a_tool_of_a_server_is_destructive_where_the_user_says_so() {
     let model = Model::start(replies());
     let ran = chat(&desk, &model, &[&url, "--destructive", "wip", "Wipe it"], "");
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("no server among the sources has a tool `wip`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no server among the sources has the tool `wip`"), "{}", ran.stderr);
     assert!(model.asked().is_empty());
 }
 

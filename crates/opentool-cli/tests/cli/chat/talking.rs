@@ -155,13 +155,15 @@ fn ctrl_c_reaches_a_tool_that_runs_elsewhere() {
 #[test]
 fn ctrl_c_instead_of_an_answer_gives_up_the_turn() {
     let desk = Desk::new();
-    let model = Model::start(vec![Reply::calls("delete_note", r#"{"id": 1}"#), Reply::says("Next.")]);
+    let both = vec![("delete_note", r#"{"id": 1}"#), ("delete_note", r#"{"id": 2}"#)];
+    let model = Model::start(vec![Reply::Calls(both), Reply::says("Next.")]);
     let mut terminal = talk(&desk, &model, &[]);
     terminal.wait_for("> ");
     terminal.enter("Delete it");
     terminal.wait_for("allow it?");
     terminal.type_in(CTRL_C);
-    terminal.wait_for("cancelled\r\n");
+    let after = terminal.wait_for("cancelled\r\n");
+    assert!(!after.contains("wants to run"), "the user is not asked on: {after:?}");
     terminal.wait_for("> ");
     assert_eq!(model.asked().len(), 1, "the model is not asked on");
     terminal.enter("Something else");
@@ -237,4 +239,33 @@ fn a_conversation_that_cannot_be_kept_is_had_all_the_same() {
     assert_eq!(terminal.wait().code(), Some(0));
     assert_eq!(model.asked()[1].said_by("user"), ["one", "two"]);
     assert!(!terminal.shown().contains("go on with"), "{:?}", terminal.shown());
+}
+
+#[test]
+fn one_question_comes_after_the_other_and_nothing_is_written_between() {
+    let desk = Desk::new();
+    let model = Model::start(vec![
+        Reply::Calls(vec![
+            ("add_note", r#"{"title": "a", "text": "b"}"#),
+            ("add_note", r#"{"title": "c", "text": "d"}"#),
+        ]),
+        Reply::Calls(vec![("delete_note", r#"{"id": 1}"#), ("delete_note", r#"{"id": 2}"#), ("list_notes", "{}")]),
+        Reply::calls("list_notes", "{}"),
+        Reply::says("One is left."),
+    ]);
+    let mut terminal = talk(&desk, &model, &["Delete both"]);
+    terminal.wait_for("the model wants to run delete_note {\"id\":1}");
+    terminal.wait_for("allow it?");
+    terminal.enter("y");
+    let between = terminal.wait_for("the model wants to run delete_note {\"id\":2}");
+    assert!(!between.contains("wants to run"), "{between:?}");
+    terminal.wait_for("allow it?");
+    terminal.enter("n");
+    terminal.wait_for("← delete_note error: the user did not approve the call");
+    terminal.wait_for("← list_notes [{\"id\":2,\"title\":\"c\"}]");
+    terminal.wait_for("One is left.");
+    assert_eq!(terminal.wait().code(), Some(0));
+    let asked = model.asked();
+    let told = asked[2].said_by("tool");
+    assert_eq!(told[2..4], ["Done", "the user did not approve the call"], "answers are in the order of the calls");
 }
