@@ -43,7 +43,11 @@ fn cut(mut kept: Vec<Message>, rest: Vec<Message>, most: usize) -> Vec<Message> 
         let is_question = |message: &Message| matches!(message, Message::User(_));
         from = match rest[from..].iter().position(is_question) {
             Some(next) => from + next,
-            None => rest.iter().rposition(is_question).unwrap_or(from),
+            None => rest.iter().rposition(is_question).unwrap_or_else(|| {
+                // Without any question, what must not come first is an answer whose call was cut off.
+                let answers = rest[from..].iter().take_while(|message| matches!(message, Message::Tool(_)));
+                from + answers.count()
+            }),
         };
     }
     kept.extend(rest.into_iter().skip(from));

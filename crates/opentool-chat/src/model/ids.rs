@@ -1,14 +1,13 @@
-//! Makes the calls of an answer fit to be told apart and run.
+//! Makes the calls of an answer fit to be told apart, run and sent again.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock};
 
-use opentool_core::{Arguments, ToolCall};
+use opentool_core::{Arguments, ToolCall, is_tool_name};
 
-use crate::{ChatResponse, FinishReason, Message};
+use crate::{ChatResponse, FinishReason, Message, ToolDefinitions};
 
 /// The ids of the calls of a conversation.
 #[derive(Default)]
@@ -23,13 +22,17 @@ impl Ids {
         Self(calls.map(|call| call.id.clone()).collect())
     }
 
-    /// Gives every call of an answer an id that no other call has, and marks a call that was cut off.
-    pub(super) fn settle(&mut self, response: &mut ChatResponse) {
+    /// Gives every call of an answer an id that no other call has and a name that can be sent, and marks a call that was cut
+    /// off.
+    pub(super) fn settle(&mut self, response: &mut ChatResponse, tools: &ToolDefinitions) {
         for generation in &mut response.generations {
             let calls = &mut generation.message.tool_calls;
             for call in calls.iter_mut() {
                 while call.id.is_empty() || !self.0.insert(call.id.clone()) {
                     call.id = fresh_id();
+                }
+                if !is_tool_name(&call.name) {
+                    call.name = sendable(&call.name, tools);
                 }
             }
             if generation.finish_reason == FinishReason::Length {
@@ -44,6 +47,23 @@ fn mark_cut_off(call: &mut ToolCall) {
     if call.arguments == Arguments::none() {
         call.arguments = "{".into();
     }
+}
+
+/// A name that no tool can have, as one that could be: providers refuse a conversation that has the other in it.
+///
+/// It is nobody's name, so that the model is told that there is no such tool, and which it may have meant.
+fn sendable(name: &str, tools: &ToolDefinitions) -> Arc<str> {
+    /// A tool's name has at most 64 characters; this leaves room for a number.
+    const LONGEST: usize = 48;
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
+    let plain: String = name.chars().map(plain).take(LONGEST).collect();
+    let mut sendable = plain.clone();
+    let mut number = 0;
+    while sendable.is_empty() || tools.iter().any(|definition| definition.name() == sendable) {
+        number += 1;
+        sendable = format!("{plain}_{number}");
+    }
+    sendable.into()
 }
 
 /// An id that no other call of any conversation has: nine letters and digits, since that is what the strictest provider takes.

@@ -137,7 +137,7 @@ impl Run {
                 None => {
                     let asked = self.ask(&definitions, events);
                     let mut response = cancellation.guard(asked).await.ok_or(Cause::Cancelled)??;
-                    ids.settle(&mut response);
+                    ids.settle(&mut response, &definitions);
                     self.usage += response.usage;
                     events.emit(ChatEvent::Usage(response.usage)).await;
                     if !self.is_eligible(&response) {

@@ -109,6 +109,7 @@ proptest! {
     ) {
         // Ids are few, so that they meet; a conversation of the loop never repeats one, so that is not asked here.
         let latest = window(conversation.clone(), most);
+        prop_assert!(latest.first().is_none_or(|message| message.answers().is_empty()), "{:?}", latest);
         for (place, message) in latest.iter().enumerate() {
             let next = latest.get(place + 1).map_or(&[][..], Message::answers);
             let called: Vec<_> = message.tool_calls().iter().map(|call| &call.id).collect();

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use opentool_chat::testing::{Reply, ScriptedModel};
 use opentool_chat::{Cause, ChatClient, ChatModel};
 use opentool_core::testing::FakeTool;
-use opentool_core::{Chain, ErrorKind, Executor, Tool, Toolbox, UnknownTool};
+use opentool_core::{Chain, ErrorKind, Executor, Tool, ToolOutput, Toolbox, UnknownTool};
 
-use crate::support::{Mode, told};
+use crate::support::{Mode, calling, told};
 
 async fn a_tool_that_is_not_attached_is_told_to_the_model_with_near_names(mode: Mode) {
     let model = ScriptedModel::new([Reply::call("get_wether", "{}"), Reply::text("done")]);
@@ -21,6 +21,34 @@ async fn a_tool_that_is_not_attached_is_told_to_the_model_with_near_names(mode: 
     assert_eq!(log.count(), 0, "a resolver for names does not widen what a model may call");
     let answers = answer.messages()[2].answers();
     assert_eq!(answers[0].error, Some(ErrorKind::UnknownTool));
+}
+
+async fn a_name_that_no_tool_can_have_is_made_fit_to_be_sent_and_is_nobodys(mode: Mode) {
+    let long = "x".repeat(100);
+    for (name, sent) in [
+        ("functions.get_weather", "functions_get_weather"),
+        ("get weather", "get_weather_1"),
+        ("", "_1"),
+        ("wetter?\u{0}", "wetter__"),
+        (&*long, &long[..48]),
+    ] {
+        let weather = FakeTool::new("get_weather");
+        let log = weather.log();
+        let (client, model) = calling(Reply::call(name, "{}"));
+        let answer = mode.answer(client.prompt("How is the weather?").tools(weather)).await;
+        assert_eq!(&*answer.messages()[1].tool_calls()[0].name, sent);
+        assert!(told(&model)[0].starts_with(&format!("there is no tool named `{sent}`")), "{:?}", told(&model));
+        assert_eq!(log.count(), 0, "{name}");
+    }
+}
+
+async fn a_tool_that_is_not_attached_is_answered_by_a_policy_of_ones_own(mode: Mode) {
+    let model = ScriptedModel::new([Reply::call("nowhere", "{}"), Reply::text("done")]);
+    let policy = |name: &str, _: &Toolbox| Ok(ToolOutput::text(format!("{name} is coming soon")));
+    let executor = Executor::builder().unknown_tool(policy).build();
+    let client = ChatClient::new(ChatModel::builder(model.clone()).executor(executor).build());
+    mode.answer(client.prompt("hi")).await;
+    assert_eq!(told(&model), ["nowhere is coming soon"]);
 }
 
 async fn a_tool_that_is_not_attached_runs_when_the_executor_may_resolve_it(mode: Mode) {
@@ -97,6 +125,8 @@ async fn duplicate_names_are_an_error_on_every_path(mode: Mode) {
 }
 
 in_both_modes!(
+    a_name_that_no_tool_can_have_is_made_fit_to_be_sent_and_is_nobodys,
+    a_tool_that_is_not_attached_is_answered_by_a_policy_of_ones_own,
     a_tool_that_is_not_attached_is_told_to_the_model_with_near_names,
     a_tool_that_is_not_attached_runs_when_the_executor_may_resolve_it,
     a_tool_that_is_not_attached_ends_the_turn_when_the_policy_says_so,

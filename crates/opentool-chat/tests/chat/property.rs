@@ -26,7 +26,7 @@ fn any_piece() -> impl Strategy<Value = Delta> {
     let index = prop::option::of(0usize..3);
     let id = prop::option::of(prop::sample::select(vec!["", "a", "b", "call_1"]));
     let name = prop::option::of(prop::sample::select(vec![
-        "good", "bad", "panics", "careful", "direct", "", "nowhere", "\u{0}",
+        "good", "bad", "panics", "careful", "direct", "", "nowhere", "a.good", "\u{0}",
     ]));
     let arguments =
         prop::sample::select(vec!["", "{}", "{", "}", "null", "[1]", r#"{"n":1}"#, r#"{"n":1,"n":2}"#, "\u{7}é"]);
@@ -127,8 +127,6 @@ fn run(future: impl Future<Output = ()>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
-
     #[test]
     fn no_behaviour_of_a_model_leaves_a_call_unanswered_or_the_loop_running(
         rounds in prop::collection::vec(any_round(), 1..6),

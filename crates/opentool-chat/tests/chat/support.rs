@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 use opentool_chat::testing::{Reply, ScriptedModel};
 use opentool_chat::{ChatClient, ChatError, ChatEvent, ChatRequest, ChatResponse, ChatStream, Message};
-use opentool_core::ToolEvent;
+use opentool_core::{ToolEvent, is_tool_name};
 
 /// How a model is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,8 @@ pub(crate) async fn watch(mut stream: ChatStream) -> (Vec<ChatEvent>, Result<Cha
     (events, result.expect("a stream ends with `Done` or an error"))
 }
 
-/// Says that every call has its answer right behind it, in call order, under its own id, and that no id is used twice.
+/// Says that every call has its answer right behind it, in call order, under its own id, that no id is used twice, and that
+/// every name can be sent.
 pub(crate) fn assert_sound(history: &[Message]) {
     let mut ids = std::collections::HashSet::new();
     let mut waiting: Vec<_> = Vec::new();
@@ -74,6 +75,9 @@ pub(crate) fn assert_sound(history: &[Message]) {
         waiting = message.tool_calls().iter().map(|call| call.id.clone()).collect();
         for id in &waiting {
             assert!(!id.is_empty() && ids.insert(id.clone()), "the id `{id}` is empty or used twice");
+        }
+        for call in message.tool_calls() {
+            assert!(is_tool_name(&call.name), "the name `{}` cannot be sent", call.name);
         }
     }
     assert!(waiting.is_empty(), "calls without an answer at the end of {history:#?}");
