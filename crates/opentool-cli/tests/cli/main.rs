@@ -6,6 +6,7 @@ mod attack;
 mod chat;
 mod check;
 mod convert;
+mod describe;
 mod drain;
 mod fix;
 mod formats;

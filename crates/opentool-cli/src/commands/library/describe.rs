@@ -73,7 +73,10 @@ impl Describe {
             describer = describer.only(pattern);
         }
         let described = describer.describe(&exports).map_err(|error| Failure::library(&error))?;
-        tell(&format_args!("{}", report(&described)));
+        let report = report(&described);
+        if !report.is_empty() {
+            tell(&report);
+        }
         let name = visible(&self.library);
         if described.document.functions.is_empty() {
             complain(&format_args!("no function of {name} can be described: nothing written"));
