@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use opentool_chat::provider::permit_request;
+use opentool_chat::provider::{OpenAi, permit_request};
 use opentool_chat::testing::{Reply, ScriptedModel, forbid_requests};
 use opentool_chat::{Cause, ChatClient};
 
@@ -24,6 +24,10 @@ async fn child() {
     drop(first);
     let refused = permit_request("openai").unwrap_err();
     assert!(matches!(refused.cause(), Cause::Forbidden { provider } if provider == "openai"));
+    let real = ChatClient::new(OpenAi::new("tiny").base_url("http://127.0.0.1:9"));
+    for asked in [real.prompt("hi").call().await, real.prompt("hi").stream().finish().await] {
+        assert!(matches!(asked.unwrap_err().cause(), Cause::Forbidden { .. }));
+    }
     let answer = ChatClient::new(ScriptedModel::new([Reply::text("hello")])).prompt("hi").call().await.unwrap();
     assert_eq!(answer.text(), "hello");
     drop(second);

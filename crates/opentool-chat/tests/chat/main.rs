@@ -21,3 +21,4 @@ mod property;
 mod requests;
 mod spans;
 mod streaming;
+mod wire;

@@ -16,6 +16,9 @@ use crate::{ChatError, ChatResponse, Delta};
 /// Where OpenAI itself is.
 const BASE_URL: &str = "https://api.openai.com/v1";
 
+/// The name under which a message keeps what only these servers understand.
+const NAME: &str = "openai";
+
 /// Models behind OpenAI's chat completions: OpenAI itself, llama.cpp, vLLM, LM Studio, OpenRouter and many others.
 ///
 /// What they answer is read leniently. What only one of them understands goes into
@@ -73,7 +76,7 @@ impl OpenAi {
 
     fn unnamed() -> Self {
         let settings = Settings::new(Self::endpoint(BASE_URL), KeyHeader::Bearer);
-        Self { link: Link::new("openai", settings), strict: false }
+        Self { link: Link::new(NAME, settings), strict: false }
     }
 
     /// Asks for arguments that follow the schemas to the letter, wherever a schema allows that; not so unless set.

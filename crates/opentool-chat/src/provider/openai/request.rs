@@ -6,7 +6,8 @@ use opentool_core::spec::schema::Target;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::response::REASONING_FIELD;
+use super::NAME;
+use super::response::{EXTRA_CONTENT, REASONING_FIELD};
 use crate::provider::Request;
 use crate::provider::connection::{Outgoing, object_or_none};
 use crate::{AssistantMessage, ChatError, Message, ToolChoice};
@@ -40,6 +41,8 @@ struct WireCall<'a> {
     id: &'a str,
     r#type: &'static str,
     function: WireFunction<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a Value>,
 }
 
 #[derive(Serialize)]
@@ -104,18 +107,22 @@ fn said<'a>(role: &'static str, text: &'a str) -> WireMessage<'a> {
 }
 
 fn assistant_message(message: &AssistantMessage) -> WireMessage<'_> {
-    let tool_calls: Vec<_> = message.tool_calls.iter().map(wire_call).collect();
+    let kept = |name| message.provider_data.get(NAME).and_then(|data| data.get(name));
+    let extra = |place: usize| kept(EXTRA_CONTENT)?.get(place.to_string());
+    let calls = message.tool_calls.iter().enumerate();
+    let tool_calls: Vec<_> = calls.map(|(place, call)| wire_call(call, extra(place))).collect();
     let content = Some(&*message.text).filter(|text| !text.is_empty() || tool_calls.is_empty());
     // Models that think between calls want to see their thoughts again, in the field in which they sent them; elsewhere they
     // only cost, and some servers refuse them.
-    let field = message.provider_data.get("openai").and_then(|data| data.get(REASONING_FIELD)).and_then(Value::as_str);
+    let field = kept(REASONING_FIELD).and_then(Value::as_str);
     let thought = |name| (!tool_calls.is_empty() && field == Some(name)).then_some(&*message.reasoning);
     let (reasoning_content, reasoning) = (thought("reasoning_content"), thought("reasoning"));
     WireMessage { role: "assistant", content, tool_calls, reasoning_content, reasoning, ..WireMessage::default() }
 }
 
-fn wire_call(call: &ToolCall) -> WireCall<'_> {
+fn wire_call<'a>(call: &'a ToolCall, extra_content: Option<&'a Value>) -> WireCall<'a> {
     // Many servers read the arguments again, and refuse the conversation where a model once wrote no object.
     let arguments = object_or_none(call.arguments.as_str()).map_or("{}", |object| object.get());
-    WireCall { id: &call.id, r#type: "function", function: WireFunction { name: &call.name, arguments } }
+    let function = WireFunction { name: &call.name, arguments };
+    WireCall { id: &call.id, r#type: "function", function, extra_content }
 }

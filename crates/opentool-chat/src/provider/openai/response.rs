@@ -7,11 +7,15 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::NAME;
 use crate::provider::connection::{Fault, Frame, Progress, Reader, lenient, text_of, to_json};
 use crate::{AssistantMessage, ChatResponse, Delta, FinishReason, Generation, ToolCallDelta, Usage};
 
 /// Where a message's provider data say in which field the model's thoughts came.
 pub(super) const REASONING_FIELD: &str = "reasoning_field";
+/// Where a message's provider data keep what came with a call and must go back with it, by the place of the call: Gemini signs
+/// its calls there, and refuses them without.
+pub(super) const EXTRA_CONTENT: &str = "extra_content";
 
 /// An answer, whole or a chunk of it: a chunk has `delta` where the whole has `message`.
 #[derive(Deserialize)]
@@ -65,6 +69,8 @@ struct WireCall {
     id: Option<Value>,
     #[serde(default, deserialize_with = "lenient")]
     function: Option<WireFunction>,
+    #[serde(default, deserialize_with = "lenient")]
+    extra_content: Option<Value>,
 }
 
 #[derive(Default, Deserialize)]
@@ -113,9 +119,19 @@ pub(super) fn read_whole(text: &str) -> Result<ChatResponse, Fault> {
 fn generation(choice: Choice) -> Generation {
     let message = choice.message.or(choice.delta).unwrap_or_default();
     let mut answer = AssistantMessage::new(message.text());
+    let mut kept = Map::new();
     if let Some((field, thought)) = message.thought() {
         answer.reasoning = thought.into();
-        answer.provider_data.insert("openai".to_owned(), json!({ REASONING_FIELD: field }));
+        kept.insert(REASONING_FIELD.to_owned(), field.into());
+    }
+    let calls = message.tool_calls.iter().enumerate();
+    let extras: Map<_, _> =
+        calls.filter_map(|(place, call)| Some((place.to_string(), call.extra_content.clone()?))).collect();
+    if !extras.is_empty() {
+        kept.insert(EXTRA_CONTENT.to_owned(), extras.into());
+    }
+    if !kept.is_empty() {
+        answer.provider_data.insert(NAME.to_owned(), kept.into());
     }
     answer.tool_calls = message.tool_calls.into_iter().map(WireCall::whole).collect();
     let reason = finish_reason(choice.finish_reason.as_deref().unwrap_or_default(), !answer.tool_calls.is_empty());
@@ -137,7 +153,9 @@ fn finish_reason(reason: &str, calls: bool) -> FinishReason {
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
     begun: bool,
-    calls: bool,
+    /// How many calls have begun.
+    calls: usize,
+    extras: Map<String, Value>,
     thinks: bool,
     finished: bool,
 }
@@ -186,7 +204,7 @@ impl Chunks {
         if let Some((field, thought)) = message.thought() {
             if !std::mem::replace(&mut self.thinks, true) {
                 let data = json!({ REASONING_FIELD: field });
-                deltas.push_back(Delta::ProviderData { provider: "openai".to_owned(), data });
+                deltas.push_back(Delta::ProviderData { provider: NAME.to_owned(), data });
             }
             deltas.push_back(Delta::reasoning(thought));
         }
@@ -194,11 +212,20 @@ impl Chunks {
         if !text.is_empty() {
             deltas.push_back(Delta::Text(text));
         }
-        self.calls |= !message.tool_calls.is_empty();
-        deltas.extend(message.tool_calls.into_iter().map(|call| call.piece().into()));
+        for mut call in message.tool_calls {
+            let extra = call.extra_content.take();
+            let piece = call.piece();
+            self.calls += usize::from(piece.name.is_some());
+            deltas.push_back(piece.into());
+            if let Some(extra) = extra {
+                self.extras.insert(self.calls.saturating_sub(1).to_string(), extra);
+                let data = json!({ EXTRA_CONTENT: self.extras });
+                deltas.push_back(Delta::ProviderData { provider: NAME.to_owned(), data });
+            }
+        }
         if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
             self.finished = true;
-            deltas.push_back(Delta::Finish(finish_reason(&reason, self.calls)));
+            deltas.push_back(Delta::Finish(finish_reason(&reason, self.calls > 0)));
         }
     }
 }

@@ -3,8 +3,8 @@
 use opentool_chat::{Cause, ChatResponse, FinishReason, Usage};
 use serde_json::{Value, json};
 
-use crate::server::{Reply, Server};
-use crate::support::{Wire, ask, ask_streaming, calls, message};
+use super::server::{Reply, Server};
+use super::support::{Wire, ask, ask_streaming, calls, message};
 
 const WIRE: Wire = Wire::OpenAi;
 

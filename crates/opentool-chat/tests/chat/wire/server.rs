@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufStream};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufStream};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
 
 /// What is done for one request, after the bytes are written.
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -105,6 +106,7 @@ impl Seen {
 
 pub(crate) struct Server {
     address: SocketAddr,
+    scheme: &'static str,
     state: Arc<State>,
 }
 
@@ -119,6 +121,10 @@ struct State {
 
 impl Server {
     pub(crate) async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::start_with(replies, None).await
+    }
+
+    pub(crate) async fn start_with(replies: impl IntoIterator<Item = Reply>, tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let state = Arc::new(State {
@@ -128,12 +134,13 @@ impl Server {
             closed: watch::channel(0).0,
             requests: watch::channel(0).0,
         });
-        tokio::spawn(accept(listener, state.clone()));
-        Self { address, state }
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        tokio::spawn(accept(listener, state.clone(), tls));
+        Self { address, scheme, state }
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("{}://{}", self.scheme, self.address)
     }
 
     pub(crate) fn seen(&self) -> Vec<Seen> {
@@ -161,22 +168,27 @@ async fn until(counter: &watch::Sender<usize>, count: usize) {
     tokio::time::timeout(Duration::from_secs(60), reached).await.expect("nothing came").unwrap();
 }
 
-async fn accept(listener: TcpListener, state: Arc<State>) {
+async fn accept(listener: TcpListener, state: Arc<State>, tls: Option<TlsAcceptor>) {
     loop {
         let (socket, _) = listener.accept().await.unwrap();
         socket.set_nodelay(true).unwrap();
         state.connections.send_modify(|count| *count += 1);
-        let state = state.clone();
+        let (state, tls) = (state.clone(), tls.clone());
         tokio::spawn(async move {
-            let mut socket = BufStream::new(socket);
-            drop(serve(&mut socket, &state).await);
-            drop(socket);
+            match tls {
+                None => drop(serve(&mut BufStream::new(socket), &state).await),
+                Some(tls) => {
+                    if let Ok(socket) = tls.accept(socket).await {
+                        drop(serve(&mut BufStream::new(socket), &state).await);
+                    }
+                }
+            }
             state.closed.send_modify(|count| *count += 1);
         });
     }
 }
 
-async fn serve(socket: &mut BufStream<TcpStream>, state: &State) -> std::io::Result<()> {
+async fn serve(socket: &mut BufStream<impl AsyncRead + AsyncWrite + Unpin>, state: &State) -> std::io::Result<()> {
     while let Some(seen) = read_request(socket).await? {
         state.seen.lock().unwrap().push(seen);
         let reply = {
@@ -204,7 +216,7 @@ async fn serve(socket: &mut BufStream<TcpStream>, state: &State) -> std::io::Res
     Ok(())
 }
 
-async fn read_request(socket: &mut BufStream<TcpStream>) -> std::io::Result<Option<Seen>> {
+async fn read_request(socket: &mut BufStream<impl AsyncRead + AsyncWrite + Unpin>) -> std::io::Result<Option<Seen>> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         if socket.read_until(b'\n', &mut head).await? == 0 {

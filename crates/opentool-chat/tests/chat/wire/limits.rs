@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use opentool_chat::Cause;
 
-use crate::server::{Reply, Server, Then};
-use crate::support::{ALL, ask, ask_both, ask_streaming};
+use super::server::{Reply, Server, Then};
+use super::support::{ALL, ask, ask_both, ask_streaming};
 
 const SHORT: Duration = Duration::from_millis(50);
 const LONG: Duration = Duration::from_secs(60);

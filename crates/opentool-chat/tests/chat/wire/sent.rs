@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::server::Server;
-use crate::support::{ALL, Wire};
+use super::server::Server;
+use super::support::{ALL, Wire};
 
 /// Where to look.
 #[derive(Deserialize, JsonSchema)]
@@ -177,7 +177,7 @@ async fn addresses_are_taken_as_people_write_them() {
         ("/api/v3", "POST /api/v3/chat/completions"),
     ] {
         let provider = OpenAi::new("tiny").base_url(format!("{}{path}", server.url()));
-        crate::support::ask(&provider).await.unwrap();
+        super::support::ask(&provider).await.unwrap();
         let seen = server.seen().pop().unwrap();
         assert_eq!((seen.line(), seen.header("authorization")), (line, None));
     }

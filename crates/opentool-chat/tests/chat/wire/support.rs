@@ -10,7 +10,7 @@ use opentool_chat::{
 };
 use serde_json::{Value, json};
 
-use crate::server::Reply;
+use super::server::Reply;
 
 pub(crate) const KEY: &str = "sk-s3cret";
 

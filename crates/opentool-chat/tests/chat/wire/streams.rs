@@ -3,8 +3,8 @@
 use opentool_chat::{Cause, FinishReason, Usage};
 use serde_json::json;
 
-use crate::server::{Reply, Server, Then};
-use crate::support::{ALL, Wire, ask_streaming, calls, deltas, message};
+use super::server::{Reply, Server, Then};
+use super::support::{ALL, Wire, ask_streaming, calls, deltas, message};
 
 fn answer(wire: Wire) -> String {
     let calls = [
@@ -136,7 +136,7 @@ async fn a_connection_is_used_again_after_a_stream_and_after_a_call() {
         let server = Server::start([stream.clone(), wire.whole("Hi"), stream]).await;
         let provider = wire.provider(&server.url());
         ask_streaming(&*provider).await.unwrap();
-        crate::support::ask(&*provider).await.unwrap();
+        super::support::ask(&*provider).await.unwrap();
         ask_streaming(&*provider).await.unwrap();
         assert_eq!(server.connections(), 1, "{wire:?}");
     }

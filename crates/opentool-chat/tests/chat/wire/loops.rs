@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::server::{Reply, Seen, Server};
-use crate::support::{ALL, Wire};
+use super::server::{Reply, Seen, Server};
+use super::support::{ALL, Wire};
 
 #[derive(Deserialize, JsonSchema)]
 struct Add {
@@ -88,6 +88,29 @@ async fn empty_and_repeated_ids_become_fresh_ones_that_calls_and_answers_share()
     assert!(distinct.len() == 3 && !distinct.contains(""), "{ids:?}");
     let results: Vec<&Value> = (2..5).map(|message| &sent["messages"][message]["content"]).collect();
     assert_eq!(results, ["3", "7", "11"]);
+}
+
+#[tokio::test]
+async fn what_a_server_signs_its_calls_with_goes_back_with_them() {
+    let call = |id: &str, signature: &str| {
+        json!({ "id": id, "function": { "name": "add", "arguments": "{\"a\":1,\"b\":2}" },
+            "extra_content": { "google": { "thought_signature": signature } } })
+    };
+    let (first, second) = (call("a", "c2lnbmVk"), call("b", "dHdpY2U="));
+    let whole = json!({ "choices": [{ "message": { "tool_calls": [first, second] }, "finish_reason": "tool_calls" }] });
+    let streamed: String = [first, second]
+        .map(|call| {
+            Wire::OpenAi.event(&json!({ "choices": [{ "delta": { "tool_calls": [call] }, "finish_reason": "stop" }] }))
+        })
+        .concat();
+    // The first is what a server says that does not stream.
+    for reply in [Reply::json(200, &whole.to_string()), Wire::OpenAi.stream(&streamed)] {
+        let (_, seen) = turn(Wire::OpenAi, [reply, Wire::OpenAi.whole("3")]).await;
+        let sent = seen[1].json();
+        let calls = &sent["messages"][1]["tool_calls"];
+        assert_eq!(calls[0]["extra_content"]["google"]["thought_signature"], "c2lnbmVk", "{calls}");
+        assert_eq!(calls[1]["extra_content"]["google"]["thought_signature"], "dHdpY2U=", "{calls}");
+    }
 }
 
 #[tokio::test]

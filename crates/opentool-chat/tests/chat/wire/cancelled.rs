@@ -3,8 +3,8 @@
 use futures_util::StreamExt;
 use opentool_chat::{ChatOptions, Delta, Message, Request, ToolDefinitions};
 
-use crate::server::{Reply, Server, Then};
-use crate::support::ALL;
+use super::server::{Reply, Server, Then};
+use super::support::ALL;
 
 #[tokio::test]
 async fn dropping_a_slow_stream_closes_the_connection() {

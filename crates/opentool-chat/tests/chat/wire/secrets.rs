@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use opentool_chat::provider::{Anthropic, Ollama, OpenAi};
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::server::{Reply, Server};
-use crate::support::{ALL, KEY, Wire, ask_both};
+use super::server::{Reply, Server};
+use super::support::{ALL, KEY, Wire, ask_both};
 
 #[tokio::test]
 async fn the_key_goes_where_each_provider_wants_it() {
     for wire in ALL {
         let server = Server::start([wire.whole("Hi")]).await;
-        crate::support::ask(&*wire.provider(&server.url())).await.unwrap();
+        super::support::ask(&*wire.provider(&server.url())).await.unwrap();
         let seen = &server.seen()[0];
         match wire {
             Wire::Anthropic => {

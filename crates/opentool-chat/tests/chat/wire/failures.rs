@@ -5,8 +5,8 @@ use std::time::Duration;
 use opentool_chat::Cause;
 use opentool_chat::provider::OpenAi;
 
-use crate::server::{Reply, Server, Then};
-use crate::support::{ALL, Wire, ask, ask_both, ask_streaming};
+use super::server::{Reply, Server, Then};
+use super::support::{ALL, Wire, ask, ask_both, ask_streaming};
 
 fn busy(status: u16) -> Reply {
     Reply::json(status, r#"{"error":{"message":"slow down","type":"rate_limit_error"}}"#)
