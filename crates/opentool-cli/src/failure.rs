@@ -27,7 +27,10 @@ pub(crate) enum Failure {
     Scheme { name: String },
     #[error("{} says nothing about where its functions can be called: add `\"server\": {{\"url\": …}}`", visible(name))]
     NoServer { name: String },
-    #[error("{} describes a library, whose functions cannot be called yet: give an OpenTool document", visible(name))]
+    #[error(
+        "{} describes a C library: `serve`, `tools`, `call` and `chat` take it with `--library LIB`",
+        visible(name)
+    )]
     LibraryDocument { name: String },
     #[error("{} cannot be used: {}", visible(name), visible(reason))]
     Document { name: String, reason: String },

@@ -9,11 +9,13 @@ mod exports;
 mod failure;
 mod input;
 mod json_text;
+mod libraries;
 mod replace;
 mod report;
 mod source;
 mod telemetry;
 mod terminal;
+mod time;
 
 use std::process::ExitCode;
 
@@ -21,6 +23,8 @@ use commands::{Cli, Verdict};
 use failure::Failure;
 
 fn main() -> ExitCode {
+    // Started again as the worker of a C library, this program is nothing else.
+    opentool_dyn::worker_main();
     let ended = Cli::run();
     telemetry::Export::finish();
     match ended {

@@ -8,9 +8,10 @@ use std::{
 
 use opentool::{ToolDefinition, Toolbox};
 use opentool_client::Client;
+use opentool_dyn::DynLibrary;
 use opentool_spec::{Document, OpenTool};
 
-use crate::{demo, document, failure::Failure, input::Input, terminal::visible};
+use crate::{demo, document, failure::Failure, input::Input, libraries::LibraryOptions, terminal::visible};
 
 /// The word for the tools that come with the binary. A file of that name is `./demo`.
 const DEMO: &str = "demo";
@@ -31,6 +32,10 @@ enum Kind {
     Url(String),
     /// A document, whose functions can be called where it names a server.
     Document(Box<OpenTool>),
+    /// The text of a document that describes a C library, which is not open yet.
+    Described(String),
+    /// A C library.
+    Library(Box<DynLibrary>),
 }
 
 impl Source {
@@ -46,7 +51,7 @@ impl Source {
             Some("http" | "https") => Kind::Url(name.to_owned()),
             Some(_) => return Err(Failure::Scheme { name: shown_url(name) }),
             None if name == DEMO => Kind::Demo,
-            None => Kind::Document(Box::new(read(name)?)),
+            None => read(name)?,
         };
         Ok(Source { name: name.to_owned(), kind })
     }
@@ -64,6 +69,22 @@ impl Source {
         word == DEMO || has_scheme || is_document || Path::new(word).is_file()
     }
 
+    /// Takes what the user wrote, and opens the library where it is a document that describes one.
+    pub(crate) fn open_with(name: &str, libraries: &LibraryOptions) -> Result<Self, Failure> {
+        let mut sources = [(Source::open(name)?, None)];
+        open_libraries(&mut sources, libraries)?;
+        let [(source, _)] = sources;
+        Ok(source)
+    }
+
+    /// The name and the text of a document whose library is not open yet.
+    fn described(&self) -> Option<(&str, &str)> {
+        match &self.kind {
+            Kind::Described(text) => Some((&self.name, text)),
+            _ => None,
+        }
+    }
+
     /// The name as the user wrote it.
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -71,13 +92,14 @@ impl Source {
 
     /// Whether calls leave this machine's process.
     pub(crate) fn is_remote(&self) -> bool {
-        !matches!(self.kind, Kind::Demo)
+        matches!(self.kind, Kind::Url(_) | Kind::Document(_))
     }
 
     /// The client of the server that has the functions; none for the tools that come with the binary.
     pub(crate) fn client(&self, key: Option<&str>) -> Result<Option<Client>, Failure> {
         let url = match &self.kind {
-            Kind::Demo => return Ok(None),
+            Kind::Demo | Kind::Library(_) => return Ok(None),
+            Kind::Described(_) => return Err(Failure::LibraryDocument { name: self.name.clone() }),
             Kind::Url(url) => url,
             Kind::Document(document) => match &document.server {
                 Some(server) => &server.url,
@@ -106,6 +128,7 @@ impl Source {
                 return Ok((toolbox, opentool::Source::of(client)));
             }
             (Kind::Document(document), Some(client)) => client.toolbox_of(document).map_err(unusable)?,
+            (Kind::Library(library), _) => library.toolbox().clone(),
             _ => demo::toolbox().map_err(unusable)?,
         };
         Ok((toolbox.clone(), toolbox.into()))
@@ -148,7 +171,7 @@ impl fmt::Display for Source {
         match &self.kind {
             Kind::Demo => f.write_str("the demo tools"),
             Kind::Url(url) => f.write_str(&visible(&shown_url(url))),
-            Kind::Document(_) => f.write_str(&visible(&self.name)),
+            Kind::Document(_) | Kind::Described(_) | Kind::Library(_) => f.write_str(&visible(&self.name)),
         }
     }
 }
@@ -190,6 +213,7 @@ impl Names<'_> {
 pub(crate) fn open_all<'a>(
     names: &[String],
     keys: impl IntoIterator<Item = &'a str>,
+    libraries: &LibraryOptions,
 ) -> Result<Vec<(Source, Option<String>)>, Failure> {
     let mut sources = Vec::with_capacity(names.len());
     for name in names {
@@ -198,6 +222,7 @@ pub(crate) fn open_all<'a>(
     if sources.is_empty() {
         sources.push((Source::demo(), None));
     }
+    open_libraries(&mut sources, libraries)?;
     let remote = sources.iter().filter(|(source, _)| source.is_remote()).count();
     for key in keys {
         let of_name = sources.iter_mut().filter(|(source, _)| source.is_remote()).find_map(|(source, slot)| {
@@ -219,6 +244,18 @@ pub(crate) fn open_all<'a>(
         }
     }
     Ok(sources)
+}
+
+/// Opens the libraries that documents describe.
+fn open_libraries(sources: &mut [(Source, Option<String>)], libraries: &LibraryOptions) -> Result<(), Failure> {
+    let documents: Vec<_> = sources.iter().filter_map(|(source, _)| source.described()).collect();
+    let mut opened = libraries.open_all(&documents)?.into_iter();
+    for (source, _) in sources.iter_mut().filter(|(source, _)| source.described().is_some()) {
+        if let Some(library) = opened.next() {
+            source.kind = Kind::Library(Box::new(library));
+        }
+    }
+    Ok(())
 }
 
 /// Joins sources, each with the key of its server; one name may stand only once.
@@ -254,13 +291,13 @@ pub(crate) fn shown_url(url: &str) -> String {
     format!("{scheme}://{authority}{path}")
 }
 
-fn read(name: &str) -> Result<OpenTool, Failure> {
+fn read(name: &str) -> Result<Kind, Failure> {
     let input = Input::from(&PathBuf::from(name));
     let text = input.read_text()?;
     let name = input.name();
     match document::read(&name, &text) {
-        Ok(Document::OpenTool(document)) => Ok(document),
-        Ok(_) => Err(Failure::LibraryDocument { name }),
+        Ok(Document::OpenTool(document)) => Ok(Kind::Document(Box::new(document))),
+        Ok(_) => Ok(Kind::Described(text)),
         Err(errors) => Err(Failure::Document { name, reason: format!("it has {errors}") }),
     }
 }

@@ -12,6 +12,7 @@ use crate::{
     arguments,
     failure::Failure,
     json_text::indented,
+    libraries::LibraryOptions,
     source::Source,
     terminal::{complain, visible, visible_json, write_data},
 };
@@ -20,6 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   opentool call demo add a=1 b=2              A tool that comes with this program
   opentool call http://127.0.0.1:9627 add a=1 b=2
+  opentool call libm.opendyn.json cos x=0 --library libm.so.6    A function of a C library
   opentool call http://127.0.0.1:9627 add --args '{\"a\": 1, \"b\": 2}'
   echo '{\"text\": \"…\"}' | opentool call demo text_statistics --args -
 
@@ -33,7 +35,7 @@ Exit codes: 0 there is a result; 1 the tool answered with an error; 2 wrong usag
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Call {
-    /// The base URL of a server, a document that names one, or `demo`
+    /// The base URL of a server, a document that names one or describes a C library, or `demo`
     source: String,
     /// The name of the function
     function: String,
@@ -45,11 +47,13 @@ pub(super) struct Call {
     args: Option<String>,
     #[command(flatten)]
     access: Access,
+    #[command(flatten)]
+    libraries: LibraryOptions,
 }
 
 impl Call {
     pub(super) fn run(&self) -> Result<Verdict, Failure> {
-        let source = Source::open(&self.source)?;
+        let source = Source::open_with(&self.source, &self.libraries)?;
         let key = self.access.key();
         let given = self.given()?;
         let answer = wait(async {

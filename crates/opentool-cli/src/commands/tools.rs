@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{Verdict, access::Access, wait};
 use crate::{
     failure::Failure,
+    libraries::LibraryOptions,
     report::counted,
     source::{Listing, Source},
     terminal::{visible, visible_json, write_data},
@@ -19,6 +20,7 @@ const EXAMPLES: &str = "\
 Examples:
   opentool tools http://127.0.0.1:9627
   opentool tools weather.opentool.json        What a document describes
+  opentool tools libm.opendyn.json --library libm.so.6    The functions of a C library
   opentool tools demo                         The tools that come with this program
   opentool tools http://127.0.0.1:9627 --json | jq '.[].name'
 
@@ -35,11 +37,13 @@ pub(super) struct Tools {
     json: bool,
     #[command(flatten)]
     access: Access,
+    #[command(flatten)]
+    libraries: LibraryOptions,
 }
 
 impl Tools {
     pub(super) fn run(&self) -> Result<Verdict, Failure> {
-        let source = Source::open(&self.source)?;
+        let source = Source::open_with(&self.source, &self.libraries)?;
         let key = self.access.key();
         let listing = wait(source.definitions(key.as_deref()))?;
         if self.json {

@@ -25,7 +25,7 @@ use super::{
     Verdict,
     access::{Secret, warn_of_visible_key},
 };
-use crate::failure::Failure;
+use crate::{failure::Failure, libraries::LibraryGrants};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -94,6 +94,8 @@ pub(super) struct Chat {
     /// the environment variable OPENTOOL_API_KEY
     #[arg(long, value_name = "[SOURCE=]KEY")]
     source_api_key: Vec<Secret>,
+    #[command(flatten)]
+    libraries: LibraryGrants,
 }
 
 impl Chat {

@@ -122,7 +122,8 @@ impl Session {
 /// The sources with the keys of the command line, otherwise with that of the environment, which goes to no more than one
 /// server.
 pub(super) fn open_sources(chat: &Chat, names: &[String]) -> Result<Vec<(Source, Option<String>)>, Failure> {
-    let mut sources = source::open_all(names, chat.source_api_key.iter().map(Secret::expose))?;
+    let mut sources =
+        source::open_all(names, chat.source_api_key.iter().map(Secret::expose), &(&chat.libraries).into())?;
     let mut remote = sources.iter_mut().filter(|(source, _)| source.is_remote());
     if let (Some((_, slot @ None)), None) = (remote.next(), remote.next()) {
         *slot = env::var(API_KEY_VARIABLE).ok().map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());

@@ -30,6 +30,7 @@ Examples:
   opentool serve                          The demo tools at http://127.0.0.1:9627
   opentool serve weather.opentool.json    Calls go on to the server that it names
   opentool serve http://10.0.0.7:9627 demo    Another server's tools, and the demo tools
+  opentool serve libm.opendyn.json --library libm.so.6    The functions of a C library
   OPENTOOL_API_KEY=… opentool serve --host 0.0.0.0    For other machines, by a key
 
 Configuration: every option may stand in a TOML file under its own name (port = 9627),
@@ -91,7 +92,7 @@ fn prefer_environment(options: &mut Options) {
 async fn serve(options: &Options, export: Option<&'static Export>) -> Result<(), Failure> {
     let signals = signals::listen().map_err(|source| Failure::Runtime { source })?;
     let keys = options.source_api_key.iter().map(Secret::expose);
-    let sources = source::open_all(&options.sources, keys)?;
+    let sources = source::open_all(&options.sources, keys, &options.libraries)?;
     let known = known::metadata(&options.read_only, &options.destructive, &options.idempotent);
     let tools = source::join(&sources, |client| {
         let client = if export.is_some() { client.trace_context(telemetry::current_trace) } else { client };

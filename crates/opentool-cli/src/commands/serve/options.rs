@@ -5,11 +5,12 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::super::access::Secret;
+use crate::{libraries::LibraryOptions, time::duration};
 
 /// Every option is absent until somebody gives it, so that a file can be asked after the command line.
 #[derive(Debug, Default, Args)]
 pub(super) struct Options {
-    /// Where tools come from: an OpenTool document with `server.url`, the base URL of a server, or `demo`
+    /// Where tools come from: an OpenTool document with `server.url`, an OpenDyn document, the base URL of a server, or `demo`
     #[arg(value_name = "SOURCE")]
     pub(super) sources: Vec<String>,
 
@@ -89,34 +90,7 @@ pub(super) struct Options {
     /// How long calls may run after that [default: 35s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Running")]
     pub(super) drain_timeout: Option<Duration>,
-}
 
-/// `500ms`, `35s`, `2m`, or seconds.
-fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || "write a time such as 500ms, 35s or 2m".to_owned();
-    let digits = text.find(|char: char| !char.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let number: u32 = number.parse().map_err(|_| wrong())?;
-    match unit {
-        "ms" => Ok(Duration::from_millis(number.into())),
-        "" | "s" => Ok(Duration::from_secs(number.into())),
-        "m" => Ok(Duration::from_secs(60 * u64::from(number))),
-        _ => Err(wrong()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_read_with_their_units() {
-        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("35s"), Ok(Duration::from_secs(35)));
-        assert_eq!(duration("35"), Ok(Duration::from_secs(35)));
-        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
-        for wrong in ["", "s", "1h", "-1s", "1.5s", "99999999999s"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
-        }
-    }
+    #[command(flatten)]
+    pub(super) libraries: LibraryOptions,
 }

@@ -1,0 +1,127 @@
+//! How C libraries are opened: the options that only the operator gives.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use opentool_dyn::{DynLibrary, Isolation, MemorySize, Permissions};
+
+use crate::{
+    failure::Failure,
+    terminal::{visible, warn},
+    time::duration,
+};
+
+/// Every option is absent until somebody gives it, so that a file can be asked after the command line.
+#[derive(Debug, Default, Args)]
+pub(crate) struct LibraryOptions {
+    #[command(flatten)]
+    grants: LibraryGrants,
+    /// How much memory it may have, such as 512M [default: 2G]
+    #[arg(long, value_name = "SIZE", help_heading = "C libraries")]
+    memory: Option<MemorySize>,
+}
+
+/// What also a command can take that has a memory of its own.
+#[derive(Debug, Default, Clone, Args)]
+pub(crate) struct LibraryGrants {
+    /// The C library of an OpenDyn document; with several such documents DOCUMENT=LIB, repeatable
+    #[arg(long, value_name = "[DOCUMENT=]LIB", help_heading = "C libraries")]
+    library: Vec<String>,
+    /// Where its functions run [default: process]
+    #[arg(long, value_name = "WHERE", value_enum, help_heading = "C libraries")]
+    isolation: Option<Where>,
+    /// How long a call of it may run, such as 500ms or 2s [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "C libraries")]
+    timeout: Option<Duration>,
+    /// What it may do: net, read=PATH, write=PATH or unsafe, which lets it start programs; repeatable
+    #[arg(long, value_name = "WHAT", value_parser = grant, help_heading = "C libraries")]
+    allow: Vec<String>,
+    /// A variable of the environment that it gets; repeatable
+    #[arg(long, value_name = "NAME", help_heading = "C libraries")]
+    env: Vec<String>,
+}
+
+impl From<&LibraryGrants> for LibraryOptions {
+    fn from(grants: &LibraryGrants) -> Self {
+        LibraryOptions { grants: grants.clone(), memory: None }
+    }
+}
+
+/// Where the functions of a library run.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Where {
+    /// In a process of its own, which it can crash, and nothing else
+    Process,
+    /// In this process, for a library that is trusted as this program is
+    None,
+}
+
+/// Checks what a command line permits.
+fn grant(text: &str) -> Result<String, String> {
+    Permissions::new().allow(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+impl LibraryOptions {
+    /// Opens the library of each document, in their order.
+    pub(crate) fn open_all(&self, documents: &[(&str, &str)]) -> Result<Vec<DynLibrary>, Failure> {
+        for given in &self.grants.library {
+            let is_named = documents.iter().any(|(name, _)| of_document(given, name).is_some());
+            if !is_named && documents.len() != 1 {
+                return Err(Failure::usage(match documents.len() {
+                    0 => format!("`--library {given}`: no source is an OpenDyn document, which describes a library"),
+                    _ => format!("`--library {given}` does not say whose library it is: write DOCUMENT=LIB"),
+                }));
+            }
+        }
+        documents.iter().map(|(name, text)| self.open(name, text)).collect()
+    }
+
+    fn open(&self, name: &str, text: &str) -> Result<DynLibrary, Failure> {
+        let named = self.grants.library.iter().find_map(|given| of_document(given, name));
+        let Some(library) = named.or_else(|| self.grants.library.first().map(Path::new)) else {
+            return Err(Failure::LibraryDocument { name: name.to_owned() });
+        };
+        let mut builder = DynLibrary::builder().document_text(text).library(library).permissions(self.permissions()?);
+        if let Some(Where::None) = self.grants.isolation {
+            builder = builder.isolation(Isolation::None);
+        }
+        if let Some(timeout) = self.grants.timeout {
+            builder = builder.timeout(timeout);
+        }
+        let opened = builder.open().map_err(|error| Failure::library(&error))?;
+        for (function, reason) in opened.disabled() {
+            warn(&format_args!("{}: `{}` cannot be called: {}", visible(name), visible(function), visible(reason)));
+        }
+        if let Some(confinement) = opened.confinement() {
+            let library = PathBuf::from(library);
+            tracing::info!(library = %library.display(), %confinement, "the library runs in a worker process");
+            for missing in &confinement.missing {
+                warn(&format_args!(
+                    "{}: this system does not keep a library from everything: {missing}",
+                    visible(name)
+                ));
+            }
+        }
+        Ok(opened)
+    }
+
+    fn permissions(&self) -> Result<Permissions, Failure> {
+        let mut permissions = Permissions::new();
+        for grant in &self.grants.allow {
+            permissions = permissions.allow(grant).map_err(|error| Failure::usage(error.to_string()))?;
+        }
+        for name in &self.grants.env {
+            permissions = permissions.env(name);
+        }
+        Ok(match self.memory {
+            Some(size) => permissions.memory(size),
+            None => permissions,
+        })
+    }
+}
+
+/// The library of `DOCUMENT=LIB`, if that is the document.
+fn of_document<'a>(given: &'a str, document: &str) -> Option<&'a Path> {
+    given.strip_prefix(document)?.strip_prefix('=').map(Path::new)
+}

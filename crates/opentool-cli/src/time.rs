@@ -1,0 +1,33 @@
+//! Times as people write them.
+
+use std::time::Duration;
+
+/// `500ms`, `35s`, `2m`, or seconds.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "write a time such as 500ms, 35s or 2m".to_owned();
+    let digits = text.find(|char: char| !char.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: u32 = number.parse().map_err(|_| wrong())?;
+    match unit {
+        "ms" => Ok(Duration::from_millis(number.into())),
+        "" | "s" => Ok(Duration::from_secs(number.into())),
+        "m" => Ok(Duration::from_secs(60 * u64::from(number))),
+        _ => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_their_units() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("35s"), Ok(Duration::from_secs(35)));
+        assert_eq!(duration("35"), Ok(Duration::from_secs(35)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        for wrong in ["", "s", "1h", "-1s", "1.5s", "99999999999s"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! C libraries from the command line: listed, called, served, kept in bounds.
+
+use serde_json::json;
+
+use super::serving::Served;
+use super::*;
+
+/// A library with something to give, to crash, to hang and to be refused.
+const CODE: &str = r#"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+int add(int a, int b) { return a + b; }
+int crash(void) { return *(volatile int *)0; }
+int hang(void) { for (;;) pause(); return 0; }
+const char *variable(const char *name) { return getenv(name); }
+int make(const char *path) { int fd = open(path, O_WRONLY | O_CREAT, 0600); return fd < 0 ? errno : close(fd); }
+"#;
+
+/// A desk with a library and its document.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    let parameter = |name: &str, seen: &str, c: &str, pointer: bool| json!({ "name": name, "isIn": true, "required": true, "schema": { "type": seen, "cType": { "type": c, "isPointer": pointer } } });
+    let function = |name: &str, parameters: Vec<serde_json::Value>, code: bool| {
+        let result = json!({ "name": "result", "schema": { "type": "integer", "cType": { "type": "int", "isPointer": false } } });
+        json!({ "name": name, "description": "As its name says.", "parameters": parameters, "return": result, "x-returnsCode": code })
+    };
+    let (a, b) = (parameter("a", "integer", "int", false), parameter("b", "integer", "int", false));
+    let mut variable = function("variable", vec![parameter("name", "string", "char", true)], false);
+    variable["return"] =
+        json!({ "name": "value", "schema": { "type": "string", "cType": { "type": "char", "isPointer": true } } });
+    let document = json!({
+        "opendyn": "1.0.0",
+        "info": { "title": "Sums", "version": "1.2.3", "callingConvention": "cdecl" },
+        "functions": [
+            function("add", vec![a, b], false), function("crash", vec![], false), function("hang", vec![], false),
+            function("absent", vec![], false), variable, function("make", vec![parameter("path", "string", "char", true)], true),
+        ],
+    });
+    desk.put("sums.json", document.to_string());
+    desk.put("sums.c", CODE);
+    let compiled = std::process::Command::new("cc")
+        .args(["-shared", "-fPIC", "-o", "libsums.so", "sums.c"])
+        .current_dir(desk.0.path())
+        .status();
+    assert!(compiled.unwrap().success());
+    desk
+}
+
+#[test]
+fn a_library_is_listed_and_called_without_a_line_of_code() {
+    let desk = desk();
+    let listed = desk.run(&["tools", "sums.json", "--library", "./libsums.so"]);
+    assert_eq!(listed.code, Some(0), "{listed:?}");
+    assert!(
+        listed.stdout.starts_with("Sums 1.2.3: 5 tools\n") && listed.stdout.contains("add(a: integer, b: integer)")
+    );
+    assert!(listed.stderr.contains("`absent` cannot be called"), "{listed:?}");
+    for isolation in ["process", "none"] {
+        let library = ["--library", "./libsums.so", "--isolation", isolation];
+        let called = desk.run(&[&["call", "sums.json", "add", "a=1", "b=2"][..], &library].concat());
+        assert_eq!((called.code, super::json(&called.stdout)), (Some(0), json!({ "result": 3 })), "{called:?}");
+    }
+}
+
+#[test]
+fn a_document_without_its_library_and_a_library_without_its_document_are_told_apart() {
+    let desk = desk();
+    for command in [&["call", "sums.json", "add"][..], &["tools", "sums.json"], &["serve", "sums.json"]] {
+        let ran = desk.run(command);
+        assert_eq!(ran.code, Some(2));
+        assert!(
+            ran.stderr.contains("sums.json describes a C library") && ran.stderr.contains("--library LIB"),
+            "{ran:?}"
+        );
+    }
+    let ran = desk.run(&["call", "demo", "add", "--library", "./libsums.so"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("no source is an OpenDyn document"), "{ran:?}");
+    let ran = desk.run(&["call", "sums.json", "add", "--library", "./libnone.so"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("libnone.so"), "{ran:?}");
+    let ran = desk.run(&["serve", "sums.json", "./sums.json", "--library", "./libsums.so"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("write DOCUMENT=LIB"), "{ran:?}");
+}
+
+#[test]
+fn a_crash_and_a_hang_are_errors_of_the_call() {
+    let desk = desk();
+    let library = ["--library", "./libsums.so", "--timeout", "1s"];
+    let crashed = desk.run(&[&["call", "sums.json", "crash"][..], &library].concat());
+    assert!(crashed.code == Some(1) && crashed.stderr.contains("SIGSEGV"), "{crashed:?}");
+    let hung = desk.run(&[&["call", "sums.json", "hang"][..], &library].concat());
+    assert!(hung.code == Some(1) && hung.stderr.contains("within 1s"), "{hung:?}");
+}
+
+#[test]
+fn what_the_operator_permits_is_permitted_and_nothing_else_can_be() {
+    let desk = desk();
+    let made = desk.0.path().join("made");
+    let call = |more: &[&str]| {
+        let path = format!("path={}", made.display());
+        desk.run(&[&["call", "sums.json", "make", &path, "--library", "./libsums.so"][..], more].concat())
+    };
+    if cfg!(target_os = "linux") {
+        let refused = call(&[]);
+        assert!(refused.code == Some(1) && refused.stderr.contains("`--allow write="), "{refused:?}");
+        assert!(!made.exists());
+    }
+    let permitted = call(&["--allow", "write=."]);
+    assert_eq!(permitted.code, Some(0), "{permitted:?}");
+    assert!(made.exists());
+    for (option, value) in
+        [("--allow", "everything"), ("--memory", "1M"), ("--memory", "much"), ("--isolation", "some")]
+    {
+        let ran = call(&[option, value]);
+        assert!(ran.code == Some(2) && ran.stderr.contains(value), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_library_is_served_from_the_configuration_file_and_goes_with_the_server() {
+    let desk = desk();
+    desk.put("opentool.toml", "sources = [\"sums.json\", \"demo\"]\nlibrary = \"sums.json=./libsums.so\"\nenv = [\"SUMS\"]\nmemory = \"512M\"\n");
+    // The demo tools have an `add` of their own.
+    let ran = desk.run(&["serve"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("two sources have a tool named `add`"), "{ran:?}");
+    desk.put(
+        "opentool.toml",
+        "sources = \"sums.json\"\nlibrary = \"./libsums.so\"\nenv = [\"SUMS\"]\nmemory = \"512M\"\n",
+    );
+    let mut served = Served::start(&desk, &[], &[("SUMS", "seven"), ("OTHER", "eight")]);
+    assert_eq!(served.call("add", json!({ "a": 2, "b": 3 }))["result"], json!({ "result": 5 }));
+    assert_eq!(served.call("variable", json!({ "name": "SUMS" }))["result"], json!({ "value": "seven" }));
+    assert_eq!(served.call("variable", json!({ "name": "OTHER" }))["result"], json!({ "value": null }));
+    let crashed = served.call("crash", json!({}));
+    assert!(crashed["error"]["message"].as_str().unwrap().contains("SIGSEGV"), "{crashed}");
+    assert_eq!(served.call("add", json!({ "a": 2, "b": 3 }))["result"], json!({ "result": 5 }));
+    served.signal("TERM");
+    assert!(served.wait().success());
+}
