@@ -34,11 +34,13 @@ mod library;
 mod permissions;
 mod plan;
 mod sandbox;
+#[cfg_attr(not(unix), path = "supervisor/elsewhere.rs")]
 mod supervisor;
 mod symbols;
 mod tool;
 mod turn;
 mod uncallable;
+#[cfg_attr(not(unix), path = "worker/elsewhere.rs")]
 mod worker;
 
 pub use describe::{CppExport, DescribeError, Describer, Description, Review, Skipped};

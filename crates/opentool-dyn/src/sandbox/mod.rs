@@ -3,70 +3,40 @@
 //! All of it is applied by the worker to itself, before the library is loaded and before there is a second thread. What a
 //! system cannot enforce is said in the [`Confinement`], not passed over.
 
+mod confinement;
 #[cfg(target_os = "linux")]
 mod files;
 #[cfg(target_os = "linux")]
 mod filter;
+#[cfg(unix)]
 mod limits;
+#[cfg(unix)]
 mod refusal;
 #[cfg(target_os = "linux")]
 mod syscalls;
 #[cfg(target_os = "linux")]
 mod trap;
 
-use std::fmt;
+#[cfg(unix)]
 use std::os::fd::RawFd;
+#[cfg(unix)]
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
+pub use confinement::Confinement;
+#[cfg(unix)]
 pub(crate) use refusal::{Operation, READ_HINT, Refusal};
 
+#[cfg(unix)]
 use crate::Permissions;
+#[cfg(unix)]
 use crate::worker::Board;
-
-/// What the system really enforces upon a library in its worker process.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Confinement {
-    /// Whether files are out of reach but for those that are permitted (Landlock).
-    pub files: bool,
-    /// Whether the network, other programs, other processes and, where none is permitted, writing are refused (seccomp).
-    pub system_calls: bool,
-    /// Whether memory, descriptors and the size of files are limited.
-    pub limits: bool,
-    /// What is not enforced, and why.
-    pub missing: Vec<String>,
-}
-
-impl Confinement {
-    /// Whether everything is enforced.
-    #[must_use]
-    pub fn is_complete(&self) -> bool {
-        self.files && self.system_calls && self.limits
-    }
-}
-
-impl fmt::Display for Confinement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = [(self.files, "files"), (self.system_calls, "system calls"), (self.limits, "limits")];
-        let enforced: Vec<_> = parts.iter().filter(|(enforced, _)| *enforced).map(|(_, name)| *name).collect();
-        match enforced.as_slice() {
-            [] => f.write_str("nothing is enforced")?,
-            names => write!(f, "enforced: {}", names.join(", "))?,
-        }
-        if !self.missing.is_empty() {
-            write!(f, "; not enforced: {}", self.missing.join("; "))?;
-        }
-        Ok(())
-    }
-}
 
 /// Confines this process, for good.
 ///
 /// # Errors
 ///
 /// Where the operator's permissions cannot be given: a path that does not exist. What the system cannot enforce is no error.
+#[cfg(unix)]
 pub(crate) fn confine(
     permissions: &Permissions,
     library: &Path,
@@ -105,7 +75,7 @@ fn confine_further(
     Ok(())
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(all(unix, not(target_os = "linux")))]
 fn confine_further(
     _permissions: &Permissions,
     _library: &Path,

@@ -292,9 +292,11 @@ impl Link {
     }
 
     /// Answers what the worker still answered, and tells the others what became of it.
-    pub(super) fn end(mut self, death: &Arc<Death>) -> Ended {
+    ///
+    /// Gives the answers whose callers are not back yet, each with its worker and its number.
+    pub(super) fn end(mut self, death: &Arc<Death>) -> Vec<(u64, u64, Answer)> {
         while matches!(self.receive(), Received::Some(_) | Received::All(1..)) {}
-        let mut ended = Ended { lost: false, kept: Vec::new() };
+        let mut kept = Vec::new();
         // In the order in which they were sent, so that they are sent again in that order.
         self.slots.sort_unstable_by_key(|slot| slot.id);
         for slot in self.slots.iter_mut().filter(|slot| slot.id != 0) {
@@ -304,27 +306,17 @@ impl Link {
             };
             let id = slot.id;
             if !matches!(slot.waiting, Waiting::Kept(_)) {
-                ended.lost |= matches!(answer, Answer::Died(_));
                 slot.answer(answer);
             }
             if let Waiting::Kept(answer) = std::mem::replace(&mut slot.waiting, Waiting::Nobody) {
-                ended.kept.push((self.worker, id, answer));
+                kept.push((self.worker, id, answer));
             }
         }
         if let Some(pump) = self.pump.take() {
             pump.abort();
         }
-        ended
+        kept
     }
-}
-
-/// What is left of a link whose worker has ended.
-#[derive(Debug)]
-pub(super) struct Ended {
-    /// Whether a call had begun and has no answer.
-    pub(super) lost: bool,
-    /// Answers whose callers are not back yet.
-    pub(super) kept: Vec<(u64, u64, Answer)>,
 }
 
 impl Slot {

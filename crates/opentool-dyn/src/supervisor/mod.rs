@@ -10,11 +10,11 @@ mod link;
 mod output;
 mod patience;
 mod pump;
+mod settings;
 mod spawn;
 mod ticket;
 mod warden;
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -27,14 +27,15 @@ use self::charge::CLOSING;
 use self::death::{Cause, Death};
 use self::link::{Answer, Link};
 use self::patience::Patience;
+pub(crate) use self::settings::Settings;
 use self::spawn::Launch;
 use self::ticket::Ticket;
 use self::warden::Warden;
-use crate::engine::{Notes, Options};
+use crate::engine::Notes;
 use crate::plan::Plan;
 use crate::sandbox::Confinement;
 use crate::worker::{Kind, LONGEST};
-use crate::{LoadError, OpenError, Permissions};
+use crate::{LoadError, OpenError};
 
 /// How long a worker may take to load its library, where nobody gives calls another time.
 const LOADING: Duration = Duration::from_secs(10);
@@ -50,23 +51,6 @@ const RETIRING: Duration = Duration::from_millis(250);
 
 /// How long after its first call a library gets a spare worker: who calls once needs none.
 const SPARE_AFTER: Duration = Duration::from_millis(100);
-
-/// What a worker is started with.
-#[derive(Debug, Clone)]
-pub(crate) struct Settings {
-    /// The document's text, from which the worker makes the plan again.
-    pub(crate) document: Arc<str>,
-    /// The library's file.
-    pub(crate) library: PathBuf,
-    /// How values are written.
-    pub(crate) options: Options,
-    /// What the operator allows.
-    pub(crate) permissions: Permissions,
-    /// The program that is started as the worker; none for the running one.
-    pub(crate) worker: Option<PathBuf>,
-    /// How long a call may take; none where only the caller's own deadline counts.
-    pub(crate) timeout: Option<Duration>,
-}
 
 /// Starts workers, hands calls to them, and says what became of them.
 #[derive(Debug)]
@@ -328,8 +312,7 @@ impl Inner {
         death.refusal = if matches!(death.cause, Cause::Signal(_) | Cause::Exit(_)) { link.refusal() } else { None };
         let expected = matches!(death.cause, Cause::Retired | Cause::GivenUp { .. });
         let reason = death.reason();
-        let ended = link.end(&Arc::new(death));
-        state.kept.extend(ended.kept);
+        state.kept.extend(link.end(&Arc::new(death)));
         if !expected {
             tracing::warn!(library = %self.settings.library.display(), %reason, "a worker has ended");
             state.patience.lose(Instant::now(), &reason);

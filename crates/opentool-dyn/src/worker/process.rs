@@ -104,20 +104,13 @@ pub(super) fn read(fd: &OwnedFd, to: &mut Vec<u8>) -> io::Result<usize> {
     }
 }
 
-/// Writes two pieces of bytes to the end.
-pub(super) fn write(fd: &OwnedFd, pieces: [&[u8]; 2]) -> io::Result<()> {
-    let [mut first, mut second] = pieces;
-    while !(first.is_empty() && second.is_empty()) {
-        let vectors = [first, second]
-            .map(|piece| libc::iovec { iov_base: piece.as_ptr().cast_mut().cast(), iov_len: piece.len() });
-        // SAFETY: both vectors are borrowed slices, which the kernel only reads.
-        let written = unsafe { libc::writev(fd.as_raw_fd(), vectors.as_ptr(), 2) };
+/// Writes bytes to the end.
+pub(super) fn write(fd: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        // SAFETY: the kernel only reads the slice.
+        let written = unsafe { libc::write(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
         match usize::try_from(written) {
-            Ok(written) => {
-                let of_first = written.min(first.len());
-                first = &first[of_first..];
-                second = &second[written - of_first..];
-            }
+            Ok(written) => bytes = &bytes[written..],
             Err(_) => wait_after(fd, libc::POLLOUT)?,
         }
     }

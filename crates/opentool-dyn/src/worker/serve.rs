@@ -27,6 +27,9 @@ const STACK: usize = 8 << 20;
 /// Beyond this, memory that one long call needed is given back after it.
 const KEPT: usize = 1 << 20;
 
+/// A result that is copied behind its header, rather than written by itself.
+const SHORT: usize = 16 << 10;
+
 /// Requests as they come out of the pipe.
 #[derive(Debug)]
 pub(super) struct Intake {
@@ -84,19 +87,27 @@ impl Intake {
 pub(super) struct Outlet {
     replies: OwnedFd,
     nonce: u64,
-    /// A reply may be longer than what a pipe takes at once.
-    turn: Mutex<()>,
+    /// What is written at once. It is locked for the whole of a reply, which may be longer than what a pipe takes.
+    frame: Mutex<Vec<u8>>,
 }
 
 impl Outlet {
     pub(super) fn new(replies: OwnedFd, nonce: u64) -> Self {
-        Outlet { replies, nonce, turn: Mutex::new(()) }
+        Outlet { replies, nonce, frame: Mutex::default() }
     }
 
     pub(super) fn send(&self, kind: Kind, notes: u8, id: u64, payload: &[u8]) -> io::Result<()> {
         let header = Reply { kind, notes, nonce: self.nonce, id }.header(payload);
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        process::write(&self.replies, [&header, payload])
+        let mut frame = self.frame.lock().unwrap_or_else(PoisonError::into_inner);
+        frame.clear();
+        frame.extend_from_slice(&header);
+        // Most replies are shorter than a second system call is long.
+        let whole = payload.len() <= SHORT;
+        if whole {
+            frame.extend_from_slice(payload);
+        }
+        process::write(&self.replies, &frame)?;
+        if whole { Ok(()) } else { process::write(&self.replies, payload) }
     }
 }
 
