@@ -7,6 +7,7 @@ mod declarations;
 mod error;
 mod functions;
 mod glob;
+mod parameters;
 mod preprocess;
 mod shim;
 #[cfg(test)]

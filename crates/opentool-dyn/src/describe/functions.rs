@@ -3,11 +3,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use opentool_spec::{CType, CTypeName, DynFunction, DynParameter, DynReturn, DynSchema, SchemaType};
-use serde_json::Value;
+use opentool_spec::{CType, CTypeName, DynFunction, DynReturn, DynSchema, SchemaType};
 
 use super::comments::Comment;
-use super::ctype::{Enumeration, Kind, Signature, Type};
+use super::ctype::{Enumeration, Kind, Signature};
 use super::declarations::Declarations;
 
 /// The ends of names that say that a function ends what it is given.
@@ -31,7 +30,7 @@ pub(super) struct Described {
 pub(super) struct Mapper<'d> {
     declarations: &'d Declarations,
     /// Structs that callers know as handles.
-    handles: HashSet<Rc<str>>,
+    pub(super) handles: HashSet<Rc<str>>,
 }
 
 impl<'d> Mapper<'d> {
@@ -116,292 +115,15 @@ fn names(mapper: &Mapper<'_>, signature: &Signature) -> Vec<String> {
 }
 
 /// A function under way.
-struct Making<'m, 'd> {
-    mapper: &'m Mapper<'d>,
-    comment: Option<&'m Comment>,
-    made: Described,
-    names: Vec<String>,
-    signature: &'m Signature,
-}
-
-/// A parameter under way.
-struct Draft {
-    parameter: DynParameter,
-    review: Option<String>,
-}
-
-impl Draft {
-    fn new(name: &str, schema_type: SchemaType, c_type: CType) -> Self {
-        Self { parameter: DynParameter::new(name, DynSchema::new(schema_type, c_type)), review: None }
-    }
-
-    fn out(mut self) -> Self {
-        self.parameter = self.parameter.out();
-        self
-    }
-
-    fn optional(mut self) -> Self {
-        self.parameter.required = false;
-        self
-    }
-
-    fn key(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.parameter.extra.insert(key.to_owned(), value.into());
-        self
-    }
-
-    fn review(mut self, reason: impl Into<String>) -> Self {
-        self.review = Some(reason.into());
-        self
-    }
+pub(super) struct Making<'m, 'd> {
+    pub(super) mapper: &'m Mapper<'d>,
+    pub(super) comment: Option<&'m Comment>,
+    pub(super) made: Described,
+    pub(super) names: Vec<String>,
+    pub(super) signature: &'m Signature,
 }
 
 impl Making<'_, '_> {
-    /// Describes the parameter at an index and, where it is one, its length; returns how many they are.
-    fn parameter(&mut self, index: usize) -> Result<usize, String> {
-        let kind = &self.signature.parameters[index].1;
-        let name = self.names[index].clone();
-        if let Some(scalar) = kind.scalar() {
-            let mut draft = Draft::new(&name, seen_as(scalar), CType::value(scalar));
-            draft.parameter.description = kind.enumeration().and_then(|values| one_of(&values));
-            self.push(index, draft);
-            return Ok(1);
-        }
-        let told = || format!("takes `{}`", kind.declare(&name));
-        let Some(target) = kind.pointee() else {
-            return Err(match kind.resolved().kind {
-                Kind::Record(_) => format!("{}, a struct by value", told()),
-                Kind::Function(_) => format!("{}, a callback", told()),
-                Kind::VaList => format!("{}, a list of any arguments", told()),
-                _ => format!("{}, which the spec has no type for", told()),
-            });
-        };
-        if target.is_function() {
-            return Err(format!("{}, a callback", told()));
-        }
-        if let Some(key) = target.record() {
-            return self.record(index, &key, &told()).map(|()| 1);
-        }
-        if let Some(inner) = target.pointee() {
-            return self.pointer_to_pointer(index, &inner, &told()).map(|()| 1);
-        }
-        if target.is_bytes() {
-            return self.bytes(index, &target, &told());
-        }
-        match target.scalar() {
-            Some(scalar) => Ok(self.scalars(index, &target, scalar)),
-            None => Err(format!("{}, which the spec has no type for", told())),
-        }
-    }
-
-    fn record(&mut self, index: usize, key: &Rc<str>, told: &str) -> Result<(), String> {
-        if !self.mapper.handles.contains(key) {
-            return Err(format!("{told}, a struct that the caller must make"));
-        }
-        self.made.takes.insert(key.clone());
-        let handle = self.mapper.handle_name(key);
-        let draft = Draft::new(&self.names[index], SchemaType::String, CType::pointer(CTypeName::Void));
-        self.push(index, draft.key("x-handle", handle));
-        Ok(())
-    }
-
-    fn pointer_to_pointer(&mut self, index: usize, inner: &Type, told: &str) -> Result<(), String> {
-        let name = self.names[index].clone();
-        if let Some(key) = inner.record().filter(|key| self.mapper.handles.contains(key)) {
-            self.made.makes.insert(key.clone());
-            let handle = self.mapper.handle_name(&key);
-            let draft = Draft::new(&name, SchemaType::String, CType::pointer(CTypeName::Void)).out();
-            self.push(index, draft.key("x-handle", handle));
-            return Ok(());
-        }
-        if inner.is_bytes() && !inner.is_void() {
-            // Nobody ever has a handle of this kind, so that NULL is all that can be passed.
-            let draft = Draft::new(&name, SchemaType::String, CType::pointer(CTypeName::Void)).optional();
-            let mut draft = draft.key("x-handle", "NULL");
-            draft.parameter.description = Some("Always NULL.".to_owned());
-            let told = told.trim_start_matches("takes ");
-            self.push(
-                index,
-                draft.review(format!("{told} is always passed as NULL: remove the function if it may not be")),
-            );
-            return Ok(());
-        }
-        Err(format!("{told}, a pointer to a pointer"))
-    }
-
-    /// Text, or bytes with their length.
-    fn bytes(&mut self, index: usize, target: &Type, told: &str) -> Result<usize, String> {
-        let name = self.names[index].clone();
-        let is_text = matches!(target.resolved().kind, Kind::Scalar(CTypeName::Char));
-        let scalar = if is_text { CTypeName::Char } else { CTypeName::UnsignedChar };
-        let draft = Draft::new(&name, SchemaType::String, CType::pointer(scalar));
-        let encoded = |draft: Draft| if is_text { draft } else { draft.key("x-encoding", "base64") };
-        let direction = self.said(index).and_then(|said| said.direction);
-        let goes_in = direction.map_or(target.is_const, |(_, out)| !out);
-        let length = self.length_after(index, if goes_in { &["len", "size", "byte"] } else { &LENGTHS });
-        let Some((length, by_pointer)) = length else {
-            if target.is_void() {
-                return Err(format!("{told}, an address without a length"));
-            }
-            let told = told.trim_start_matches("takes ");
-            self.push(index, match (goes_in, is_text) {
-                (true, true) => draft,
-                (true, false) => draft.review(format!("{told} is taken as text: where it holds other bytes, say `x-encoding`")),
-                (false, _) => draft.out().key("x-size", 4096).review(format!(
-                    "{told} is taken as a buffer of 4096 bytes that the function fills: say in `x-size` how many it may need, or `\"isIn\": true` where it is read"
-                )),
-            });
-            return Ok(1);
-        };
-        let counter = self.names[length].clone();
-        let counter_kind = &self.signature.parameters[length].1;
-        if goes_in && by_pointer {
-            // What counts by a pointer may be an output of its own: then the pair is beyond guessing.
-            let unsure =
-                || format!("whether `{counter}` is its length is not known: if so, name it in `x-lengthParam`");
-            self.push(index, if is_text { draft } else { encoded(draft).review(unsure()) });
-            return Ok(1);
-        }
-        if goes_in {
-            self.push(index, encoded(draft).key("x-lengthParam", counter.clone()));
-            let scalar = counter_kind.scalar().unwrap_or(CTypeName::Int);
-            let draft = Draft::new(&counter, SchemaType::Integer, CType::value(scalar)).optional();
-            self.push_described(
-                length,
-                draft,
-                &format!("The length of `{name}`; it follows from that where it is left out."),
-            );
-            return Ok(2);
-        }
-        let draft = encoded(draft.out()).key("x-sizeParam", counter.clone());
-        if by_pointer {
-            self.push(index, draft.key("x-lengthParam", counter.clone()).review(format!(
-                "`{counter}` is taken as the size of the buffer before the call, and the length of its content after it"
-            )));
-            let scalar = counter_kind.pointee().and_then(|target| target.scalar()).unwrap_or(CTypeName::Int);
-            let draft = Draft::new(&counter, SchemaType::Integer, CType::pointer(scalar)).out();
-            self.push_described(
-                length,
-                draft,
-                &format!("The size of the buffer for `{name}`; afterwards, how much of it was used."),
-            );
-        } else {
-            self.push(index, if is_text {
-                draft
-            } else {
-                draft.review("the whole buffer is given back: where the function says how much it wrote, name that in `x-lengthParam`")
-            });
-            let scalar = counter_kind.scalar().unwrap_or(CTypeName::Int);
-            let draft = Draft::new(&counter, SchemaType::Integer, CType::value(scalar));
-            self.push_described(length, draft, &format!("The size of the buffer for `{name}`."));
-        }
-        Ok(2)
-    }
-
-    /// One number behind a pointer, or many with their length.
-    fn scalars(&mut self, index: usize, target: &Type, scalar: CTypeName) -> usize {
-        let (name, kind) = (self.names[index].clone(), &self.signature.parameters[index].1);
-        let told = format!("`{}`", kind.declare(&name));
-        let direction = self.said(index).and_then(|said| said.direction);
-        let goes_in = direction.map_or(target.is_const, |(_, out)| !out);
-        let array = Draft::new(&name, SchemaType::Array, CType::pointer(scalar));
-        if let Kind::Array(_, Some(length)) = kind.resolved().kind {
-            let draft = if goes_in { array } else { array.out().key("x-size", length) };
-            let draft = match direction {
-                None if !goes_in => {
-                    draft.review(format!("{told} is taken as output: say `\"isIn\": true` where it is read"))
-                }
-                _ => draft,
-            };
-            self.push(index, draft);
-            return 1;
-        }
-        if let Some((length, false)) = self.length_after(index, &LENGTHS) {
-            let counter = self.names[length].clone();
-            let of_counter = self.signature.parameters[length].1.scalar().unwrap_or(CTypeName::Int);
-            let counted = Draft::new(&counter, SchemaType::Integer, CType::value(of_counter));
-            if goes_in {
-                self.push(index, array.key("x-lengthParam", counter.clone()));
-                let text = format!("The number of elements of `{name}`; it follows from that where it is left out.");
-                self.push_described(length, counted.optional(), &text);
-            } else {
-                let draft = array.out().key("x-sizeParam", counter.clone());
-                self.push(
-                    index,
-                    match direction {
-                        Some(_) => draft,
-                        None => draft.review(format!(
-                            "{told} is taken as an array of `{counter}` elements that the function fills"
-                        )),
-                    },
-                );
-                self.push_described(length, counted, &format!("The number of elements of `{name}`."));
-            }
-            return 2;
-        }
-        let draft = Draft::new(&name, seen_as(scalar), CType::pointer(scalar));
-        self.push(
-            index,
-            match (goes_in, direction) {
-                (true, Some(_)) => draft,
-                (true, None) => draft
-                    .review(format!("{told} is taken as one value: where it is an array, say `\"type\": \"array\"`")),
-                (false, Some(_)) => draft.out(),
-                (false, None) => {
-                    draft.out().review(format!("{told} is taken as output: say `\"isIn\": true` where it is read"))
-                }
-            },
-        );
-        1
-    }
-
-    /// The index of the parameter after one, where it is its length, and whether it is passed by pointer.
-    fn length_after(&self, index: usize, words: &[&str]) -> Option<(usize, bool)> {
-        let (name, kind) = self.signature.parameters.get(index + 1)?;
-        let name = name.as_deref().unwrap_or_default().trim_start_matches('_');
-        let by_pointer = !kind.is_integer();
-        let counted = match kind.pointee() {
-            Some(target) if by_pointer => {
-                Some(target).filter(|target| target.is_integer() && !target.is_const && !target.is_bytes())?
-            }
-            _ if by_pointer => return None,
-            _ => kind.clone(),
-        };
-        let lower = name.to_lowercase();
-        // `nByte`, `n_items`, `n`: the Hungarian way.
-        let hungarian = name
-            .strip_prefix('n')
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(|char: char| char.is_uppercase() || char == '_'));
-        let is_length =
-            hungarian || words.iter().any(|word| lower.contains(word)) || counted.is_named(&["size_t", "ssize_t"]);
-        (is_length && counted.enumeration().is_none()).then_some((index + 1, by_pointer))
-    }
-
-    fn said(&self, index: usize) -> Option<&super::comments::OfParameter> {
-        let own = self.signature.parameters[index].0.as_deref()?;
-        self.comment?.parameters.get(own)
-    }
-
-    fn push(&mut self, index: usize, draft: Draft) {
-        self.push_described(index, draft, "");
-    }
-
-    /// Adds a parameter; what the header says about it goes before what is known of it.
-    fn push_described(&mut self, index: usize, mut draft: Draft, otherwise: &str) {
-        let said = self.said(index).map(|said| said.text.clone()).filter(|text| !text.is_empty());
-        let known = draft.parameter.description.take();
-        draft.parameter.description = match (said, known) {
-            (Some(said), Some(known)) => Some(format!("{said} {known}")),
-            (Some(text), None) | (None, Some(text)) => Some(text),
-            (None, None) => (!otherwise.is_empty()).then(|| otherwise.to_owned()),
-        };
-        if let Some(reason) = draft.review {
-            draft.parameter.extra.insert("x-review".to_owned(), reason.clone().into());
-            self.made.reviews.push((Some(draft.parameter.name.clone()), reason));
-        }
-        self.made.function.parameters.push(draft.parameter);
-    }
-
     fn returned(&mut self) -> Result<(), String> {
         let kind = &self.signature.returns;
         let told = || format!("returns `{}`", kind.declare(""));
@@ -497,8 +219,6 @@ impl Making<'_, '_> {
     }
 }
 
-const LENGTHS: [&str; 8] = ["len", "size", "byte", "count", "cap", "max", "num", "sz"];
-
 /// Whether the name says that something ends: `sqlite3_close_v2`, `gzclose`, `widget_free`.
 fn ends_something(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
@@ -512,7 +232,7 @@ fn ends_something(name: &str) -> bool {
 }
 
 /// The type that callers see.
-fn seen_as(scalar: CTypeName) -> SchemaType {
+pub(super) fn seen_as(scalar: CTypeName) -> SchemaType {
     match scalar {
         CTypeName::Bool => SchemaType::Boolean,
         CTypeName::Float | CTypeName::Double => SchemaType::Number,
@@ -521,7 +241,7 @@ fn seen_as(scalar: CTypeName) -> SchemaType {
 }
 
 /// `0 (RED), 1 (GREEN)`.
-fn one_of(enumeration: &Enumeration) -> Option<String> {
+pub(super) fn one_of(enumeration: &Enumeration) -> Option<String> {
     let mut values: Vec<String> = enumeration
         .values
         .iter()

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod headers;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,7 +10,6 @@ use opentool_spec::{DynFunction, DynParameter, Severity};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::find_library;
 
 /// A folder with a vendor's library and header.
 struct Vendor {
@@ -380,153 +381,4 @@ fn what_takes_a_handle_that_nobody_hands_out_is_left_out() {
     assert_eq!(described.document.functions.len(), 1);
     assert_eq!(skipped(&described, "b").reason, "takes a `host *`, which no function that can be described hands out");
     assert_eq!(skipped(&described, "a").reason, "takes a `ghost *`, which no function that can be described hands out");
-}
-
-#[test]
-fn patterns_folders_and_macros_choose_what_is_described() {
-    let header =
-        "#include \"parts/more.h\"\n#include \"outside.h\"\nint one(int x);\n#ifdef EXTRA\nint two(VALUE x);\n#endif\n";
-    let vendor = Vendor { folder: tempfile::tempdir().unwrap() };
-    fs::create_dir_all(vendor.path("sdk/parts")).unwrap();
-    fs::create_dir_all(vendor.path("other")).unwrap();
-    vendor.write("sdk/vendor.h", header);
-    vendor.write("sdk/parts/more.h", "int three(int x);\n");
-    vendor.write("other/outside.h", "int four(int x);\n");
-    let source = vendor.write("v.c", "int one(int x) { return x; } int two(int x) { return x; } int three(int x) { return x; } int four(int x) { return x; }");
-    let library = vendor.path("libvendor.so");
-    assert!(Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status().unwrap().success());
-    let names = |describer: Describer| -> Vec<String> {
-        let described = describer.describe(&vendor.exports()).unwrap();
-        described.document.functions.iter().map(|function| function.name.clone()).collect()
-    };
-    let describer = || Describer::new().header(vendor.path("sdk/vendor.h")).include(vendor.path("other"));
-    assert_eq!(names(describer()), ["three", "one"]);
-    assert_eq!(names(describer().define("EXTRA").define("VALUE=int")), ["three", "one", "two"]);
-    assert_eq!(names(describer().only("t*")), ["three"]);
-    assert_eq!(names(describer().header(vendor.path("other/outside.h"))), ["three", "four", "one"]);
-    let described = describer().describe(&vendor.exports()).unwrap();
-    let place = vendor.path("other/outside.h");
-    assert_eq!(skipped(&described, "four").reason, format!("is declared in {}, which was not given", place.display()));
-}
-
-#[test]
-fn a_declaration_that_is_beyond_the_parser_costs_only_itself() {
-    let header = "int before(int x);\nint strange(__int128 x) __attribute__((unused));\nint after(int x);\n";
-    let source = "int before(int x) { return x; } int strange(__int128 x) { return 0; } int after(int x) { return x; }";
-    let described = Vendor::new(header, source).describe();
-    assert_eq!(
-        described.document.functions.iter().map(|function| function.name.as_str()).collect::<Vec<_>>(),
-        ["before", "after"]
-    );
-    assert_eq!(skipped(&described, "strange").reason, "is declared in a way that is not understood");
-    let deep = format!("int deep(int x{}{});\nint after(int x);\n", "(".repeat(5000), ")".repeat(5000));
-    let vendor = Vendor::new("int after(int x);", "int after(int x) { return x; }");
-    vendor.write("deep.h", &deep);
-    let described = Describer::new().header(vendor.path("deep.h")).describe(&vendor.exports()).unwrap();
-    assert_eq!(described.document.functions.len(), 1);
-}
-
-#[test]
-fn headers_that_cannot_be_read_are_refused_with_what_the_compiler_says() {
-    let vendor = Vendor::new("int a(void);", "int a(void) { return 0; }");
-    let told = |describer: Describer| describer.describe(&vendor.exports()).unwrap_err().to_string();
-    assert_eq!(told(Describer::new()), "no header: an exported name does not say what a function takes");
-    let error = told(Describer::new().header(vendor.path("none.h")));
-    assert!(error.contains("cannot read the headers") && error.contains("none.h: No such file"), "{error}");
-    assert!(told(Describer::new().header(vendor.folder.path())).ends_with("is a directory: name the file in it"));
-    let error = told(Describer::new().header(vendor.path("vendor.h")).compiler("no-such-compiler"));
-    assert!(error.starts_with("cannot run the C compiler `no-such-compiler`"), "{error}");
-    assert!(error.contains("apt-get install gcc"), "{error}");
-}
-
-#[test]
-fn a_header_that_needs_a_cpp_compiler_is_recognised_and_its_library_gets_advice() {
-    let vendor = Vendor::new("int a(void);", "int a(void) { return 0; }");
-    // The mangled names of C++ without a C++ compiler, which a machine may lack.
-    let source = vendor.write("cpp.c", "int _ZN6shapes4areaEdd(void) { return 0; } int _ZN6shapes6CircleC1Ed(void) { return 0; } int plain(int x) { return x; }");
-    let library = vendor.path("libcpp.so");
-    assert!(Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status().unwrap().success());
-    let exports = Exports::read(library).unwrap();
-    for (header, sign) in [
-        ("#include <vector>\nint f();\n", "#include <vector>"),
-        ("int a;\nclass Circle { double r; };\n", "class Circle { double r; };"),
-        ("namespace shapes { double area(double, double); }\n", "namespace shapes { double area(double, double); }"),
-        ("template <typename T> T twice(T x);\n", "template <typename T> T twice(T x);"),
-        ("int f(std::string x);\n", "int f(std::string x);"),
-    ] {
-        let header = vendor.write("shapes.hpp", header);
-        let error = Describer::new().header(&header).describe(&exports).unwrap_err();
-        assert!(matches!(error, DescribeError::Cpp { .. }), "{error}");
-        let error = error.to_string();
-        assert!(error.contains(&format!("this needs a C++ compiler: `{sign}`")), "{error}");
-        assert!(error.contains("export those that you want as `extern \"C\"`"), "{error}");
-        assert!(error.contains("shapes::area(double, double)\n    for example: extern \"C\" auto area_tool(double arg1, double arg2) { return shapes::area(arg1, arg2); }"), "{error}");
-        assert!(error.contains("shapes::Circle::Circle(double)"), "{error}");
-    }
-    // With a header for C, the C functions are described and the others shown as they were declared.
-    let header = vendor.write("plain.h", "int plain(int x);\nint area(double, double);\n");
-    let described = Describer::new().header(header).describe(&exports).unwrap();
-    assert_eq!(described.document.functions.len(), 1);
-    let advice = "is C++ (`_ZN6shapes4areaEdd`): export it as `extern \"C\"`";
-    assert_eq!(skipped(&described, "shapes::area(double, double)").reason, advice);
-    assert!(skipped(&described, "area").reason.starts_with("is exported as C++, `shapes::area(double, double)`"));
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn libraries_of_the_system_are_described_and_pass_the_check() {
-    for (library, header, least) in
-        [("libm.so.6", "math.h", 100), ("libz.so.1", "zlib.h", 40), ("libsqlite3.so.0", "sqlite3.h", 150)]
-    {
-        let exports = Exports::read(find_library(library).unwrap()).unwrap();
-        let described = Describer::new().header(header).describe(&exports).unwrap();
-        assert_is_clean(&described);
-        let count = described.document.functions.len();
-        assert!(count >= least, "{library}: {count}");
-        // Every exported function is in the document, or skipped with a reason.
-        let mut accounted: HashSet<&str> = described.skipped.iter().map(|skipped| skipped.function.as_str()).collect();
-        accounted.extend(described.document.functions.iter().map(|function| function.name.as_str()));
-        for export in exports.symbols().iter().filter(|export| export.is_default() && export.kind().is_callable()) {
-            assert!(accounted.contains(export.name()), "{library}: {}", export.name());
-        }
-        assert!(described.skipped.iter().all(|skipped| !skipped.reason.is_empty()));
-    }
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn what_sqlite_needs_comes_out_as_handles() {
-    let exports = Exports::read(find_library("libsqlite3.so.0").unwrap()).unwrap();
-    let described = Describer::new().header("sqlite3.h").only("sqlite3_*").describe(&exports).unwrap();
-    let shape = |of: &str, name: &str| shape(parameter(&described, of, name));
-    assert_eq!(
-        shape("sqlite3_open", "ppDb"),
-        json!(["string", "void", "pointer", "out", "optional", {"x-handle": "sqlite3"}])
-    );
-    assert_eq!(
-        shape("sqlite3_prepare_v2", "ppStmt"),
-        json!(["string", "void", "pointer", "out", "optional", {"x-handle": "sqlite3_stmt"}])
-    );
-    assert_eq!(
-        shape("sqlite3_prepare_v2", "zSql"),
-        json!(["string", "char", "pointer", "in", "required", {"x-lengthParam": "nByte"}])
-    );
-    assert_eq!(
-        shape("sqlite3_prepare_v2", "pzTail"),
-        json!(["string", "void", "pointer", "in", "optional", {"x-handle": "NULL", "x-review": true}])
-    );
-    assert_eq!(
-        shape("sqlite3_finalize", "pStmt"),
-        json!(["string", "void", "pointer", "in", "required", {"x-handle": "sqlite3_stmt", "x-closes": true, "x-review": true}])
-    );
-    assert_eq!(
-        skipped(&described, "sqlite3_exec").shim.as_deref(),
-        Some(
-            "int sqlite3_exec_tool(sqlite3 *arg1, const char *sql) { return sqlite3_exec(arg1, sql, NULL, NULL, NULL); }"
-        )
-    );
-    assert_eq!(
-        parameter(&described, "sqlite3_prepare_v2", "zSql").description.as_deref(),
-        Some("SQL statement, UTF-8 encoded")
-    );
 }

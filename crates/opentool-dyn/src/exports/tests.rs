@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod formats;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
