@@ -1,4 +1,8 @@
 //! Who has the models: [`Provider`], one round of asking.
+//!
+//! [`OpenAi`] speaks to OpenAI and everything that speaks like it, [`Anthropic`] to Anthropic, [`Ollama`] to Ollama. They take keys
+//! and addresses from arguments or the environment, ask again when a provider is overloaded, give up what takes too long or
+//! grows too large, follow no redirects, and show a key to nobody but its provider.
 
 mod anthropic;
 mod connection;

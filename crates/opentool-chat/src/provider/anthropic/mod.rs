@@ -79,7 +79,7 @@ impl Anthropic {
 
     fn unnamed() -> Self {
         let mut settings = Settings::new(Self::endpoint(BASE_URL), KeyHeader::XApiKey);
-        settings.headers.push(("anthropic-version".to_owned(), VERSION.to_owned()));
+        settings.wire_header = Some(("anthropic-version", VERSION));
         Self { link: Link::new(NAME, settings) }
     }
 

@@ -44,6 +44,9 @@ impl Http {
 fn headers(settings: &Settings) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some((name, value)) = settings.wire_header {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
     if let Some(key) = &settings.key {
         headers.insert(settings.key_header.name(), key.header(settings.key_header.prefix())?);
     }

@@ -12,7 +12,7 @@ use super::answer::{Answer, innermost};
 use super::http::Http;
 use super::retry::{retry_after, wait_before};
 use super::stream::{self, Reader};
-use super::{Fault, Framing, Settings};
+use super::{ApiKey, Fault, Framing, Settings};
 use crate::provider::permit_request;
 use crate::{ChatError, ChatOptions, ChatResponse, Delta};
 
@@ -32,12 +32,12 @@ pub(crate) struct Link {
 struct Failure {
     error: ChatError,
     /// Whether the provider says that another attempt is no use.
-    final_: bool,
+    hopeless: bool,
 }
 
 impl From<ChatError> for Failure {
     fn from(error: ChatError) -> Self {
-        Self { error, final_: false }
+        Self { error, hopeless: false }
     }
 }
 
@@ -93,7 +93,7 @@ impl Link {
                 Ok(response) => return Ok(Answer::new(self, response)),
                 Err(failure) => failure,
             };
-            let wait = wait_before(attempt, &self.settings, &failure.error).filter(|_| !failure.final_);
+            let wait = wait_before(attempt, &self.settings, &failure.error).filter(|_| !failure.hopeless);
             let Some(wait) = wait else { return Err(failure.error) };
             let (provider, error) = (self.provider, failure.error);
             tracing::debug!(target: "opentool::chat", provider, %error, ?wait, "the provider is in trouble; trying again");
@@ -131,8 +131,8 @@ impl Link {
         if let Some(after) = retry_after(&headers, SystemTime::now()) {
             error = error.with_retry_after(after);
         }
-        let final_ = headers.get("x-should-retry").is_some_and(|value| value == "false");
-        Err(Failure { error, final_ })
+        let hopeless = headers.get("x-should-retry").is_some_and(|value| value == "false");
+        Err(Failure { error, hopeless })
     }
 
     /// What a fault of an answer that began well means to the caller.
@@ -156,11 +156,9 @@ impl Link {
         .with_source(error)
     }
 
-    /// Makes sure that a text does not give the key away.
+    /// Makes sure that a text gives neither the key away nor a header that may be one.
     fn harmless(&self, text: String) -> String {
-        match &self.settings.key {
-            Some(key) => key.cut_out_of(text),
-            None => text,
-        }
+        let headers = self.settings.headers.iter().filter_map(|(_, value)| ApiKey::new(value));
+        self.settings.key.iter().cloned().chain(headers).fold(text, |text, secret| secret.cut_out_of(text))
     }
 }

@@ -16,6 +16,9 @@ pub(crate) struct Settings {
     pub(crate) key: Option<ApiKey>,
     pub(crate) key_header: KeyHeader,
     pub(crate) model: Option<String>,
+    /// What the wire itself wants to see.
+    pub(crate) wire_header: Option<(&'static str, &'static str)>,
+    /// What the user adds, which may be secret.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) connect_timeout: Duration,
     pub(crate) response_timeout: Duration,
@@ -59,6 +62,7 @@ impl Settings {
             key: None,
             key_header,
             model: None,
+            wire_header: None,
             headers: Vec::new(),
             connect_timeout: Duration::from_secs(10),
             // Without streaming, the first byte comes when the last word is written.

@@ -56,6 +56,12 @@ async fn the_key_is_in_no_error_no_debug_and_no_log() {
             }
         }
     }
+    // A header may be a key too.
+    let server = Server::start([Reply::json(401, &echo)]).await;
+    for asked in ask_both(&OpenAi::new("tiny").base_url(server.url()).header("api-key", KEY)).await {
+        let error = asked.unwrap_err();
+        assert!(error.to_string().ends_with("wrong key: …") && !format!("{error:?}").contains(KEY), "{error:?}");
+    }
     let providers = (
         OpenAi::new("tiny").api_key(KEY).header("x-secret", KEY),
         Anthropic::new("tiny").api_key(KEY).header("x-secret", KEY),
