@@ -183,7 +183,7 @@ fn only_a_tool_that_the_operator_calls_idempotent_is_called_again() {
     assert_eq!(served.call("add", json!({}))["error"]["code"], 503);
     let ran = desk.run(&["serve", "--port", "0", &script.url(), "--destructive", "ad"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("no server among the sources has a tool `ad`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no server among the sources has the tool `ad`"), "{}", ran.stderr);
 }
 
 #[test]

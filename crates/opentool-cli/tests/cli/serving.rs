@@ -243,6 +243,11 @@ impl Request {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap()
     }
+
+    /// Whether it calls a function, be it with an answer in pieces.
+    pub(crate) fn is_call(&self) -> bool {
+        ["/call", "/streamCall"].iter().any(|route| self.path().ends_with(route))
+    }
 }
 
 /// A server that answers as it is told, each connection on a thread of its own.
@@ -294,7 +299,7 @@ impl Script {
     pub(crate) fn wait_for_call(&self, function: &str) {
         let called = || {
             let requests = self.requests();
-            requests.iter().any(|request| request.path().ends_with("/call") && request.json()["method"] == function)
+            requests.iter().any(|request| request.is_call() && request.json()["method"] == function)
         };
         wait_until(called, || format!("a call of {function}"));
     }

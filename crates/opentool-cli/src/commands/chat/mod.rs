@@ -63,7 +63,8 @@ model is set; 3 a model or a source cannot be reached; 4 one of them refused the
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, override_usage = "opentool chat [OPTIONS] [SOURCE]... [PROMPT]")]
 pub(super) struct Chat {
-    /// Where tools come from: base URLs of servers, documents that name one, `demo` [default: demo]; and what to say
+    /// Where tools come from: base URLs of servers, documents that name one or describe a C library, `demo` [default: demo];
+    /// and what to say
     #[arg(value_name = "SOURCE|PROMPT", hide_default_value = true)]
     words: Vec<String>,
     /// What to say, where it looks like a source

@@ -33,7 +33,7 @@ fn a_turn_and_its_calls_are_spans_without_secrets_and_reach_the_server_that_is_c
     let find = |name: &str| &spans.iter().find(|(_, span)| span.name == name).unwrap_or_else(|| panic!("{spans:#?}")).1;
     let (turn, call) = (find("chat scripted"), find("execute_tool tell"));
     assert_eq!(hex(&call.parent_span_id), hex(&turn.span_id));
-    let called = server.requests().into_iter().find(|request| request.path().ends_with("/call")).unwrap();
+    let called = server.requests().into_iter().find(serving::Request::is_call).unwrap();
     let trace = format!("00-{}-{}-01", hex(&turn.trace_id), hex(&call.span_id));
     assert!(called.head.contains(&trace), "{trace} is not in {}", called.head);
 
