@@ -25,6 +25,12 @@ pub(crate) struct Refusal {
     path: Option<String>,
 }
 
+/// What `system` and the like fail with where they are refused: an error that no system gives for anything else.
+#[cfg(target_os = "linux")]
+pub(super) const SPAWN_REFUSED: i32 = libc::ELIBEXEC;
+#[cfg(not(target_os = "linux"))]
+const SPAWN_REFUSED: i32 = -1;
+
 const SOFT: u32 = 1 << 8;
 const PATH_SHIFT: u32 = 4;
 const PATH_MASK: u32 = 0b111;
@@ -78,6 +84,11 @@ impl Refusal {
         let path: String = path.chars().filter(|char| !char.is_control()).collect();
         let path = (!path.is_empty()).then_some(path);
         Some(Refusal { operation: Operation::of(code)?, soft: code & SOFT != 0, path })
+    }
+
+    /// Reads what an error number tells that only a refusal leaves behind.
+    pub(crate) fn of_errno(errno: i32) -> Option<Refusal> {
+        (errno == SPAWN_REFUSED).then_some(Refusal { operation: Operation::Process, soft: false, path: None })
     }
 
     /// What was tried, and the option that permits it.

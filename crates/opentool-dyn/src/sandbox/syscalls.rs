@@ -5,6 +5,7 @@ use std::os::fd::RawFd;
 
 use super::Operation::{Control, Network, Process, Program, Write};
 use super::filter::{Filter, Verdict};
+use super::refusal::SPAWN_REFUSED;
 use crate::Permissions;
 
 /// What no tool needs: to change the machine, its clock, its mounts, its kernel, or to see through it.
@@ -199,8 +200,10 @@ fn processes(filter: &mut Filter) {
     for call in CONTROL {
         filter.always(call, control);
     }
-    let thread = libc::CLONE_THREAD as u32;
-    filter.by_argument(libc::SYS_clone, 0, thread, &[(thread, Verdict::Allow)], fork);
+    let (thread, spawn) = (libc::CLONE_THREAD as u32, libc::CLONE_VFORK as u32);
+    // The C library starts programs with every signal blocked, so that a trap would kill: an error number of its own tells.
+    let kinds = [(0, fork), (spawn, Verdict::Fail(SPAWN_REFUSED))];
+    filter.by_argument(libc::SYS_clone, 0, thread | spawn, &kinds, Verdict::Allow);
     // Its flags are in memory; without it the C library takes `clone`.
     filter.always(libc::SYS_clone3, Verdict::Fail(libc::ENOSYS));
     #[cfg(target_arch = "x86_64")]

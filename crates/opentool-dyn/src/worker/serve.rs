@@ -16,7 +16,7 @@ use super::process;
 use super::{Board, LONGEST};
 use crate::engine::{Engine, Notes, last_errno};
 use crate::plan::Plan;
-use crate::sandbox::READ_HINT;
+use crate::sandbox::{READ_HINT, Refusal};
 
 /// How many calls of a thread-safe library run at the same time.
 const THREADS: usize = 16;
@@ -211,7 +211,7 @@ impl Desk<'_> {
         let text = std::str::from_utf8(text).map_err(ToolError::from_error)?;
         let called = catch_unwind(AssertUnwindSafe(|| self.engine.call(function, text, out)));
         let called = called.unwrap_or_else(|_| Err(ToolError::panicked(format!("the worker panicked in `{name}`"))));
-        let refusal = self.board.refused();
+        let refusal = self.board.refused().or_else(|| Refusal::of_errno(last_errno()));
         match called {
             Ok(notes) if out.len() > LONGEST => {
                 let _ = notes;
@@ -231,7 +231,8 @@ impl Desk<'_> {
                     })
                 }
             },
-            Err(error) if error.kind() == ErrorKind::InvalidArguments => Err(error),
+            // Whatever else went wrong, the function was not called, or not to blame.
+            Err(error) if error.kind() != ErrorKind::Failed => Err(error),
             Err(error) => {
                 let hint = match refusal {
                     Some(refusal) => refusal.hint(),

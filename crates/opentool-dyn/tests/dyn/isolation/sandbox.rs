@@ -98,6 +98,19 @@ async fn processes_and_commands_are_refused_until_the_operator_permits_them() {
 }
 
 #[tokio::test]
+async fn a_refusal_costs_the_library_nothing_that_it_keeps_in_memory() {
+    let library = hostile(Permissions::new());
+    if is_enforced(&library) {
+        let worker = call(&library, "process_id", json!({})).await.unwrap();
+        failure(&library, "run_command", json!({ "command": "true" })).await;
+        failure(&library, "start_process", json!({})).await;
+        failure(&library, "write_file", json!({ "path": "/made" })).await;
+        failure(&library, "connect_to", json!({ "port": 1 })).await;
+        assert_eq!(call(&library, "process_id", json!({})).await.unwrap(), worker);
+    }
+}
+
+#[tokio::test]
 async fn a_refusal_is_an_error_of_its_own_kind_also_where_the_function_goes_on() {
     let library = hostile(Permissions::new());
     if is_enforced(&library) {
