@@ -11,6 +11,7 @@ mod drain;
 mod fix;
 mod formats;
 mod general;
+mod guide;
 mod library;
 mod observe;
 mod readme;

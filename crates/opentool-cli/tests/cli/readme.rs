@@ -32,7 +32,9 @@ fn start(desk: &Desk, line: &str) -> Served {
 }
 
 /// Runs every step of a sample and compares what it prints; a step that ends with `&` is a server for the steps after it.
-fn walk(desk: &Desk, sample: &str) -> usize {
+///
+/// `redirect` is put behind every line, as `2>&1` where the sample shows standard error too.
+pub(crate) fn walk(desk: &Desk, sample: &str, redirect: &str) -> usize {
     let mut served: Option<Served> = None;
     let mut commands = 0;
     for step in sample.split("$ ").skip(1) {
@@ -49,7 +51,7 @@ fn walk(desk: &Desk, sample: &str) -> usize {
             }
             None => (line.to_owned(), expected.to_owned()),
         };
-        assert_eq!(shell(desk, &line).trim_end(), expected.trim_end(), "{line}");
+        assert_eq!(shell(desk, &format!("{line} {redirect}")).trim_end(), expected.trim_end(), "{line}");
     }
     commands
 }
@@ -57,7 +59,7 @@ fn walk(desk: &Desk, sample: &str) -> usize {
 #[test]
 fn every_console_sample_prints_what_the_readme_shows() {
     let desk = Desk::with("clock.json", blocks("json").next().unwrap());
-    let commands: usize = blocks("console").map(|sample| walk(&desk, sample)).sum();
+    let commands: usize = blocks("console").map(|sample| walk(&desk, sample, "")).sum();
     assert!(commands > 0);
 }
 
