@@ -73,7 +73,7 @@ async fn survives(wire: Wire, body: &[u8], size: usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases((ProptestConfig::default().cases / 4).max(1)))]
 
     #[test]
     fn a_damaged_stream_ends_and_its_error_is_the_last_item(
