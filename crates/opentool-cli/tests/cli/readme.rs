@@ -1,11 +1,14 @@
 //! The commands of the README do what it shows.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use super::serving::Served;
 use super::*;
 
 const README: &str = include_str!("../../../../README.md");
+
+static EXAMPLES: LazyLock<PathBuf> = LazyLock::new(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples"));
 
 /// The blocks of one language, in order.
 fn blocks(language: &str) -> impl Iterator<Item = &'static str> {
@@ -59,6 +62,10 @@ pub(crate) fn walk(desk: &Desk, sample: &str, redirect: &str) -> usize {
 #[test]
 fn every_console_sample_prints_what_the_readme_shows() {
     let desk = Desk::with("clock.json", blocks("json").next().unwrap());
+    for example in EXAMPLES.read_dir().unwrap() {
+        let example = example.unwrap();
+        desk.put(&format!("examples/{}", example.file_name().display()), std::fs::read(example.path()).unwrap());
+    }
     let commands: usize = blocks("console").map(|sample| walk(&desk, sample, "")).sum();
     assert!(commands > 0);
 }
@@ -75,8 +82,7 @@ fn the_first_command_of_the_readme_serves() {
 
 #[test]
 fn the_examples_have_nothing_to_report() {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    Command::cargo_bin("opentool").unwrap().args(["check", "--strict"]).arg(examples).assert().success();
+    Command::cargo_bin("opentool").unwrap().args(["check", "--strict"]).arg(&*EXAMPLES).assert().success();
 }
 
 #[test]
