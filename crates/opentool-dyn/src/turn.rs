@@ -22,7 +22,8 @@ impl Turn {
     pub(crate) async fn take(&self) -> Taken<'_> {
         match self.try_take() {
             Some(taken) => taken,
-            None => self.wait().await,
+            // Apart, so that the future of a call that need not wait stays small.
+            None => Box::pin(self.wait()).await,
         }
     }
 

@@ -51,8 +51,7 @@ impl Engine {
             && let Some(returns) = &function.returns
             && let Returned::Value(value) = &returns.kind
         {
-            out.push(b'{');
-            out.extend_from_slice(&returns.key);
+            out.extend_from_slice(&returns.opening);
             push_value(*value, register.word(value.machine), self.options.big_integers_as_strings, out);
             out.push(b'}');
             return Ok(Notes::default());

@@ -384,7 +384,9 @@ impl<'a> Maker<'a> {
                 (Some(scalar), true) => self.returned_pointer(function, scalar, seen, keys)?,
             }
         };
-        Ok(Some(Return { name: returns.name.as_str().into(), key: key(&returns.name), kind }))
+        let key = key(&returns.name);
+        let opening = [b"{", &*key].concat().into();
+        Ok(Some(Return { name: returns.name.as_str().into(), key, opening, kind }))
     }
 
     fn returned_pointer(

@@ -124,6 +124,8 @@ pub(crate) struct Return {
     pub(crate) name: Box<str>,
     /// The name as the key of a JSON object: quoted, and with its colon.
     pub(crate) key: Box<[u8]>,
+    /// The beginning of the result: a brace and the key.
+    pub(crate) opening: Box<[u8]>,
     pub(crate) kind: Returned,
 }
 

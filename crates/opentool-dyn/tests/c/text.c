@@ -38,6 +38,7 @@ const char *constant(void) { return "constant"; }
 const char *no_text(void) { return NULL; }
 const char *latin1(void) { return "caf\xe9"; }
 const unsigned char *unsigned_text(void) { return (const unsigned char *)"unsigned"; }
+const char *wild_pointer(void) { return (const char *)16; }
 int *static_value(int v) { static int kept; kept = v; return &kept; }
 int *no_value(void) { return NULL; }
 const double *table(int *count) { static const double values[] = {1.5, 2.5, 3.5}; *count = 3; return values; }

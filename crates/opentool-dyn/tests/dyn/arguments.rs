@@ -171,8 +171,6 @@ thread_local! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
-
     #[test]
     fn every_value_survives_the_way_through_c(
         signed: i64, unsigned: u64, int: i32, short: i16, float: f32, double: f64, doubles in prop::collection::vec(any::<f64>(), 0..40),

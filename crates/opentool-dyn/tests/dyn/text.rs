@@ -268,3 +268,22 @@ fn returned_memory_is_freed_by_whom_the_document_names_and_by_nobody_else() {
     call(&keeping, "duplicate", json!({ "text": "x" }));
     assert_ne!(call(&keeping, "count_live", json!({})), before);
 }
+
+#[test]
+fn a_wild_pointer_fails_its_call_in_a_worker_and_the_next_call_works() {
+    let functions = vec![
+        function("wild_pointer", vec![], returns("text", "string", TEXT)),
+        function("constant", vec![], returns("text", "string", TEXT)),
+        function("latin1", vec![], returns("text", "string", TEXT)),
+    ];
+    let isolated = opentool_dyn::DynLibrary::builder()
+        .document_text(crate::harness::document(functions).to_string())
+        .library(crate::harness::library("text"))
+        .worker(env!("CARGO_BIN_EXE_opentool-dyn-worker"))
+        .open()
+        .unwrap();
+    let error = refused(&isolated, "wild_pointer", "{}");
+    assert!(error.message().contains("wild_pointer") && error.message().contains("SIGSEGV"), "{error}");
+    assert_eq!(call(&isolated, "constant", json!({})), json!({ "text": "constant" }));
+    assert_eq!(call(&isolated, "latin1", json!({})), json!({ "text": "caf\u{fffd}" }));
+}
