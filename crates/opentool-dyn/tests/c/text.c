@@ -52,8 +52,8 @@ const char *endless(void) {
 }
 
 static int live;
-static char *last; /* so that what nobody frees is not lost */
-char *duplicate(const char *text) { live++; return last = strdup(text); }
+char *last_duplicate; /* so that what nobody frees is not lost */
+char *duplicate(const char *text) { live++; return last_duplicate = strdup(text); }
 void release(void *memory) { live--; free(memory); }
 int count_live(void) { return live; }
 

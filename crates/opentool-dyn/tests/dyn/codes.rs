@@ -163,7 +163,7 @@ fn what_the_document_names_runs_first() {
 
 #[test]
 fn symbols_that_cannot_be_called_disable_their_functions_only() {
-    let named = |name: &str| function(name, vec![], returns("it", "integer", "int"));
+    let named = |name: &str| function(name, vec![takes("code", "integer", "int")], returns("it", "integer", "int"));
     let functions = vec![named("status"), named("statuss"), named("some_data"), named("strlen")];
     let opened = open_here(&document(functions), &library("text")).unwrap();
     let reasons: Vec<_> = opened.disabled().collect();
@@ -172,7 +172,7 @@ fn symbols_that_cannot_be_called_disable_their_functions_only() {
     assert_eq!(reasons[1], ("some_data", "`some_data` is data of the library, not a function"));
     assert!(reasons[2].1.contains("only libc.so.6 does, which it needs"), "{reasons:?}");
     assert_eq!(opened.toolbox().names().collect::<Vec<_>>(), ["status"]);
-    assert!(call_text(&opened, "status", "{}").is_ok());
+    assert_eq!(call_text(&opened, "status", r#"{"code":7}"#).unwrap(), r#"{"it":7}"#);
     let none = open_here(&document(vec![named("statuss")]), &library("text")).unwrap_err().to_string();
     assert!(none.starts_with("no function of the document can be called: `statuss`: the library has no"), "{none}");
 }
