@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::{Duration, Instant};
 
 use super::{BOARD, REPLIES, REQUESTS};
 
@@ -60,6 +61,8 @@ pub(super) fn adopt() -> io::Result<Descriptors> {
             return Err(io::Error::new(io::ErrorKind::NotFound, "a worker is started by opentool, not by hand"));
         }
     }
+    // SAFETY: plain numbers, and the descriptor is open. Nobody else has this end of the pipe.
+    unsafe { libc::fcntl(REQUESTS, libc::F_SETFL, libc::O_RDONLY | libc::O_NONBLOCK) };
     close(3, REQUESTS - 1);
     close(BOARD + 1, RawFd::MAX);
     // SAFETY: these are open, and nothing else in this process has taken them.
@@ -83,23 +86,69 @@ fn close(first: RawFd, last: RawFd) {
     }
 }
 
+/// Whether to look for the next request for a moment before sleeping until it comes.
+///
+/// A processor that falls asleep between two calls takes longer to wake than both calls take. Who called a moment ago is likely
+/// to call again in a moment; who does not is not looked out for any more.
+#[derive(Debug)]
+pub(super) struct Lookout {
+    /// Whether there is a processor left for whoever calls.
+    possible: bool,
+    worthwhile: bool,
+}
+
+impl Lookout {
+    /// How long to look.
+    const LONGEST: Duration = Duration::from_micros(50);
+
+    /// After a wait as short as this, it is worth looking next time.
+    const SHORT_WAIT: Duration = Duration::from_micros(200);
+
+    pub(super) fn new() -> Self {
+        Lookout { possible: processors() > 1, worthwhile: false }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn processors() -> usize {
+    // SAFETY: all zeroes are an empty set, and the call writes at most as much as it is told.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set);
+        usize::try_from(libc::CPU_COUNT(&set)).unwrap_or(1)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn processors() -> usize {
+    1
+}
+
 /// Reads what is there, and waits until something is.
-pub(super) fn read(fd: &OwnedFd, to: &mut Vec<u8>) -> io::Result<usize> {
+pub(super) fn read(fd: &OwnedFd, to: &mut Vec<u8>, lookout: &mut Lookout) -> io::Result<usize> {
     const CHUNK: usize = 64 << 10;
     if to.capacity() - to.len() < CHUNK / 4 {
         to.reserve(CHUNK);
     }
-    let space = to.spare_capacity_mut();
+    let mut begun = None;
     loop {
+        let space = to.spare_capacity_mut();
         // SAFETY: the kernel writes at most as many bytes as there is space.
         let read = unsafe { libc::read(fd.as_raw_fd(), space.as_mut_ptr().cast(), space.len()) };
-        match usize::try_from(read) {
-            Ok(read) => {
-                // SAFETY: the kernel has written these bytes.
-                unsafe { to.set_len(to.len() + read) };
-                return Ok(read);
+        if let Ok(read) = usize::try_from(read) {
+            if let Some(begun) = begun {
+                lookout.worthwhile = lookout.possible && Instant::elapsed(&begun) < Lookout::SHORT_WAIT;
             }
-            Err(_) => wait_after(fd, libc::POLLIN)?,
+            // SAFETY: the kernel has written these bytes.
+            unsafe { to.set_len(to.len() + read) };
+            return Ok(read);
+        }
+        let error = io::Error::last_os_error();
+        let begun = *begun.get_or_insert_with(Instant::now);
+        if error.kind() == io::ErrorKind::WouldBlock && lookout.worthwhile && begun.elapsed() < Lookout::LONGEST {
+            std::hint::spin_loop();
+        } else {
+            wait_after(&error, fd, libc::POLLIN)?;
         }
     }
 }
@@ -111,15 +160,14 @@ pub(super) fn write(fd: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
         let written = unsafe { libc::write(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
         match usize::try_from(written) {
             Ok(written) => bytes = &bytes[written..],
-            Err(_) => wait_after(fd, libc::POLLOUT)?,
+            Err(_) => wait_after(&io::Error::last_os_error(), fd, libc::POLLOUT)?,
         }
     }
     Ok(())
 }
 
-/// Says whether the last error is one after which to go on, and waits where a library made the pipe impatient.
-fn wait_after(fd: &OwnedFd, events: libc::c_short) -> io::Result<()> {
-    let error = io::Error::last_os_error();
+/// Says whether an error is one after which to go on, and waits where there is something to wait for.
+fn wait_after(error: &io::Error, fd: &OwnedFd, events: libc::c_short) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::Interrupted => Ok(()),
         io::ErrorKind::WouldBlock => {
@@ -128,6 +176,6 @@ fn wait_after(fd: &OwnedFd, events: libc::c_short) -> io::Result<()> {
             unsafe { libc::poll(&raw mut wanted, 1, -1) };
             Ok(())
         }
-        _ => Err(error),
+        kind => Err(error.raw_os_error().map_or_else(|| kind.into(), io::Error::from_raw_os_error)),
     }
 }

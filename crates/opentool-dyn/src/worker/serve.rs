@@ -12,7 +12,7 @@ use opentool_core::{ErrorKind, ToolError};
 use serde_json::value::RawValue;
 
 use super::frame::{HEADER, Kind, Reply, Request};
-use super::process;
+use super::process::{self, Lookout};
 use super::{Board, LONGEST};
 use crate::engine::{Engine, Notes, last_errno};
 use crate::plan::Plan;
@@ -37,11 +37,12 @@ pub(super) struct Intake {
     buffer: Vec<u8>,
     /// Where the next request begins.
     next: usize,
+    lookout: Lookout,
 }
 
 impl Intake {
     pub(super) fn new(requests: OwnedFd) -> Self {
-        Intake { requests, buffer: Vec::new(), next: 0 }
+        Intake { requests, buffer: Vec::new(), next: 0, lookout: Lookout::new() }
     }
 
     /// Waits for a request and says where its payload is; none where the parent has closed the pipe.
@@ -58,7 +59,7 @@ impl Intake {
                 Err(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "the requests make no sense")),
             }
             self.make_room();
-            if process::read(&self.requests, &mut self.buffer)? == 0 {
+            if process::read(&self.requests, &mut self.buffer, &mut self.lookout)? == 0 {
                 return Ok(None);
             }
         }
