@@ -21,6 +21,11 @@
 //! refuses what cannot be called, function by function. An `Engine` joins a plan with the loaded library and calls it.
 //! By default it does so in a worker process ([`Isolation::Process`]), so that a library that crashes, hangs or exits
 //! takes nothing down but the call; for a trusted library it may do so right here ([`Isolation::None`]).
+//!
+//! # Where documents come from
+//!
+//! A [`Describer`] writes them from what a library exports and its headers declare. [`Exports`] tells what a library has,
+//! and [`uncallable`] which functions of a document it lacks; neither loads it.
 
 mod arguments;
 mod describe;

@@ -95,8 +95,10 @@ impl Declarations {
     fn declaration(&mut self, declaration: &Node<Declaration>) {
         let node = &declaration.node;
         let storage = |wanted: &StorageClassSpecifier| {
-            let is = |specifier: &Node<DeclarationSpecifier>| matches!(&specifier.node, DeclarationSpecifier::StorageClass(class) if class.node == *wanted);
-            node.specifiers.iter().any(is)
+            node.specifiers.iter().any(|specifier| match &specifier.node {
+                DeclarationSpecifier::StorageClass(class) => class.node == *wanted,
+                _ => false,
+            })
         };
         let base = self.base(specifiers(&node.specifiers));
         for init in &node.declarators {
@@ -313,8 +315,9 @@ impl Declarations {
             let (DerivedDeclarator::Pointer(qualifiers) | DerivedDeclarator::Block(qualifiers)) = &derived.node else {
                 continue;
             };
-            let is_const = qualifiers.iter().any(|qualifier| {
-                matches!(&qualifier.node, PointerQualifier::TypeQualifier(qualifier) if qualifier.node == TypeQualifier::Const)
+            let is_const = qualifiers.iter().any(|qualifier| match &qualifier.node {
+                PointerQualifier::TypeQualifier(qualifier) => qualifier.node == TypeQualifier::Const,
+                PointerQualifier::Extension(_) => false,
             });
             kind = Type { kind: Kind::Pointer(Rc::new(kind)), is_const };
         }

@@ -167,7 +167,11 @@ impl Making<'_, '_> {
                 let scalar = target.scalar().unwrap_or(CTypeName::Char);
                 DynReturn::new(&name, DynSchema::new(SchemaType::String, CType::pointer(scalar)))
             } else if let Some(scalar) = target.scalar() {
-                review = Some("the pointer is taken to point to one value: where it is an array, say `\"type\": \"array\"` and `x-size`".to_owned());
+                review = Some(
+                    "the pointer is taken to point to one value: where it is an array, say `\"type\": \"array\"` and \
+                     `x-size`"
+                        .to_owned(),
+                );
                 DynReturn::new(&name, DynSchema::new(seen_as(scalar), CType::pointer(scalar)))
             } else if target.is_function() {
                 return Err(format!("{}, a function", told()));

@@ -136,7 +136,8 @@ impl Making<'_, '_> {
                 (true, true) => draft,
                 (true, false) => draft.review(format!("{told} is taken as text: where it holds other bytes, say `x-encoding`")),
                 (false, _) => draft.out().key("x-size", 4096).review(format!(
-                    "{told} is taken as a buffer of 4096 bytes that the function fills: say in `x-size` how many it may need, or `\"isIn\": true` where it is read"
+                    "{told} is taken as a buffer of 4096 bytes that the function fills: say in `x-size` how many it may \
+                     need, or `\"isIn\": true` where it is read"
                 )),
             });
             return Ok(1);
@@ -174,11 +175,17 @@ impl Making<'_, '_> {
                 &format!("The size of the buffer for `{name}`; afterwards, how much of it was used."),
             );
         } else {
-            self.push(index, if is_text {
-                draft
-            } else {
-                draft.review("the whole buffer is given back: where the function says how much it wrote, name that in `x-lengthParam`")
-            });
+            self.push(
+                index,
+                if is_text {
+                    draft
+                } else {
+                    draft.review(
+                        "the whole buffer is given back: where the function says how much it wrote, name that in \
+                     `x-lengthParam`",
+                    )
+                },
+            );
             let scalar = counter_kind.scalar().unwrap_or(CTypeName::Int);
             let draft = Draft::new(&counter, SchemaType::Integer, CType::value(scalar));
             self.push_described(length, draft, &format!("The size of the buffer for `{name}`."));

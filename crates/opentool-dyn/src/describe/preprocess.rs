@@ -76,7 +76,8 @@ impl Describer {
         let text = compiler.to_string_lossy().into_owned();
         let mut words = text.split_whitespace();
         let mut command = Command::new(words.next().unwrap_or("cc"));
-        command.args(words).args(["-E", "-x", "c"]);
+        // What it says is looked at, so it must not say it in another language.
+        command.env("LC_ALL", "C").args(words).args(["-E", "-x", "c"]);
         for folder in &self.includes {
             command.arg("-I").arg(folder);
         }
@@ -156,8 +157,8 @@ impl Preprocessed {
 
 /// Whether the prototypes in a file count: those of the headers that were given, and of the parts that they are made of.
 ///
-/// A header of a vendor is made of what it includes from its own folder; one of the system, of what lies in `bits/`. What else
-/// it includes belongs to others.
+/// A header of a vendor is made of what it includes from its own folder; one of the system, of what lies in `bits/`. What
+/// else it includes belongs to others.
 fn is_wanted(path: &Path, includer: Option<&SourceFile>, given: &[PathBuf]) -> bool {
     let is_given = |header: &PathBuf| {
         path == header

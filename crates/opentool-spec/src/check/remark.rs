@@ -18,7 +18,9 @@ pub struct Remark {
 }
 
 impl Report {
-    /// Adds remarks, each at its place in the text that the report is about; one whose pointer leads nowhere is about the whole.
+    /// Adds remarks, each at its place in the text that the report is about.
+    ///
+    /// One whose pointer leads nowhere is about the whole.
     ///
     /// ```
     /// use opentool_spec::{Code, Remark, check};
