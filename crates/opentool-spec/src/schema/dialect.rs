@@ -67,6 +67,23 @@ impl Dialect {
     }
 }
 
+/// Drops the bounds of 64-bit integers, which every reader of them has anyway.
+///
+/// llama.cpp, which speaks the wires of both providers, takes the one for no bound at all and overflows at the other, and then
+/// refuses the whole request.
+fn drop_machine_bounds(schema: &mut Map<String, Value>) {
+    schema.retain(|keyword, bound| match keyword.as_str() {
+        "minimum" => bound.as_i64() != Some(i64::MIN),
+        "maximum" => bound.as_i64() != Some(i64::MAX) && bound.as_u64() != Some(u64::MAX),
+        _ => true,
+    });
+    keyword::children_mut(schema, |_, child| {
+        if let Value::Object(child) = child {
+            drop_machine_bounds(child);
+        }
+    });
+}
+
 /// The schema without what providers refuse even where they are not strict.
 fn plain(schema: &Value, arrays_need_items: bool) -> Adapted {
     let mut schema = schema.clone();
@@ -81,6 +98,7 @@ fn plain(schema: &Value, arrays_need_items: bool) -> Adapted {
         if arrays_need_items {
             give_items(root);
         }
+        drop_machine_bounds(root);
     }
     Adapted { schema, strict: false, dropped: report.dropped, obstacles: Vec::new() }
 }

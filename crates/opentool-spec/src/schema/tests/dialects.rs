@@ -64,10 +64,33 @@ fn openai_and_anthropic_take_the_normal_form_as_it_is() {
     let schema = normalised(schema_for!(Message).to_value());
     for dialect in [Dialect::OpenAi, Dialect::Anthropic] {
         let adapted = dialect.adapt(&schema);
-        assert_eq!(adapted.schema.to_string(), schema.to_string());
+        let mut expected = schema.clone();
+        expected["properties"]["budget"].as_object_mut().unwrap().shift_remove("maximum");
+        assert_eq!(adapted.schema.to_string(), expected.to_string(), "but for the bounds of 64 bits");
         assert!(!adapted.strict && adapted.dropped.is_empty() && adapted.obstacles.is_empty());
     }
     insta::assert_json_snapshot!(schema);
+}
+
+#[test]
+fn the_bounds_of_64_bits_are_not_sent_and_all_others_are() {
+    #[derive(JsonSchema)]
+    #[allow(dead_code)]
+    struct Numbers {
+        signed: i64,
+        unsigned: Vec<u64>,
+        small: i32,
+        #[schemars(range(min = 1, max = 1000))]
+        chosen: i64,
+    }
+    for dialect in [Dialect::OpenAi, Dialect::Anthropic] {
+        let adapted = adapted(dialect, schema_for!(Numbers).to_value());
+        let properties = &adapted.schema["properties"];
+        assert_eq!(properties["signed"], json!({ "type": "integer" }));
+        assert_eq!(properties["unsigned"]["items"], json!({ "type": "integer", "minimum": 0 }));
+        assert_eq!(properties["small"]["minimum"], i32::MIN);
+        assert_eq!((&properties["chosen"]["minimum"], &properties["chosen"]["maximum"]), (&json!(1), &json!(1000)));
+    }
 }
 
 #[test]
