@@ -118,8 +118,9 @@
 //!
 //! # What the operator sees
 //!
-//! A turn is a `chat MODEL` span, each of its calls an `execute_tool NAME` span below it, with OpenTelemetry's `gen_ai`
-//! attributes. What is said is in them only where [`ChatModelBuilder::record_content`] asks for it. Every main step is a DEBUG event.
+//! A turn is an `invoke_agent` span; below it each request to the model is a `chat MODEL` span and each call of a tool an
+//! `execute_tool NAME` span, with OpenTelemetry's `gen_ai` attributes. What is said is in them only where
+//! [`ChatModelBuilder::record_content`] asks for it. Every main step is a DEBUG event.
 //!
 //! # Features
 //!

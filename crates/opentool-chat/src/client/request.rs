@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{ChatClient, Inner};
 use crate::emitter::Emitter;
-use crate::model::{LoopMemory, Run};
+use crate::model::{LoopMemory, Run, WorkSpan};
 use crate::{ChatError, ChatEvent, ChatMemory, ChatOptions, ChatResponse, ChatStream, Message, Prompt, RunState};
 
 /// A request to a model, until it is [called](Self::call) or [streamed](Self::stream).
@@ -122,25 +122,24 @@ impl ChatRequest {
     }
 
     async fn go(self, events: Emitter<ChatEvent>) -> Result<ChatResponse, ChatError> {
-        if let Some(fault) = self.fault {
-            return Err(ChatError::setup(fault.to_string()));
-        }
-        let client = self.client.0;
-        let options = client.options.merge(&self.options);
-        let conversation = self.conversation.or_else(|| client.conversation.clone());
-        let (run, memory) = match self.subject {
-            Subject::Ask(messages) => client.start(messages, self.system, options, conversation).await?,
-            Subject::Resume(state) => client.go_on(*state, &options, conversation)?,
+        let Self { client: ChatClient(client), subject, options, system, conversation, fault } = self;
+        let conversation = conversation.or_else(|| client.conversation.clone());
+        let defaults = client.model.merge_options(&client.options);
+        let (options, conversation) = match &subject {
+            Subject::Ask(_) => (defaults.merge(&options), conversation),
+            // What the first request asked for still holds.
+            Subject::Resume(state) => {
+                (defaults.merge(&state.options).merge(&options), state.conversation.clone().or(conversation))
+            }
         };
-        let response = run.go(events).await?;
-        if let Some(keeper) = memory
-            && response.run_state().is_none()
-            && !response.has_tool_calls()
-        {
-            let kept = keeper.memory.add(&keeper.conversation, keeper.unknown_in(&response)).await;
-            kept.map_err(|error| ChatError::from(error).with_exchange(response.exchange().clone()))?;
-        }
-        Ok(response)
+        let span = WorkSpan::of_turn(client.model.inner(), &options, conversation.as_deref());
+        let turn = async move {
+            match fault {
+                Some(fault) => Err(ChatError::setup(fault.to_string())),
+                None => client.turn(subject, system, options, conversation, events).await,
+            }
+        };
+        span.around(turn).await
     }
 }
 
@@ -159,6 +158,30 @@ impl Keeper {
 }
 
 impl Inner {
+    /// Runs a turn, with what its conversation remembers and for it to remember.
+    async fn turn(
+        &self,
+        subject: Subject,
+        system: Option<Arc<str>>,
+        options: ChatOptions,
+        conversation: Option<String>,
+        events: Emitter<ChatEvent>,
+    ) -> Result<ChatResponse, ChatError> {
+        let (run, memory) = match subject {
+            Subject::Ask(messages) => self.start(messages, system, options, conversation).await?,
+            Subject::Resume(state) => self.go_on(*state, options, conversation)?,
+        };
+        let response = run.go(events).await?;
+        if let Some(keeper) = memory
+            && response.run_state().is_none()
+            && !response.has_tool_calls()
+        {
+            let kept = keeper.memory.add(&keeper.conversation, keeper.unknown_in(&response)).await;
+            kept.map_err(|error| ChatError::from(error).with_exchange(response.exchange().clone()))?;
+        }
+        Ok(response)
+    }
+
     /// Makes the run of a request, with what its conversation remembers.
     async fn start(
         &self,
@@ -168,7 +191,6 @@ impl Inner {
         conversation: Option<String>,
     ) -> Result<(Run, Option<Keeper>), ChatError> {
         let (system, asked) = self.split(messages, system);
-        let options = self.model.merge_options(&options);
         let run = |messages: Vec<Message>, conversation: Option<String>| {
             Run::new(self.model.clone(), Prompt::new(messages).with_options(options)).with_conversation(conversation)
         };
@@ -195,13 +217,12 @@ impl Inner {
     fn go_on(
         &self,
         state: RunState,
-        options: &ChatOptions,
+        options: ChatOptions,
         conversation: Option<String>,
     ) -> Result<(Run, Option<Keeper>), ChatError> {
         let unknown = state.unknown;
-        let conversation = state.conversation().map(str::to_owned).or(conversation);
         let history = self.memory_in_loop.then(|| state.exchange().history.clone());
-        let run = self.model.resumed(state, options).with_conversation(conversation.clone());
+        let run = Run::resume(self.model.clone(), state, options).with_conversation(conversation.clone());
         let Some(memory) = self.memory.clone() else { return Ok((run, None)) };
         let conversation = conversation.ok_or_else(no_conversation)?;
         match history {

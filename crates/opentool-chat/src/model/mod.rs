@@ -1,6 +1,7 @@
 //! A provider's model that calls tools: [`ChatModel`].
 
 mod builder;
+mod content;
 mod eligibility;
 mod ids;
 mod run;
@@ -14,6 +15,7 @@ use futures_core::future::BoxFuture;
 pub use self::builder::ChatModelBuilder;
 pub use self::eligibility::Eligibility;
 pub(crate) use self::run::{LoopMemory, Run};
+pub(crate) use self::span::WorkSpan;
 use crate::emitter::Emitter;
 use crate::{ChatError, ChatOptions, ChatResponse, ChatStream, Prompt, Provider, RunState, ToolCallingManager};
 
@@ -48,6 +50,13 @@ pub(crate) struct Inner {
     pub(crate) record_content: bool,
 }
 
+impl Inner {
+    /// The model that is asked.
+    fn asked<'a>(&'a self, options: &'a ChatOptions) -> Option<&'a str> {
+        options.model.as_deref().or_else(|| self.provider.model())
+    }
+}
+
 impl ChatModel {
     /// Makes a model with no default options and the default manager.
     pub fn new(provider: impl Provider) -> Self {
@@ -68,13 +77,13 @@ impl ChatModel {
     ///
     /// Whatever ended the turn without an answer; the error carries what was said until then.
     pub fn call(&self, prompt: impl Into<Prompt>) -> BoxFuture<'static, Result<ChatResponse, ChatError>> {
-        Box::pin(self.run(prompt.into()).go(Emitter::unwatched()))
+        Box::pin(self.run(prompt.into()).go_in_span(Emitter::unwatched()))
     }
 
     /// Asks the model, runs the calls it makes, and tells everything as it happens.
     pub fn stream(&self, prompt: impl Into<Prompt>) -> ChatStream {
         let run = self.run(prompt.into());
-        ChatStream::new(|events| run.go(events))
+        ChatStream::new(|events| run.go_in_span(events))
     }
 
     /// Goes on with a run that waited for decisions; tools and context are given again, in the options.
@@ -89,13 +98,13 @@ impl ChatModel {
         state: RunState,
         options: &ChatOptions,
     ) -> BoxFuture<'static, Result<ChatResponse, ChatError>> {
-        Box::pin(self.resumed(state, options).go(Emitter::unwatched()))
+        Box::pin(self.resumed(state, options).go_in_span(Emitter::unwatched()))
     }
 
     /// Goes on with a run that waited for decisions, and tells everything as it happens.
     pub fn resume_stream(&self, state: RunState, options: &ChatOptions) -> ChatStream {
         let run = self.resumed(state, options);
-        ChatStream::new(|events| run.go(events))
+        ChatStream::new(|events| run.go_in_span(events))
     }
 
     /// Returns the default options with what is set at run time, as they hold for a request.
@@ -133,7 +142,7 @@ impl ChatModel {
         Run::new(self.clone(), prompt)
     }
 
-    pub(crate) fn resumed(&self, state: RunState, options: &ChatOptions) -> Run {
+    fn resumed(&self, state: RunState, options: &ChatOptions) -> Run {
         let options = self.0.options.merge(&state.options).merge(options);
         Run::resume(self.clone(), state, options)
     }
@@ -149,7 +158,7 @@ impl fmt::Debug for ChatModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ChatModel")
             .field("provider", &self.0.provider.name())
-            .field("model", &self.0.options.model.as_deref().or(self.0.provider.model()))
+            .field("model", &self.0.asked(&self.0.options))
             .field("options", &self.0.options)
             .finish_non_exhaustive()
     }

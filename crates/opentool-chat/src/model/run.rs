@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use futures_core::stream::BoxStream;
 use futures_util::StreamExt;
 use opentool_core::{Cancellation, Turn};
-use tracing::{Instrument, debug};
+use tracing::debug;
 
 use super::ids::Ids;
-use super::{ChatModel, span};
+use super::{ChatModel, WorkSpan};
 use crate::emitter::Emitter;
 use crate::{
     Assembly, AssistantMessage, Cause, ChatError, ChatEvent, ChatMemory, ChatOptions, ChatResponse, Delta, Exchange,
@@ -22,6 +23,8 @@ pub(crate) struct Run {
     prompt: Prompt,
     turn: Turn,
     usage: Usage,
+    /// What is known of the usage of an answer that is still coming.
+    asking: Usage,
     /// Where this turn begins in the conversation.
     start: usize,
     /// Where what a memory outside the loop does not know yet begins in the conversation.
@@ -68,6 +71,7 @@ impl Run {
             prompt,
             turn: Turn::new(),
             usage: Usage::default(),
+            asking: Usage::default(),
             start,
             unknown: start,
             suspended: None,
@@ -81,7 +85,18 @@ impl Run {
         let RunState { exchange, response, turn, conversation, unknown, options: _ } = state;
         let Exchange { history, usage, start } = exchange;
         let prompt = Prompt::new(history).with_options(options);
-        Self { model, prompt, turn, usage, start, unknown, suspended: Some(response), conversation, memory: None }
+        Self {
+            model,
+            prompt,
+            turn,
+            usage,
+            asking: Usage::default(),
+            start,
+            unknown,
+            suspended: Some(response),
+            conversation,
+            memory: None,
+        }
     }
 
     /// Says where what a memory outside the loop does not know yet begins in the conversation.
@@ -102,21 +117,19 @@ impl Run {
         self
     }
 
+    /// Runs the turn to its end in a span of its own.
+    pub(super) async fn go_in_span(self, events: Emitter<ChatEvent>) -> Result<ChatResponse, ChatError> {
+        let span = WorkSpan::of_turn(self.model.inner(), &self.prompt.options, self.conversation.as_deref());
+        span.around(self.go(events)).await
+    }
+
     /// Runs the turn to its end, and tells what happens to whoever watches.
     pub(crate) async fn go(mut self, events: Emitter<ChatEvent>) -> Result<ChatResponse, ChatError> {
-        let span = span::open(self.model.inner(), &self.prompt, self.conversation.as_deref());
-        let entered = span.clone();
-        let result = async {
-            let cancellation = match &self.prompt.options.context {
-                Some(context) => context.cancellation().clone(),
-                None => Cancellation::new(),
-            };
-            self.turns(&events, &cancellation).await.map_err(|error| self.complete(error))
-        }
-        .instrument(entered)
-        .await;
-        span::record(&span, self.model.inner(), &result);
-        result
+        let cancellation = match &self.prompt.options.context {
+            Some(context) => context.cancellation().clone(),
+            None => Cancellation::new(),
+        };
+        self.turns(&events, &cancellation).await.map_err(|error| self.complete(error))
     }
 
     async fn turns(
@@ -139,6 +152,7 @@ impl Run {
                     let mut response = cancellation.guard(asked).await.ok_or(Cause::Cancelled)??;
                     ids.settle(&mut response, &definitions);
                     self.usage += response.usage;
+                    self.asking = Usage::default();
                     events.emit(ChatEvent::Usage(response.usage)).await;
                     if !self.is_eligible(&response) {
                         return self.answer(response).await;
@@ -168,25 +182,22 @@ impl Run {
         events: &Emitter<ChatEvent>,
     ) -> Result<ChatResponse, ChatError> {
         self.relax_tool_choice();
-        let provider = &self.model.inner().provider;
+        let model = self.model.inner();
         let request = Request::new(&self.prompt.messages, &self.prompt.options, definitions);
-        debug!(target: "opentool::chat", round = self.turn.rounds() + 1, messages = request.messages.len(), "asking the model");
-        let response = if events.is_watched() {
-            let mut stream = provider.stream(request);
-            let mut assembly = Assembly::new();
-            while let Some(delta) = stream.next().await {
-                let delta = delta?;
-                match &delta {
-                    Delta::Text(text) if !text.is_empty() => events.emit(ChatEvent::Text(text.clone())).await,
-                    Delta::Reasoning(text) if !text.is_empty() => events.emit(ChatEvent::Reasoning(text.clone())).await,
-                    _ => {}
-                }
-                assembly.push(delta);
+        let span = WorkSpan::of_request(model, request, self.conversation.as_deref());
+        let round = self.turn.rounds() + 1;
+        let used = &mut self.asking;
+        let asked = async move {
+            debug!(target: "opentool::chat", round, messages = request.messages.len(), "asking the model");
+            if events.is_watched() {
+                let asked = assemble(model.provider.stream(request), events, used).await;
+                // What was used before an answer broke off is known here and nowhere else.
+                asked.map_err(|error| error.with_exchange(Exchange { usage: *used, ..Exchange::default() }))
+            } else {
+                model.provider.call(request).await
             }
-            assembly.finish()
-        } else {
-            provider.call(request).await?
         };
+        let response = span.around(asked).await?;
         debug!(
             target: "opentool::chat",
             calls = response.tool_calls().len(),
@@ -339,11 +350,32 @@ impl Run {
     fn complete(&mut self, error: ChatError) -> ChatError {
         let sent = self.prompt.messages.len();
         let mut exchange = self.exchange();
+        exchange.usage += self.asking;
         let (cause, done) = error.into_parts();
         // A manager that ended the turn says what its last round did.
         let new = done.history.get(sent..).unwrap_or_default();
         exchange.history.extend_from_slice(new);
-        debug!(target: "opentool::chat", error = %cause, "the turn ended without an answer");
+        debug!(target: "opentool::chat", cause = cause.as_str(), "the turn ended without an answer");
         ChatError::from(cause).with_exchange(exchange)
     }
+}
+
+/// Puts an answer together while it comes, and keeps what is known of its usage.
+async fn assemble(
+    mut stream: BoxStream<'_, Result<Delta, ChatError>>,
+    events: &Emitter<ChatEvent>,
+    used: &mut Usage,
+) -> Result<ChatResponse, ChatError> {
+    let mut assembly = Assembly::new();
+    while let Some(delta) = stream.next().await {
+        let delta = delta?;
+        match &delta {
+            Delta::Text(text) if !text.is_empty() => events.emit(ChatEvent::Text(text.clone())).await,
+            Delta::Reasoning(text) if !text.is_empty() => events.emit(ChatEvent::Reasoning(text.clone())).await,
+            Delta::Usage(usage) => *used = *usage,
+            _ => {}
+        }
+        assembly.push(delta);
+    }
+    Ok(assembly.finish())
 }

@@ -1,77 +1,144 @@
-//! The span of a turn, with the names of OpenTelemetry's conventions for generative AI.
+//! The spans of a turn and of its requests, with the names of OpenTelemetry's conventions for generative AI.
 
 use tracing::field::Empty;
-use tracing::{Span, span_enabled};
+use tracing::{Instrument, Span, span_enabled};
 
-use super::Inner;
-use crate::{ChatError, ChatResponse, Message, Prompt};
+use super::{Inner, content};
+use crate::{ChatError, ChatOptions, ChatResponse, Request};
 
 const TARGET: &str = "opentool::chat";
 
-/// Opens the span that the spans of all calls are children of.
-pub(super) fn open(model: &Inner, prompt: &Prompt, conversation: Option<&str>) -> Span {
-    if !span_enabled!(target: TARGET, tracing::Level::INFO) {
-        return Span::none();
-    }
-    let options = &prompt.options;
-    let name = options.model.as_deref().or_else(|| model.provider.model());
-    let span = tracing::info_span!(
-        target: TARGET,
-        "chat",
-        // The name that an exporter shows; a span's own name must be known when the crate is compiled.
-        otel.name = name.map_or_else(|| "chat".to_owned(), |name| format!("chat {name}")),
-        otel.kind = "client",
-        otel.status_code = Empty,
-        gen_ai.operation.name = "chat",
-        gen_ai.provider.name = model.provider.name(),
-        gen_ai.request.model = name,
-        gen_ai.request.temperature = options.temperature,
-        gen_ai.request.max_tokens = options.max_tokens,
-        gen_ai.conversation.id = conversation,
-        gen_ai.response.id = Empty,
-        gen_ai.response.model = Empty,
-        gen_ai.response.finish_reasons = Empty,
-        gen_ai.usage.input_tokens = Empty,
-        gen_ai.usage.output_tokens = Empty,
-        gen_ai.input.messages = Empty,
-        gen_ai.output.messages = Empty,
-        error.type = Empty,
-    );
-    if model.record_content {
-        span.record("gen_ai.input.messages", json(&prompt.messages));
-    }
-    span
+/// A span that says how its work ended, even where nobody waits for the end any more.
+pub(crate) struct WorkSpan {
+    span: Span,
+    record_content: bool,
+    ended: bool,
 }
 
-/// Writes how the turn ended.
-pub(super) fn record(span: &Span, model: &Inner, result: &Result<ChatResponse, ChatError>) {
-    if span.is_none() {
-        return;
+impl WorkSpan {
+    /// Opens the span of a turn, whose children are the spans of its requests and of its calls.
+    pub(crate) fn of_turn(model: &Inner, options: &ChatOptions, conversation: Option<&str>) -> Self {
+        if !span_enabled!(target: TARGET, tracing::Level::INFO) {
+            return Self::new(Span::none(), false);
+        }
+        let span = tracing::info_span!(
+            target: TARGET,
+            "invoke_agent",
+            otel.name = "invoke_agent",
+            otel.kind = "internal",
+            otel.status_code = Empty,
+            gen_ai.operation.name = "invoke_agent",
+            gen_ai.provider.name = model.provider.name(),
+            gen_ai.request.model = model.asked(options),
+            gen_ai.conversation.id = conversation,
+            gen_ai.response.finish_reasons = Empty,
+            gen_ai.usage.input_tokens = Empty,
+            gen_ai.usage.output_tokens = Empty,
+            gen_ai.usage.cache_read.input_tokens = Empty,
+            error.type = Empty,
+        );
+        // What was said is in the spans of the requests.
+        Self::new(span, false)
     }
-    let usage = match result {
-        Ok(response) => response.usage,
-        Err(error) => error.exchange().usage,
-    };
-    span.record("gen_ai.usage.input_tokens", usage.input_tokens);
-    span.record("gen_ai.usage.output_tokens", usage.output_tokens);
-    match result {
-        Ok(response) => {
-            response.id.as_deref().map(|id| span.record("gen_ai.response.id", id));
-            response.model.as_deref().map(|model| span.record("gen_ai.response.model", model));
-            response.finish_reason().map(|reason| span.record("gen_ai.response.finish_reasons", reason.as_str()));
-            if model.record_content {
-                let said: Vec<Message> =
-                    response.generations.iter().map(|generation| generation.message.clone().into()).collect();
-                span.record("gen_ai.output.messages", json(&said));
+
+    /// Opens the span of one request to a model.
+    pub(super) fn of_request(model: &Inner, request: Request<'_>, conversation: Option<&str>) -> Self {
+        if !span_enabled!(target: TARGET, tracing::Level::INFO) {
+            return Self::new(Span::none(), false);
+        }
+        let options = request.options;
+        let name = model.asked(options);
+        let server = model.provider.server();
+        let span = tracing::info_span!(
+            target: TARGET,
+            "chat",
+            // The name that an exporter shows; a span's own name must be known when the crate is compiled.
+            otel.name = name.map_or_else(|| "chat".to_owned(), |name| format!("chat {name}")),
+            otel.kind = "client",
+            otel.status_code = Empty,
+            gen_ai.operation.name = "chat",
+            gen_ai.provider.name = model.provider.name(),
+            gen_ai.conversation.id = conversation,
+            gen_ai.request.model = name,
+            gen_ai.request.temperature = options.temperature,
+            gen_ai.request.max_tokens = options.max_tokens,
+            gen_ai.request.stop_sequences = options.stop.as_ref().map(tracing::field::debug),
+            gen_ai.response.id = Empty,
+            gen_ai.response.model = Empty,
+            gen_ai.response.finish_reasons = Empty,
+            gen_ai.usage.input_tokens = Empty,
+            gen_ai.usage.output_tokens = Empty,
+            gen_ai.usage.cache_read.input_tokens = Empty,
+            gen_ai.input.messages = Empty,
+            gen_ai.output.messages = Empty,
+            server.address = server.map(|(host, _)| host),
+            server.port = server.map(|(_, port)| port),
+            http.response.status_code = Empty,
+            error.type = Empty,
+        );
+        if model.record_content {
+            span.record("gen_ai.input.messages", content::of_messages(request.messages));
+        }
+        Self::new(span, model.record_content)
+    }
+
+    fn new(span: Span, record_content: bool) -> Self {
+        Self { span, record_content, ended: false }
+    }
+
+    /// Does the work inside the span and writes how it ended.
+    pub(crate) async fn around(
+        mut self,
+        work: impl Future<Output = Result<ChatResponse, ChatError>>,
+    ) -> Result<ChatResponse, ChatError> {
+        let result = work.instrument(self.span.clone()).await;
+        self.end(&result);
+        result
+    }
+
+    fn end(&mut self, result: &Result<ChatResponse, ChatError>) {
+        self.ended = true;
+        if self.span.is_none() {
+            return;
+        }
+        let usage = match result {
+            Ok(response) => response.usage,
+            Err(error) => error.exchange().usage,
+        };
+        let span = &self.span;
+        if result.is_ok() || usage.total_tokens() > 0 {
+            span.record("gen_ai.usage.input_tokens", usage.input_tokens);
+            span.record("gen_ai.usage.output_tokens", usage.output_tokens);
+        }
+        if usage.cached_input_tokens > 0 {
+            span.record("gen_ai.usage.cache_read.input_tokens", usage.cached_input_tokens);
+        }
+        match result {
+            Ok(response) => {
+                response.id.as_deref().map(|id| span.record("gen_ai.response.id", id));
+                response.model.as_deref().map(|model| span.record("gen_ai.response.model", model));
+                response.finish_reason().map(|reason| span.record("gen_ai.response.finish_reasons", reason.as_str()));
+                if self.record_content {
+                    span.record("gen_ai.output.messages", content::of_answers(&response.generations));
+                }
+            }
+            Err(error) => {
+                error.status().map(|status| span.record("http.response.status_code", status));
+                self.fail(error.cause().as_str());
             }
         }
-        Err(error) => {
-            span.record("otel.status_code", "ERROR");
-            span.record("error.type", error.cause().as_str());
-        }
+    }
+
+    fn fail(&self, kind: &str) {
+        self.span.record("otel.status_code", "ERROR");
+        self.span.record("error.type", kind);
     }
 }
 
-fn json(messages: &[Message]) -> String {
-    serde_json::to_string(messages).unwrap_or_default()
+impl Drop for WorkSpan {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.fail(if std::thread::panicking() { "panic" } else { "cancelled" });
+        }
+    }
 }

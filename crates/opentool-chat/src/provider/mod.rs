@@ -52,6 +52,9 @@ pub trait Provider: Send + Sync + 'static {
     /// Returns the model that is asked where the options name none.
     fn model(&self) -> Option<&str>;
 
+    /// Returns the host and the port that requests go to, for spans; none where nothing leaves the process.
+    fn server(&self) -> Option<(&str, u16)>;
+
     /// Asks and waits for the whole answer.
     ///
     /// The response has at least one generation, its finish reason and, where they are known, usage, id and model.
@@ -75,6 +78,10 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
         (**self).model()
     }
 
+    fn server(&self) -> Option<(&str, u16)> {
+        (**self).server()
+    }
+
     fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         (**self).call(request)
     }
@@ -91,6 +98,10 @@ impl<P: Provider + ?Sized> Provider for Box<P> {
 
     fn model(&self) -> Option<&str> {
         (**self).model()
+    }
+
+    fn server(&self) -> Option<(&str, u16)> {
+        (**self).server()
     }
 
     fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {

@@ -102,6 +102,10 @@ impl Provider for ScriptedModel {
         Some("script")
     }
 
+    fn server(&self) -> Option<(&str, u16)> {
+        None
+    }
+
     fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         whole(self.next(request, false))
     }
@@ -153,6 +157,10 @@ impl Provider for FunctionModel {
 
     fn model(&self) -> Option<&str> {
         Some("function")
+    }
+
+    fn server(&self) -> Option<(&str, u16)> {
+        None
     }
 
     fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {

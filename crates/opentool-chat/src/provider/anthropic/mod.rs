@@ -106,6 +106,10 @@ impl Provider for Anthropic {
         self.link.settings.model.as_deref()
     }
 
+    fn server(&self) -> Option<(&str, u16)> {
+        self.link.settings.server()
+    }
+
     fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         let body = self.body(request, false);
         Box::pin(async move { self.link.call(body?, read_whole).await })

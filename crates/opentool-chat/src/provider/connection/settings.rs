@@ -76,6 +76,12 @@ impl Settings {
         }
     }
 
+    /// The host and the port of the endpoint; an IPv6 address without its brackets.
+    pub(crate) fn server(&self) -> Option<(&str, u16)> {
+        let url = self.endpoint.as_ref().ok()?;
+        Some((url.host_str()?.trim_matches(['[', ']']), url.port_or_known_default()?))
+    }
+
     /// The endpoint in words, for errors and `Debug`.
     pub(crate) fn url(&self) -> &str {
         self.endpoint.as_ref().map_or_else(String::as_str, Url::as_str)

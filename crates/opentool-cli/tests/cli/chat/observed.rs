@@ -11,7 +11,7 @@ const KEY: &str = "planted-key-52d0";
 const CONTENT: &str = "planted-content-8e1c";
 
 #[test]
-fn a_turn_and_its_calls_are_spans_without_secrets_and_reach_the_server_that_is_called() {
+fn a_turn_its_requests_and_its_calls_are_spans_without_secrets_and_reach_the_server_that_is_called() {
     let (desk, collector) = (Desk::new(), collector());
     let server = serving::Script::with_functions(&["tell"], |_| Some(json!({ "told": CONTENT })));
     let model = Model::start(vec![Reply::calls("tell", "{}"), Reply::Says(vec!["planted-", "content-8e1c"])]);
@@ -31,8 +31,10 @@ fn a_turn_and_its_calls_are_spans_without_secrets_and_reach_the_server_that_is_c
 
     let spans = spans(&collector);
     let find = |name: &str| &spans.iter().find(|(_, span)| span.name == name).unwrap_or_else(|| panic!("{spans:#?}")).1;
-    let (turn, call) = (find("chat scripted"), find("execute_tool tell"));
-    assert_eq!(hex(&call.parent_span_id), hex(&turn.span_id));
+    let (turn, request, call) = (find("invoke_agent"), find("chat scripted"), find("execute_tool tell"));
+    for child in [request, call] {
+        assert_eq!(hex(&child.parent_span_id), hex(&turn.span_id), "{child:?}");
+    }
     let called = server.requests().into_iter().find(serving::Request::is_call).unwrap();
     let trace = format!("00-{}-{}-01", hex(&turn.trace_id), hex(&call.span_id));
     assert!(called.head.contains(&trace), "{trace} is not in {}", called.head);
