@@ -6,7 +6,7 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
 use futures_core::future::BoxFuture;
@@ -15,8 +15,21 @@ use futures_core::future::BoxFuture;
 pub(crate) struct Emitter<T>(Option<Arc<Mutex<State<T>>>>);
 
 struct State<T> {
-    item: Option<T>,
     watched: bool,
+    item: Option<T>,
+    /// How many items were handed over, and how many of them taken.
+    handed: u64,
+    taken: u64,
+    /// Who waits for an item to be taken. There may be several: a future may do several things at once.
+    waiting: Vec<Waker>,
+}
+
+impl<T> State<T> {
+    fn wait(&mut self, waker: &Waker) {
+        if !self.waiting.iter().any(|known| known.will_wake(waker)) {
+            self.waiting.push(waker.clone());
+        }
+    }
 }
 
 impl<T> Emitter<T> {
@@ -32,20 +45,45 @@ impl<T> Emitter<T> {
 
     /// Hands an item over and waits until it was taken.
     pub(crate) async fn emit(&self, item: T) {
-        let handed = self.with(|state| {
-            if state.watched {
-                state.item = Some(item);
-            }
-            state.watched
+        let mut item = Some(item);
+        let mut ticket = None;
+        poll_fn(|cx| {
+            let over = self.with(|state| {
+                if !state.watched || ticket.is_some_and(|ticket| ticket <= state.taken) {
+                    return true;
+                }
+                if ticket.is_none() && state.item.is_none() {
+                    state.item = item.take();
+                    state.handed += 1;
+                    ticket = Some(state.handed);
+                }
+                state.wait(cx.waker());
+                false
+            });
+            if over.unwrap_or(true) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+
+    /// Takes the item that waits, for somebody who polls the future again.
+    fn take(&self, poller: &Waker) -> Option<T> {
+        let (item, waiting) = self.with(|state| {
+            let item = state.item.take()?;
+            state.taken += 1;
+            Some((item, std::mem::take(&mut state.waiting)))
+        })??;
+        // Whoever is polled anyway needs no call.
+        waiting.into_iter().filter(|waker| !waker.will_wake(poller)).for_each(Waker::wake);
+        Some(item)
+    }
+
+    /// Lets everything that is emitted from now on be dropped.
+    fn look_away(&self) {
+        let waiting = self.with(|state| {
+            (state.watched, state.item) = (false, None);
+            std::mem::take(&mut state.waiting)
         });
-        if handed == Some(true) {
-            // Whoever took the item polls again, so no waker is needed.
-            poll_fn(|_| match self.with(|state| state.item.is_some()) {
-                Some(true) => Poll::Pending,
-                _ => Poll::Ready(()),
-            })
-            .await;
-        }
+        waiting.into_iter().flatten().for_each(Waker::wake);
     }
 
     fn with<R>(&self, act: impl FnOnce(&mut State<T>) -> R) -> Option<R> {
@@ -71,13 +109,14 @@ impl<'a, T, R> Watched<'a, T, R> {
     where
         F: Future<Output = R> + Send + 'a,
     {
-        let emitter = Emitter(Some(Arc::new(Mutex::new(State { item: None, watched: true }))));
+        let state = State { watched: true, item: None, handed: 0, taken: 0, waiting: Vec::new() };
+        let emitter = Emitter(Some(Arc::new(Mutex::new(state))));
         Self { future: Some(Box::pin(make(emitter.clone()))), emitter, result: None }
     }
 
     /// Goes to the end without looking; none where the result was taken already.
     pub(crate) async fn finish(mut self) -> Option<R> {
-        self.emitter.with(|state| *state = State { item: None, watched: false });
+        self.emitter.look_away();
         match self.future.take() {
             Some(future) => Some(future.await),
             None => self.result.take(),
@@ -95,17 +134,16 @@ impl<T, R: Unpin> Stream for Watched<'_, T, R> {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let this = self.get_mut();
-        let taken = |emitter: &Emitter<T>| emitter.with(|state| state.item.take()).flatten();
-        if let Some(item) = taken(&this.emitter) {
+        if let Some(item) = this.emitter.take(cx.waker()) {
             return Poll::Ready(Some(item));
         }
         let Some(future) = &mut this.future else { return Poll::Ready(None) };
         match future.as_mut().poll(cx) {
             Poll::Ready(result) => {
                 (this.future, this.result) = (None, Some(result));
-                Poll::Ready(taken(&this.emitter))
+                Poll::Ready(this.emitter.take(cx.waker()))
             }
-            Poll::Pending => match taken(&this.emitter) {
+            Poll::Pending => match this.emitter.take(cx.waker()) {
                 Some(item) => Poll::Ready(Some(item)),
                 None => Poll::Pending,
             },

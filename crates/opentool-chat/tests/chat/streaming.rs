@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use opentool_chat::testing::{Reply, ScriptedModel};
-use opentool_chat::{ChatClient, ChatEvent, Delta, FinishReason, ToolCallDelta, Usage};
+use opentool_chat::{ChatClient, ChatEvent, Delta, Execution, FinishReason, ToolCallDelta, ToolExecutionResult, Usage};
 use opentool_core::testing::FakeTool;
-use opentool_core::{ToolError, ToolEvent, ToolOutput};
+use opentool_core::{Executor, ToolCall, ToolContext, ToolError, ToolEvent, ToolOutput, Toolbox, Turn};
 
 use crate::support::watch;
 
@@ -156,4 +157,34 @@ async fn a_stream_can_be_left_unread() {
     stream.next().await.unwrap().unwrap();
     assert_eq!(stream.finish().await.unwrap().text(), "noon");
     assert!(model.requests().iter().all(|request| request.streamed));
+}
+
+#[tokio::test]
+async fn events_that_happen_at_once_are_all_told() {
+    let tools = Toolbox::of([FakeTool::new("work")]).unwrap();
+    let calls = (0..20).map(|n| ToolCall::new(format!("call_{n}"), "work", format!(r#"{{"n":{n}}}"#))).collect();
+    let (executor, mut turn, context) = (Executor::default(), Turn::new(), ToolContext::new());
+    let happened: Vec<_> = executor.run(&tools, calls, &mut turn, &context).collect().await;
+    // As a manager of one's own may run them: side by side, in a set that polls only those that were woken.
+    let execution = || {
+        let happened = happened.clone();
+        Execution::new(|events| async move {
+            let tell = |event| events.emit(event);
+            happened.into_iter().map(tell).collect::<FuturesUnordered<_>>().collect::<Vec<_>>().await;
+            Ok(ToolExecutionResult::default())
+        })
+    };
+    let told = async {
+        let mut read_in_part = execution();
+        read_in_part.next().await.unwrap();
+        read_in_part.finish().await.unwrap();
+        execution().collect::<Vec<_>>().await
+    };
+    let told = tokio::time::timeout(Duration::from_secs(30), told).await.expect("nobody waits for ever");
+    let ids = |events: &[ToolEvent]| {
+        let mut ids: Vec<_> = events.iter().map(|event| format!("{event:?}")).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!((told.len(), ids(&told)), (60, ids(&happened)));
 }
