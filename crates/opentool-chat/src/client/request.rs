@@ -7,7 +7,10 @@ use serde_json::Value;
 use super::{ChatClient, Inner};
 use crate::emitter::Emitter;
 use crate::model::{LoopMemory, Run, WorkSpan};
-use crate::{ChatError, ChatEvent, ChatMemory, ChatOptions, ChatResponse, ChatStream, Message, Prompt, RunState};
+use crate::{
+    Cause, ChatError, ChatEvent, ChatMemory, ChatOptions, ChatResponse, ChatStream, MemoryError, Message, Prompt,
+    RunState,
+};
 
 /// A request to a model, until it is [called](Self::call) or [streamed](Self::stream).
 #[derive(Debug)]
@@ -191,6 +194,7 @@ impl Inner {
         conversation: Option<String>,
     ) -> Result<(Run, Option<Keeper>), ChatError> {
         let (system, asked) = self.split(messages, system);
+        let cancellation = options.context.as_ref().map(|context| context.cancellation().clone());
         let run = |messages: Vec<Message>, conversation: Option<String>| {
             Run::new(self.model.clone(), Prompt::new(messages).with_options(options)).with_conversation(conversation)
         };
@@ -201,12 +205,17 @@ impl Inner {
         };
         let conversation = conversation.ok_or_else(no_conversation)?;
         if self.memory_in_loop {
-            memory.add(&conversation, &asked).await?;
-            messages.extend(memory.get(&conversation).await?);
-            let inside = LoopMemory::new(memory, conversation.clone(), messages.clone(), system);
+            messages.extend(
+                cancellable(&cancellation, async {
+                    memory.add(&conversation, &asked).await?;
+                    memory.get(&conversation).await
+                })
+                .await?,
+            );
+            let inside = LoopMemory::new(memory, conversation.clone(), system);
             return Ok((run(messages, Some(conversation)).with_memory(inside), None));
         }
-        messages.extend(memory.get(&conversation).await?);
+        messages.extend(cancellable(&cancellation, memory.get(&conversation)).await?);
         let unknown = messages.len();
         messages.extend(asked);
         let run = run(messages, Some(conversation.clone())).with_unknown_from(unknown);
@@ -221,19 +230,15 @@ impl Inner {
         conversation: Option<String>,
     ) -> Result<(Run, Option<Keeper>), ChatError> {
         let unknown = state.unknown;
-        let history = self.memory_in_loop.then(|| state.exchange().history.clone());
+        let is_system = |message: &&Message| matches!(message, Message::System(_));
+        let system = state.exchange().history.iter().take_while(is_system).cloned().collect();
         let run = Run::resume(self.model.clone(), state, options).with_conversation(conversation.clone());
         let Some(memory) = self.memory.clone() else { return Ok((run, None)) };
         let conversation = conversation.ok_or_else(no_conversation)?;
-        match history {
-            Some(history) => {
-                let is_system = |message: &&Message| matches!(message, Message::System(_));
-                let system = history.iter().take_while(is_system).cloned().collect();
-                let inside = LoopMemory::new(memory, conversation, history, system);
-                Ok((run.with_memory(inside), None))
-            }
-            None => Ok((run, Some(Keeper { memory, conversation, unknown }))),
+        if self.memory_in_loop {
+            return Ok((run.with_memory(LoopMemory::new(memory, conversation, system)), None));
         }
+        Ok((run, Some(Keeper { memory, conversation, unknown })))
     }
 
     /// Takes the system messages of a prompt out, and adds the client's text where it has none.
@@ -243,6 +248,17 @@ impl Inner {
         let text = system.or_else(|| self.system.clone().filter(|_| own.is_empty()));
         let system = text.map(Message::system).into_iter().chain(own).collect();
         (system, asked)
+    }
+}
+
+/// Lets whoever cancels a turn not wait for a memory that somebody else holds.
+async fn cancellable<T>(
+    cancellation: &Option<Cancellation>,
+    remembering: impl Future<Output = Result<T, MemoryError>>,
+) -> Result<T, ChatError> {
+    match cancellation {
+        Some(cancellation) => Ok(cancellation.guard(remembering).await.ok_or(Cause::Cancelled)??),
+        None => Ok(remembering.await?),
     }
 }
 

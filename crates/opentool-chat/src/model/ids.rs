@@ -15,11 +15,46 @@ pub(super) struct Ids(HashSet<Arc<str>>);
 
 impl Ids {
     /// Takes those of a conversation, and of an answer whose calls wait.
-    pub(super) fn of(messages: &[Message], waiting: Option<&ChatResponse>) -> Self {
+    ///
+    /// One that comes twice in the conversation is replaced: turns that ran at the same time may have had the same, and
+    /// providers refuse such a conversation.
+    pub(super) fn of(messages: &mut [Message], waiting: Option<&ChatResponse>) -> Self {
         let waiting = waiting.into_iter().flat_map(|response| &response.generations);
         let waiting = waiting.flat_map(|generation| &generation.message.tool_calls);
-        let calls = messages.iter().flat_map(Message::tool_calls).chain(waiting);
-        Self(calls.map(|call| call.id.clone()).collect())
+        let mut ids = Self(waiting.map(|call| call.id.clone()).collect());
+        let mut messages = messages.iter_mut().peekable();
+        while let Some(message) = messages.next() {
+            let Message::Assistant(message) = message else { continue };
+            let mut replaced = ids.separate(&mut message.tool_calls);
+            while let Some(Message::Tool(answers)) = messages.next_if(|next| matches!(next, Message::Tool(_))) {
+                for answer in &mut answers.answers {
+                    if let Some(place) = replaced.iter().position(|(old, _)| *old == answer.call_id) {
+                        answer.call_id = replaced.remove(place).1;
+                    }
+                }
+            }
+        }
+        ids
+    }
+
+    /// Adds those of others.
+    pub(super) fn extend(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
+    /// Gives every call an id that no other has; returns the ids before and after where one had to be replaced.
+    fn separate(&mut self, calls: &mut [ToolCall]) -> Vec<(Arc<str>, Arc<str>)> {
+        let mut ids = Vec::new();
+        let mut changed = false;
+        for call in calls {
+            let old = call.id.clone();
+            while call.id.is_empty() || !self.0.insert(call.id.clone()) {
+                call.id = fresh_id();
+                changed = true;
+            }
+            ids.push((old, call.id.clone()));
+        }
+        if changed { ids } else { Vec::new() }
     }
 
     /// Gives every call of an answer an id that no other call has and a name that can be sent, and marks a call that was cut
@@ -27,10 +62,8 @@ impl Ids {
     pub(super) fn settle(&mut self, response: &mut ChatResponse, tools: &ToolDefinitions) {
         for generation in &mut response.generations {
             let calls = &mut generation.message.tool_calls;
+            self.separate(calls);
             for call in calls.iter_mut() {
-                while call.id.is_empty() || !self.0.insert(call.id.clone()) {
-                    call.id = fresh_id();
-                }
                 if !is_tool_name(&call.name) {
                     call.name = sendable(&call.name, tools);
                 }

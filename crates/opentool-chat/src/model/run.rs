@@ -22,6 +22,7 @@ pub(crate) struct Run {
     /// What the model is sent: the conversation, growing, with merged options.
     prompt: Prompt,
     turn: Turn,
+    ids: Ids,
     usage: Usage,
     /// What is known of the usage of an answer that is still coming.
     asking: Usage,
@@ -46,13 +47,8 @@ pub(crate) struct LoopMemory {
 }
 
 impl LoopMemory {
-    pub(crate) fn new(
-        memory: Arc<dyn ChatMemory>,
-        conversation: String,
-        history: Vec<Message>,
-        system: Vec<Message>,
-    ) -> Self {
-        Self { memory, conversation, history, system }
+    pub(crate) fn new(memory: Arc<dyn ChatMemory>, conversation: String, system: Vec<Message>) -> Self {
+        Self { memory, conversation, history: Vec::new(), system }
     }
 }
 
@@ -70,6 +66,7 @@ impl Run {
             model,
             prompt,
             turn: Turn::new(),
+            ids: Ids::default(),
             usage: Usage::default(),
             asking: Usage::default(),
             start,
@@ -89,6 +86,7 @@ impl Run {
             model,
             prompt,
             turn,
+            ids: Ids::default(),
             usage,
             asking: Usage::default(),
             start,
@@ -137,12 +135,15 @@ impl Run {
         events: &Emitter<ChatEvent>,
         cancellation: &Cancellation,
     ) -> Result<ChatResponse, ChatError> {
+        self.ids = Ids::of(&mut self.prompt.messages, self.suspended.as_ref());
+        if let Some(memory) = &mut self.memory {
+            memory.history.clone_from(&self.prompt.messages);
+        }
         let model = self.model.clone();
         let resolving = model.inner().manager.resolve_tool_definitions(&self.prompt.options);
         let definitions = cancellation.guard(resolving).await.ok_or(Cause::Cancelled)??;
         debug!(target: "opentool::chat", tools = definitions.len(), "resolved the tools of the request");
         let names = self.pin(&definitions);
-        let mut ids = Ids::of(&self.prompt.messages, self.suspended.as_ref());
         loop {
             let response = match self.suspended.take() {
                 // Its calls were found eligible before they had to wait.
@@ -150,7 +151,7 @@ impl Run {
                 None => {
                     let asked = self.ask(&definitions, events);
                     let mut response = cancellation.guard(asked).await.ok_or(Cause::Cancelled)??;
-                    ids.settle(&mut response, &definitions);
+                    self.ids.settle(&mut response, &definitions);
                     self.usage += response.usage;
                     self.asking = Usage::default();
                     events.emit(ChatEvent::Usage(response.usage)).await;
@@ -182,6 +183,7 @@ impl Run {
         events: &Emitter<ChatEvent>,
     ) -> Result<ChatResponse, ChatError> {
         self.relax_tool_choice();
+        self.check_tool_choice(definitions)?;
         let model = self.model.inner();
         let request = Request::new(&self.prompt.messages, &self.prompt.options, definitions);
         let span = WorkSpan::of_request(model, request, self.conversation.as_deref());
@@ -217,6 +219,22 @@ impl Run {
                 *choice = Some(ToolChoice::Auto);
             }
         }
+    }
+
+    /// A choice that no tool of the request can meet would be refused by one provider and passed over by the next.
+    fn check_tool_choice(&self, definitions: &ToolDefinitions) -> Result<(), ChatError> {
+        let problem = match &self.prompt.options.tool_choice {
+            Some(ToolChoice::Required) if definitions.is_empty() => {
+                "the tool choice is `required` and the request has no tools: give it some, or choose `auto`".to_owned()
+            }
+            Some(ToolChoice::Named(name)) if !definitions.iter().any(|definition| definition.name() == name) => {
+                format!(
+                    "the tool choice names `{name}`, which is not among the tools of the request: add it, or choose `auto`"
+                )
+            }
+            _ => return Ok(()),
+        };
+        Err(ChatError::setup(problem))
     }
 
     fn is_eligible(&self, response: &ChatResponse) -> bool {
@@ -272,6 +290,8 @@ impl Run {
         memory.add(conversation, said).await?;
         let mut messages = system.clone();
         messages.extend(memory.get(conversation).await?);
+        let before = std::mem::replace(&mut self.ids, Ids::of(&mut messages, None));
+        self.ids.extend(before);
         self.prompt.messages = messages;
         Ok(())
     }
@@ -321,6 +341,7 @@ impl Run {
         let mut options = ChatOptions { tool_names: names.clone(), ..self.prompt.options.clone() };
         // Code and secrets are given again.
         (options.tools, options.context) = (None, None);
+        options.added_tools.clear();
         let state = RunState {
             exchange: self.exchange(),
             response: response.clone(),

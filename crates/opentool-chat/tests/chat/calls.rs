@@ -124,7 +124,26 @@ async fn the_outcome_says_which_messages_were_exchanged(mode: Mode) {
     assert_eq!(texts, ["Time?", "Let me see.", "", "It is noon."]);
 }
 
+async fn a_tool_choice_that_no_tool_can_meet_is_an_error_before_the_model_is_called(mode: Mode) {
+    let choices = [
+        (ToolChoice::Required, Vec::new(), "the tool choice is `required` and the request has no tools"),
+        (
+            ToolChoice::Named("later".to_owned()),
+            vec![FakeTool::new("now")],
+            "the tool choice names `later`, which is not",
+        ),
+    ];
+    for (choice, tools, expected) in choices {
+        let model = ScriptedModel::new([Reply::text("never said")]);
+        let request = ChatClient::new(model.clone()).prompt("hi").tools(tools);
+        let error = mode.error(request.options(ChatOptions::new().with_tool_choice(choice))).await;
+        assert!(error.to_string().starts_with(expected), "{error}");
+        assert!(model.requests().is_empty());
+    }
+}
+
 in_both_modes!(
+    a_tool_choice_that_no_tool_can_meet_is_an_error_before_the_model_is_called,
     several_calls_of_one_answer_run_at_once_and_are_answered_in_call_order,
     one_of_several_that_fails_loses_no_sibling,
     empty_or_repeated_call_ids_are_replaced_in_the_message_too,

@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
 use opentool_chat::testing::{Reply, ScriptedModel};
-use opentool_chat::{Cause, ChatClient, ChatError, ChatModel, Delta, Usage};
+use opentool_chat::{
+    BoxFuture, BoxStream, Cause, ChatClient, ChatError, ChatEvent, ChatModel, ChatResponse, Delta, Message, Provider,
+    Request, Usage,
+};
 use opentool_core::testing::FakeTool;
-use opentool_core::{Executor, FnTool, Severity, ToolError};
+use opentool_core::{Cancellation, Executor, FnTool, Severity, ToolError, ToolSource, Toolbox};
 
 use crate::support::{Mode, calling, told};
 
@@ -80,7 +84,58 @@ async fn a_stream_that_breaks_off_leaves_no_half_answer(mode: Mode) {
     assert_eq!(error.exchange().messages().len(), 3);
 }
 
+async fn a_source_that_cannot_be_reached_is_an_error_before_the_model_is_called(mode: Mode) {
+    struct Far;
+    impl ToolSource for Far {
+        fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
+            Box::pin(async { Err(ToolError::failed("no route to host")) })
+        }
+    }
+    let model = ScriptedModel::new([Reply::text("never said")]);
+    let error = mode.error(ChatClient::new(model.clone()).prompt("hi").tools(Far)).await;
+    assert!(matches!(error.cause(), Cause::Tools(_)));
+    assert_eq!(error.to_string(), "the tools of the request cannot be had: no route to host");
+    assert_eq!(error.exchange().messages(), [Message::user("hi")]);
+    assert!(model.requests().is_empty());
+}
+
+/// A model that begins to answer and then says nothing any more.
+struct Stalls;
+
+impl Provider for Stalls {
+    fn name(&self) -> &str {
+        "stalls"
+    }
+    fn model(&self) -> Option<&str> {
+        None
+    }
+    fn server(&self) -> Option<(&str, u16)> {
+        None
+    }
+    fn call<'a>(&'a self, _: Request<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
+        Box::pin(std::future::pending())
+    }
+    fn stream<'a>(&'a self, _: Request<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
+        let begun = [Delta::Usage(Usage::new(40, 0)), Delta::text("Once")];
+        stream::iter(begun.map(Ok)).chain(stream::pending()).boxed()
+    }
+}
+
+#[tokio::test]
+async fn cancelling_in_the_middle_of_a_stream_ends_it_and_keeps_what_it_cost() {
+    let cancellation = Cancellation::new();
+    let mut stream = ChatClient::new(Stalls).prompt("hi").cancellation(cancellation.clone()).stream();
+    assert!(matches!(stream.next().await, Some(Ok(ChatEvent::Text(_)))));
+    cancellation.cancel();
+    let error = stream.next().await.unwrap().unwrap_err();
+    assert!(matches!(error.cause(), Cause::Cancelled));
+    assert_eq!(error.exchange().usage, Usage::new(40, 0));
+    assert_eq!(error.exchange().messages(), [Message::user("hi")], "half an answer was not said");
+    assert!(stream.next().await.is_none());
+}
+
 in_both_modes!(
+    a_source_that_cannot_be_reached_is_an_error_before_the_model_is_called,
     an_unmarked_error_is_told_to_the_model_by_its_display,
     a_fatal_error_reaches_the_caller_with_what_was_done,
     throw_on_error_and_an_error_policy_have_the_last_word,

@@ -19,6 +19,7 @@ mod memory;
 mod names;
 mod property;
 mod requests;
+mod resume;
 mod spans;
 mod streaming;
 mod wire;

@@ -1,6 +1,7 @@
 //! Rows "calls in a history window" and "memory and half turns".
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use opentool_chat::testing::{FunctionModel, Reply, ScriptedModel};
 use opentool_chat::{
@@ -8,7 +9,7 @@ use opentool_chat::{
     Message, Request, ToolAnswer, ToolMessage, window,
 };
 use opentool_core::testing::FakeTool;
-use opentool_core::{ToolCall, ToolError};
+use opentool_core::{Cancellation, ToolCall, ToolError};
 use proptest::prelude::*;
 
 use crate::support::{Mode, assert_sound};
@@ -257,7 +258,70 @@ async fn a_memory_that_fails_does_not_lose_what_was_said(mode: Mode) {
     assert_eq!(error.exchange().messages().last(), Some(&Message::assistant("Hello.")));
 }
 
+async fn concurrent_turns_of_one_conversation_tear_no_round_apart(mode: Mode) {
+    for in_loop in [false, true] {
+        let model = FunctionModel::new(|request: Request<'_>| {
+            assert_sound(request.messages);
+            let answered = request.messages.iter().rev().take_while(|message| !matches!(message, Message::User(_)));
+            match answered.count() {
+                0 => Reply::call("now", "{}").after(Duration::from_millis(2)),
+                _ => Reply::text("noon").after(Duration::from_millis(2)),
+            }
+        });
+        let memory = Arc::new(InProcessMemory::with_window(1000));
+        let client = ChatClient::builder(model)
+            .memory(memory.clone())
+            .memory_in_loop(in_loop)
+            .conversation("ann")
+            .default_tools(FakeTool::new("now").answers("12:00"))
+            .build();
+        let turns = (0..10).map(|turn| mode.answer(client.prompt(format!("{turn}?"))));
+        futures_util::future::join_all(turns).await;
+        let kept = memory.get("ann").await.unwrap();
+        let said = |role| kept.iter().filter(|message| message.role() == role).count();
+        assert_eq!(said("user"), 10);
+        if !in_loop {
+            let roles: Vec<_> = kept.iter().map(Message::role).collect();
+            assert!(roles.chunks(4).all(|turn| turn == ["user", "assistant", "tool", "assistant"]), "{roles:?}");
+        }
+        // Every turn gave its call the same id, since none knew of the others; the model is sent ids of their own.
+        let answer = mode.answer(client.prompt("What did I ask?")).await;
+        assert_sound(&answer.exchange().history);
+    }
+}
+
+/// A memory that somebody else holds.
+struct Held;
+
+impl ChatMemory for Held {
+    fn add<'a>(&'a self, _: &'a str, _: &'a [Message]) -> BoxFuture<'a, Result<(), MemoryError>> {
+        Box::pin(std::future::pending())
+    }
+    fn get<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<Message>, MemoryError>> {
+        Box::pin(std::future::pending())
+    }
+    fn clear<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), MemoryError>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+async fn a_turn_is_cancelled_while_it_waits_for_its_memory(mode: Mode) {
+    for in_loop in [false, true] {
+        let model = ScriptedModel::new([Reply::text("never said")]);
+        let client = ChatClient::builder(model).memory(Held).memory_in_loop(in_loop).conversation("ann").build();
+        let cancellation = Cancellation::new();
+        let cancel = async {
+            tokio::task::yield_now().await;
+            cancellation.cancel();
+        };
+        let (error, ()) = tokio::join!(mode.error(client.prompt("hi").cancellation(cancellation.clone())), cancel);
+        assert!(matches!(error.cause(), Cause::Cancelled), "{error}");
+    }
+}
+
 in_both_modes!(
+    concurrent_turns_of_one_conversation_tear_no_round_apart,
+    a_turn_is_cancelled_while_it_waits_for_its_memory,
     a_conversation_is_remembered_in_whole_turns,
     a_turn_that_fails_leaves_nothing_behind,
     a_turn_whose_calls_the_caller_runs_is_not_remembered_yet,
