@@ -87,6 +87,10 @@ pub(super) struct Link {
     since: Instant,
     /// Who reads the pipe, if anybody.
     pub(super) pump: Option<AbortHandle>,
+    /// Whether there is nothing more to read: the end of the worker answers whoever still waits.
+    pub(super) closed: bool,
+    /// How many have ever read it.
+    pub(super) pumps: u64,
     /// How to wake it.
     pub(super) waker: Option<Waker>,
 }
@@ -109,6 +113,8 @@ impl Link {
             received: Vec::new(),
             since: now,
             pump: None,
+            closed: false,
+            pumps: 0,
             waker: None,
         }
     }
@@ -276,6 +282,9 @@ impl Link {
     pub(super) fn unread(&mut self) {
         self.pump = None;
         self.waker = None;
+        if self.closed {
+            return;
+        }
         for slot in self.slots.iter_mut().filter(|slot| slot.id != 0) {
             match std::mem::replace(&mut slot.waiting, Waiting::Unread) {
                 Waiting::Caller(caller) => {

@@ -93,6 +93,21 @@ struct State {
     closed: bool,
 }
 
+/// That a call was let in; the one that finds out whether a library works again makes room for the next when it ends.
+struct Admission<'a> {
+    inner: &'a Inner,
+    admitted: bool,
+    finds_out: bool,
+}
+
+impl Drop for Admission<'_> {
+    fn drop(&mut self) {
+        if self.finds_out {
+            self.inner.lock().patience.stop_probing();
+        }
+    }
+}
+
 /// What became of a wish to call.
 enum Submitted {
     Sent(Ticket),
@@ -140,8 +155,9 @@ impl Supervisor {
                 format!("`{name}` gets {} bytes, which is too much", arguments.len()),
             ));
         }
+        let mut admission = Admission { inner: &self.inner, admitted: false, finds_out: false };
         loop {
-            match self.inner.submit(function, arguments)? {
+            match self.inner.submit(function, arguments, &mut admission)? {
                 Submitted::Queued(told) => told.await.map_err(|_| closed(name))??,
                 Submitted::Sent(ticket) => match ticket.wait(self.inner.settings.timeout).await? {
                     Answer::Again | Answer::Unread => {}
@@ -209,13 +225,17 @@ impl Inner {
     }
 
     /// Sends a call to the worker, or queues for one.
-    fn submit(&self, function: usize, arguments: &str) -> Result<Submitted, ToolError> {
+    fn submit(&self, function: usize, arguments: &str, admission: &mut Admission<'_>) -> Result<Submitted, ToolError> {
         let mut state = self.lock();
         if state.closed {
             return Err(closed(self.name(function)));
         }
-        if let Err(reason) = state.patience.admit(Instant::now()) {
-            return Err(ToolError::unavailable(format!("`{}` cannot be called: {reason}", self.name(function))));
+        // Once for a call, however often it has to ask for a worker.
+        if !admission.admitted {
+            admission.finds_out = state.patience.admit(Instant::now()).map_err(|reason| {
+                ToolError::unavailable(format!("`{}` cannot be called: {reason}", self.name(function)))
+            })?;
+            admission.admitted = true;
         }
         if let Some(link) = state.serving.as_mut().filter(|link| link.has_room()) {
             self.read(link)?;

@@ -7,6 +7,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// How many bytes are kept.
 const KEPT: usize = 16 << 10;
 
+/// How much is read at a time; a library that prints without end must not keep its warden from others.
+const CHUNK: usize = 16 << 10;
+const CHUNKS: usize = 64;
+
 /// How many lines are told, and how much of each.
 const LINES: usize = 4;
 const LINE: usize = 200;
@@ -25,10 +29,10 @@ impl Ring {
         self.bytes.extend(bytes);
     }
 
-    /// Takes what a pipe holds; says whether more can come.
+    /// Takes what a pipe holds, up to as much as any pipe can; says whether more can come.
     pub(super) fn fill(&mut self, pipe: &OwnedFd) -> bool {
-        let mut chunk = [0_u8; 16 << 10];
-        loop {
+        let mut chunk = [0_u8; CHUNK];
+        for _ in 0..CHUNKS {
             // SAFETY: the kernel writes at most as many bytes as the chunk has.
             let read = unsafe { libc::read(pipe.as_raw_fd(), chunk.as_mut_ptr().cast(), chunk.len()) };
             match usize::try_from(read) {
@@ -40,6 +44,7 @@ impl Ring {
                 },
             }
         }
+        true
     }
 
     /// The last lines, without what a terminal would obey.
@@ -57,7 +62,17 @@ impl Ring {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
+
+    #[test]
+    fn what_never_ends_is_left_for_the_next_round() {
+        let endless = std::fs::File::open("/dev/zero").unwrap();
+        let mut ring = Ring::default();
+        assert!(ring.fill(&endless.into()));
+        assert_eq!(ring.bytes.len(), KEPT);
+    }
 
     #[test]
     fn only_the_last_lines_are_kept_and_without_what_a_terminal_would_obey() {

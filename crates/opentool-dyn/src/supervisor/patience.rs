@@ -29,12 +29,12 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// Lets a call through, or says why not.
-    pub(super) fn admit(&mut self, now: Instant) -> Result<(), String> {
-        let Some(until) = self.rest else { return Ok(()) };
+    /// Lets a call through, and says whether it is the one that finds out; or says why not.
+    pub(super) fn admit(&mut self, now: Instant) -> Result<bool, String> {
+        let Some(until) = self.rest else { return Ok(false) };
         if now >= until && !self.probing {
             self.probing = true;
-            return Ok(());
+            return Ok(true);
         }
         let Patience { lost, reason, .. } = self;
         let left = until.saturating_duration_since(now).as_secs() + 1;
@@ -62,8 +62,8 @@ impl Patience {
         }
     }
 
-    /// A call that was to find out was given up.
-    pub(super) fn give_up(&mut self) {
+    /// The call that was to find out has ended, whether it did or not.
+    pub(super) fn stop_probing(&mut self) {
         self.probing = false;
     }
 
@@ -90,18 +90,20 @@ mod tests {
         for lost in 1..ENOUGH {
             patience.lose(now, "it crashed");
             assert_eq!(patience.delay(now).is_zero(), lost < QUICK, "{lost}");
-            assert_eq!(patience.admit(now), Ok(()));
+            assert_eq!(patience.admit(now), Ok(false));
         }
         patience.lose(now, "it crashed again");
         let refused = patience.admit(now).unwrap_err();
         assert!(refused.contains("8 times in a row (next try in 6 s); the last time, it crashed again"), "{refused}");
         let later = now + FIRST_REST;
-        assert_eq!(patience.admit(later), Ok(()));
+        assert_eq!(patience.admit(later), Ok(true));
         assert!(patience.admit(later).unwrap_err().contains("one call finds out now"));
+        patience.stop_probing();
+        assert_eq!(patience.admit(later), Ok(true), "whoever was to find out and did not makes room for the next");
         patience.lose(later, "it crashed");
         assert!(patience.admit(later + FIRST_REST).is_err(), "the second rest is longer");
-        assert_eq!(patience.admit(later + 2 * FIRST_REST), Ok(()));
+        assert_eq!(patience.admit(later + 2 * FIRST_REST), Ok(true));
         patience.win();
-        assert_eq!((patience.admit(later), patience.delay(later)), (Ok(()), Duration::ZERO));
+        assert_eq!((patience.admit(later), patience.delay(later)), (Ok(false), Duration::ZERO));
     }
 }

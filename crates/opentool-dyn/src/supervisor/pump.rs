@@ -21,21 +21,28 @@ use super::{CLOSING, Inner};
 impl Inner {
     /// Sees to it that somebody reads the replies of a worker.
     pub(super) fn read(&self, link: &mut Link) -> Result<(), ToolError> {
-        if link.pump.is_some() {
+        if link.pump.is_some() || link.closed {
             return Ok(());
         }
         let runtime = Handle::try_current()
             .map_err(|_| ToolError::unavailable("a library in a worker process can be called within tokio only"))?;
         let (requests, replies) = (link.requests.clone(), link.replies.clone());
-        let pump = pump(Watch { inner: self.itself.clone(), worker: link.worker }, requests, replies);
-        link.pump = Some(runtime.spawn(pump).abort_handle());
+        link.pumps += 1;
+        let watch = Watch { inner: self.itself.clone(), worker: link.worker, number: link.pumps };
+        let pump = runtime.spawn(pump(watch, requests, replies)).abort_handle();
+        if pump.is_finished() {
+            return Err(unreadable());
+        }
+        link.pump = Some(pump);
         Ok(())
     }
 
     /// Reads once; says whether to go on reading at once.
     fn receive(&self, worker: u64) -> Option<bool> {
         let mut state = self.lock();
-        let received = state.link(worker)?.receive();
+        let link = state.link(worker)?;
+        let received = link.receive();
+        link.closed = matches!(received, Received::Closed | Received::Forged);
         let (answered, more) = match received {
             Received::All(answered) => (answered, false),
             Received::Some(answered) => (answered, true),
@@ -73,16 +80,28 @@ impl Inner {
 struct Watch {
     inner: Weak<Inner>,
     worker: u64,
+    /// Which of those who ever read for this worker it watches.
+    number: u64,
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        if let Some(inner) = self.inner.upgrade()
-            && let Some(link) = inner.lock().link(self.worker)
-        {
-            link.unread();
-        }
+        let Some(inner) = self.inner.upgrade() else { return };
+        let (worker, number) = (self.worker, self.number);
+        // Not here: a runtime that shuts down drops a task while it is being spawned, and whoever spawns holds the lock.
+        inner.later(Duration::ZERO, move |inner| {
+            if let Some(link) = inner.lock().link(worker).filter(|link| link.pumps == number) {
+                link.unread();
+            }
+        });
     }
+}
+
+/// What a runtime says that cannot do its part.
+pub(super) fn unreadable() -> ToolError {
+    ToolError::unavailable(
+        "the replies of the worker cannot be read: the tokio runtime of the call is shutting down, or has no I/O enabled",
+    )
 }
 
 async fn pump(watch: Watch, requests: Arc<OwnedFd>, replies: Arc<OwnedFd>) {

@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 
 use super::death::Cause;
 use super::link::Answer;
+use super::pump::unreadable;
 use super::{GIVEN_UP, Inner, closed};
 
 /// A call that was sent. Dropping it gives the call up.
@@ -17,11 +18,16 @@ pub(super) struct Ticket {
     worker: u64,
     id: u64,
     answer: Option<oneshot::Receiver<Answer>>,
+    /// How often somebody else had to read.
+    rejoined: usize,
 }
+
+/// After how many readers that stopped a call is given up: there is something wrong with the runtime.
+const MOST_READERS: usize = 16;
 
 impl Ticket {
     pub(super) fn new(inner: Weak<Inner>, worker: u64, id: u64, answer: oneshot::Receiver<Answer>) -> Ticket {
-        Ticket { inner, worker, id, answer: Some(answer) }
+        Ticket { inner, worker, id, answer: Some(answer), rejoined: 0 }
     }
 
     /// Waits for the answer, at most as long as a call may run.
@@ -68,6 +74,10 @@ impl Ticket {
     /// Sees to it that somebody reads the answer.
     fn rejoin(&mut self) -> Result<(), ToolError> {
         let Some(inner) = self.inner.upgrade() else { return Err(closed("the function")) };
+        self.rejoined += 1;
+        if self.rejoined > MOST_READERS {
+            return Err(unreadable());
+        }
         let mut state = inner.lock();
         if let Some(index) = state.kept.iter().position(|(worker, id, _)| (*worker, *id) == (self.worker, self.id)) {
             let (_, _, answer) = state.kept.swap_remove(index);
@@ -113,7 +123,6 @@ impl Inner {
     fn give_up(&self, worker: u64, id: u64) {
         let mut state = self.lock();
         state.kept.retain(|(of, kept, _)| (*of, *kept) != (worker, id));
-        state.patience.give_up();
         let goes_on = state.link(worker).is_some_and(|link| link.give_up(id));
         drop(state);
         if goes_on {

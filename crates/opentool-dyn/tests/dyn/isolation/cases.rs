@@ -46,6 +46,7 @@ pub(super) fn cases(confined: bool) -> Vec<Case> {
         case("sleep_for", json!({ "milliseconds": 600_000 }), Comes::Nothing),
         case("stop_itself", json!({}), Comes::Nothing),
         case("own_handler", json!({}), Comes::Nothing),
+        case("print_for_ever", json!({}), Comes::Nothing),
         case("malloc_bomb", json!({}), Comes::To(&["SIGSEGV"])),
         case("fork_bomb", json!({}), refused(&["--allow unsafe"])),
         case(

@@ -119,6 +119,28 @@ async fn a_library_cut_off_while_it_is_loaded_fails_the_call_and_one_that_is_gon
     works(&opened).await;
 }
 
+#[tokio::test]
+async fn a_library_that_was_gone_for_too_long_is_called_again_once_it_is_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("libhostile.so");
+    std::fs::copy(library("hostile"), &path).unwrap();
+    let opened = building(&hostile_document(), &path).open().unwrap();
+    works(&opened).await;
+    std::fs::remove_file(&path).unwrap();
+    let mut message = String::new();
+    for _ in 0..12 {
+        message = call(&opened, "null_dereference", json!({})).await.unwrap_err().message().to_owned();
+    }
+    assert!(message.contains("times in a row") && message.contains("libhostile.so"), "{message}");
+    std::fs::copy(library("hostile"), &path).unwrap();
+    tokio::time::sleep(Duration::from_millis(5200)).await;
+    // The one call that finds out is given up while a worker is started for it: the next one finds out.
+    let given_up = tokio::time::timeout(Duration::ZERO, call(&opened, "add_one", json!({ "x": 1 }))).await;
+    assert!(given_up.is_err(), "{given_up:?}");
+    works(&opened).await;
+    works(&opened).await;
+}
+
 #[test]
 fn a_program_that_is_no_worker_is_told_what_to_do() {
     let described = document(vec![takes_int("add_one", "x")]);

@@ -3,6 +3,7 @@
 mod cases;
 mod hosts;
 mod loading;
+mod runtimes;
 mod sandbox;
 mod supervision;
 
@@ -84,6 +85,7 @@ fn hostile_document() -> Value {
         "busy_loop",
         "stop_itself",
         "own_handler",
+        "print_for_ever",
         "malloc_bomb",
         "fork_bomb",
         "thread_bomb",
