@@ -11,8 +11,9 @@ const ARCHITECTURE: Option<u32> = Some(0xc000_00b7);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const ARCHITECTURE: Option<u32> = None;
 
-/// Numbers from here on are the same calls once more, by another convention (x32), and would pass the filter.
-const X32: u32 = 0x4000_0000;
+/// The first number of calls that are younger than this filter, so that nobody has judged them: the C library does without.
+/// Far beyond are the same calls once more, by another convention (x32).
+const YOUNGER: u32 = 463;
 
 const LOAD: u16 = 0x20;
 const JUMP_IF_EQUAL: u16 = 0x15;
@@ -29,7 +30,7 @@ const ARGUMENTS: u32 = 16;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Verdict {
     Allow,
-    /// It fails with this error.
+    /// It is not made, and fails with this error; with none (0) it seems to have been made.
     Fail(i32),
     /// It fails, and the worker learns of it by a signal, with this number.
     Trap(u16),
@@ -63,7 +64,7 @@ impl Filter {
         filter.push(JUMP_IF_EQUAL, 1, 0, architecture);
         filter.verdict(Verdict::Kill);
         filter.push(LOAD, 0, 0, NUMBER);
-        filter.push(JUMP_IF_AT_LEAST, 0, 1, X32);
+        filter.push(JUMP_IF_AT_LEAST, 0, 1, YOUNGER);
         filter.verdict(Verdict::Fail(libc::ENOSYS));
         Some(filter)
     }
@@ -86,14 +87,25 @@ impl Filter {
         // Two instructions a case; no call of ours has so many that the jump would not reach.
         let length = 3 + 2 * cases.len() as u8;
         self.push(JUMP_IF_EQUAL, 0, length, call as u32);
-        let upper_half = if cfg!(target_endian = "big") { 4 } else { 0 };
-        self.push(LOAD, 0, 0, ARGUMENTS + 8 * argument + upper_half);
+        self.load_argument(argument);
         self.push(AND, 0, 0, mask);
         for (value, verdict) in cases {
             self.push(JUMP_IF_EQUAL, 0, 1, *value);
             self.verdict(*verdict);
         }
         self.verdict(otherwise);
+    }
+
+    /// Gives a verdict where the lower half of an argument is one of some, and leaves others to what is said later.
+    pub(super) fn where_argument(&mut self, call: libc::c_long, argument: u32, cases: &[(u32, Verdict)]) {
+        let length = 2 + 2 * cases.len() as u8;
+        self.push(JUMP_IF_EQUAL, 0, length, call as u32);
+        self.load_argument(argument);
+        for (value, verdict) in cases {
+            self.push(JUMP_IF_EQUAL, 0, 1, *value);
+            self.verdict(*verdict);
+        }
+        self.push(LOAD, 0, 0, NUMBER);
     }
 
     /// Installs the filter, for good. Whatever has no verdict is allowed.
@@ -107,6 +119,12 @@ impl Filter {
         // SAFETY: the kernel copies the program, which lives until the call returns.
         let set = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program) };
         if set != 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// Loads the lower half of an argument.
+    fn load_argument(&mut self, argument: u32) {
+        let upper_half = if cfg!(target_endian = "big") { 4 } else { 0 };
+        self.push(LOAD, 0, 0, ARGUMENTS + 8 * argument + upper_half);
     }
 
     fn verdict(&mut self, verdict: Verdict) {

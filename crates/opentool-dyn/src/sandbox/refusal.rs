@@ -1,5 +1,7 @@
 //! What a library tried and was refused: [`Refusal`].
 
+use std::cell::Cell;
+
 /// What a library may not do unless the operator permits it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -34,6 +36,12 @@ const SPAWN_REFUSED: i32 = -1;
 const SOFT: u32 = 1 << 8;
 const PATH_SHIFT: u32 = 4;
 const PATH_MASK: u32 = 0b111;
+
+thread_local! {
+    /// The number of what this thread was refused last, 0 for nothing. It needs no memory and no end, so that a signal handler
+    /// may set it.
+    static HERE: Cell<u32> = const { Cell::new(0) };
+}
 
 impl Operation {
     /// The number by which a filter tells its reason. `path` is the argument of the system call that is a path.
@@ -84,6 +92,18 @@ impl Refusal {
         let path: String = path.chars().filter(|char| !char.is_control()).collect();
         let path = (!path.is_empty()).then_some(path);
         Some(Refusal { operation: Operation::of(code)?, soft: code & SOFT != 0, path })
+    }
+
+    /// Notes what this thread was refused; 0 forgets it.
+    pub(crate) fn note_here(code: u32) {
+        HERE.set(code);
+    }
+
+    /// What this thread was refused since that was forgotten, of all that was `noted` last by any thread.
+    pub(crate) fn of_this_thread(noted: Option<Refusal>) -> Option<Refusal> {
+        let here = Refusal::of(HERE.get(), &[])?;
+        // Only the other one knows the path.
+        Some(noted.filter(|noted| noted.operation == here.operation).unwrap_or(here))
     }
 
     /// Reads what an error number tells that only a refusal leaves behind.

@@ -9,7 +9,7 @@ use super::refusal::SPAWN_REFUSED;
 use crate::Permissions;
 
 /// What no tool needs: to change the machine, its clock, its mounts, its kernel, or to see through it.
-const NEVER: [libc::c_long; 44] = [
+const NEVER: [libc::c_long; 45] = [
     libc::SYS_acct,
     libc::SYS_add_key,
     libc::SYS_adjtimex,
@@ -25,6 +25,7 @@ const NEVER: [libc::c_long; 44] = [
     libc::SYS_fsopen,
     libc::SYS_fspick,
     libc::SYS_init_module,
+    libc::SYS_kexec_file_load,
     libc::SYS_kexec_load,
     libc::SYS_keyctl,
     libc::SYS_mount,
@@ -57,13 +58,8 @@ const NEVER: [libc::c_long; 44] = [
 ];
 
 /// What would pass the filter unseen, because its meaning is in memory or in a queue: the C library does without.
-const UNSEEN: [libc::c_long; 5] = [
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_openat2,
-    libc::SYS_close_range,
-];
+const UNSEEN: [libc::c_long; 4] =
+    [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register, libc::SYS_openat2];
 
 /// What ends, stops or looks into other processes, or leaves the group that is killed with the worker.
 const CONTROL: [libc::c_long; 13] = [
@@ -109,8 +105,12 @@ const OLDER_CHANGES: [(libc::c_long, u8); 9] = [
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER_CHANGES: [(libc::c_long, u8); 1] = [(libc::SYS_renameat, 3)];
 
-/// What changes owners, rights and attributes, which Landlock does not judge: never without `unsafe`.
-const ATTRIBUTES: [libc::c_long; 10] = [
+/// `fchmodat2`, which not every list of system calls has yet.
+const SYS_FCHMODAT2: libc::c_long = 452;
+
+/// What changes owners, rights, times and attributes, which Landlock does not judge: never without `unsafe`.
+const ATTRIBUTES: [libc::c_long; 12] = [
+    SYS_FCHMODAT2,
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     libc::SYS_fchown,
@@ -121,11 +121,41 @@ const ATTRIBUTES: [libc::c_long; 10] = [
     libc::SYS_lsetxattr,
     libc::SYS_removexattr,
     libc::SYS_setxattr,
+    libc::SYS_utimensat,
 ];
 #[cfg(target_arch = "x86_64")]
-const OLDER_ATTRIBUTES: [libc::c_long; 3] = [libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown];
+const OLDER_ATTRIBUTES: [libc::c_long; 6] =
+    [libc::SYS_chmod, libc::SYS_chown, libc::SYS_futimesat, libc::SYS_lchown, libc::SYS_utime, libc::SYS_utimes];
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER_ATTRIBUTES: [libc::c_long; 0] = [];
+
+/// Memory, semaphores and messages that other processes have too, and that outlive their maker: no files to Landlock.
+const COMMON: [libc::c_long; 13] = [
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_msgctl,
+    libc::SYS_msgget,
+    libc::SYS_msgrcv,
+    libc::SYS_msgsnd,
+    libc::SYS_semctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_shmget,
+];
+
+/// What says how processors are shared, by the number of a process or thread in the first argument.
+const SHARES: [libc::c_long; 4] =
+    [libc::SYS_sched_setaffinity, libc::SYS_sched_setattr, libc::SYS_sched_setparam, libc::SYS_sched_setscheduler];
+
+/// What types into the terminal that the process was started from, as if the user did.
+const TYPING: [u32; 2] = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
+
+/// What names a process that is sent signals when something happens to a descriptor.
+const OWNER: [u32; 3] = [libc::F_SETOWN as u32, 15 /* F_SETOWN_EX */, 10 /* F_SETSIG */];
+const OWNER_OF_SOCKET: [u32; 2] = [0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */];
 
 const EVERY_BIT: u32 = u32::MAX;
 
@@ -145,12 +175,14 @@ pub(super) fn apply(permissions: &Permissions, landlocked: bool, own: &[RawFd]) 
     for call in UNSEEN {
         filter.always(call, Verdict::Fail(libc::ENOSYS));
     }
+    filter.where_argument(libc::SYS_ioctl, 1, &TYPING.map(|request| (request, Verdict::Fail(libc::EPERM))));
     network(&mut filter, permissions, &refuse);
     if !(free && landlocked) {
         writes(&mut filter, permissions, &refuse);
     }
     if !free {
         processes(&mut filter);
+        others(&mut filter);
         keep_open(&mut filter, own);
         for call in ATTRIBUTES.into_iter().chain(OLDER_ATTRIBUTES) {
             filter.always(call, Verdict::Fail(libc::EPERM));
@@ -225,6 +257,8 @@ fn processes(filter: &mut Filter) {
     }
     let own_or_self = [(0, Verdict::Allow), own[0]];
     filter.by_argument(libc::SYS_prlimit64, 0, EVERY_BIT, &own_or_self, control);
+    filter.where_argument(libc::SYS_fcntl, 1, &OWNER.map(|command| (command, control)));
+    filter.where_argument(libc::SYS_ioctl, 1, &OWNER_OF_SOCKET.map(|request| (request, control)));
     // Whoever survives its parent is left behind.
     filter.by_argument(
         libc::SYS_prctl,
@@ -235,10 +269,30 @@ fn processes(filter: &mut Filter) {
     );
 }
 
+/// Keeps from other processes what they share with this one. Libraries ask for their own share and go on without it.
+fn others(filter: &mut Filter) {
+    let no = Verdict::Fail(libc::EPERM);
+    for call in COMMON {
+        filter.always(call, no);
+    }
+    let own = [(0, Verdict::Allow), (std::process::id(), Verdict::Allow)];
+    for call in SHARES {
+        filter.by_argument(call, 0, EVERY_BIT, &own, no);
+    }
+    // Of a group, of a user: whoever they are.
+    filter.where_argument(libc::SYS_setpriority, 0, &[(1, no), (2, no)]);
+    filter.where_argument(libc::SYS_ioprio_set, 0, &[(2, no), (3, no)]);
+    for call in [libc::SYS_setpriority, libc::SYS_ioprio_set] {
+        filter.by_argument(call, 1, EVERY_BIT, &own, no);
+    }
+}
+
 /// Keeps the worker's own pipes from a library that closes or replaces whatever it finds.
 fn keep_open(filter: &mut Filter, own: &[RawFd]) {
     let cases: Vec<_> = own.iter().map(|fd| (*fd as u32, Verdict::Fail(libc::EBADF))).collect();
     filter.by_argument(libc::SYS_close, 0, EVERY_BIT, &cases, Verdict::Allow);
+    // Where it fails, the C library closes one after another until none is left, which would take for ever.
+    filter.always(libc::SYS_close_range, Verdict::Fail(0));
     filter.by_argument(libc::SYS_dup3, 1, EVERY_BIT, &cases, Verdict::Allow);
     filter.by_argument(libc::SYS_fcntl, 0, EVERY_BIT, &cases, Verdict::Allow);
     #[cfg(target_arch = "x86_64")]

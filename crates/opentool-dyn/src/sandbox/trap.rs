@@ -37,6 +37,7 @@ extern "C" fn on_refusal(_signal: libc::c_int, info: *mut libc::siginfo_t, conte
     let Some(operation) = Refusal::operation_of(code) else { return };
     let mut path = [0_u8; PATH];
     let length = Refusal::path_argument(code).map_or(0, |index| copy_text(argument(context, index), &mut path));
+    Refusal::note_here(code);
     // SAFETY: `catch` stored a reference that lives for ever.
     if let Some(board) = unsafe { BOARD.load(Ordering::Acquire).as_ref() } {
         board.refuse(code, &path[..length]);

@@ -58,6 +58,8 @@ impl Board {
         if unsafe { libc::ftruncate(fd.as_raw_fd(), size_of::<Layout>() as libc::off_t) } != 0 {
             return Err(io::Error::last_os_error());
         }
+        #[cfg(target_os = "linux")]
+        seal(&fd)?;
         Ok((Board::of(&fd)?, fd))
     }
 
@@ -163,9 +165,18 @@ fn word(id: u64, stage: Stage) -> u64 {
 #[cfg(target_os = "linux")]
 fn anonymous_memory() -> io::Result<OwnedFd> {
     // SAFETY: the name is a C string; the call touches no other memory.
-    let fd = unsafe { libc::memfd_create(c"opentool-board".as_ptr(), libc::MFD_CLOEXEC) };
+    let fd = unsafe { libc::memfd_create(c"opentool-board".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
     // SAFETY: a descriptor that the kernel just gave us is ours alone.
     if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(unsafe { OwnedFd::from_raw_fd(fd) }) }
+}
+
+/// Keeps the page from being taken away under whoever reads it, which would end the process.
+#[cfg(target_os = "linux")]
+fn seal(fd: &OwnedFd) -> io::Result<()> {
+    let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+    // SAFETY: plain numbers, and the descriptor is open.
+    let sealed = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_ADD_SEALS, seals) };
+    if sealed != 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -203,6 +214,16 @@ mod tests {
         assert!(parent.give_up(515));
         assert!(!worker.begin(515));
         assert_eq!(parent.stage(515), Stage::GivenUp);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn nobody_takes_the_page_away() {
+        let (board, fd) = Board::make().unwrap();
+        board.send(7);
+        // SAFETY: the descriptor is open; the call touches no memory.
+        assert_eq!(unsafe { libc::ftruncate(fd.as_raw_fd(), 0) }, -1);
+        assert_eq!(board.stage(7), Stage::Sent);
     }
 
     #[test]

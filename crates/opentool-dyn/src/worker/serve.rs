@@ -189,6 +189,7 @@ impl Desk<'_> {
     fn answer(self, request: Request, text: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         let id = request.id;
         self.board.forget();
+        Refusal::note_here(0);
         if !self.board.begin(id) {
             return self.outlet.send(Kind::Skipped, 0, id, &[]);
         }
@@ -212,7 +213,10 @@ impl Desk<'_> {
         let text = std::str::from_utf8(text).map_err(ToolError::from_error)?;
         let called = catch_unwind(AssertUnwindSafe(|| self.engine.call(function, text, out)));
         let called = called.unwrap_or_else(|_| Err(ToolError::panicked(format!("the worker panicked in `{name}`"))));
-        let refusal = self.board.refused().or_else(|| Refusal::of_errno(last_errno()));
+        let noted = self.board.refused();
+        // Where calls run beside each other, what was noted last may be another one's.
+        let refusal = if self.plan.thread_safe { Refusal::of_this_thread(noted) } else { noted };
+        let refusal = refusal.or_else(|| Refusal::of_errno(last_errno()));
         match called {
             Ok(notes) if out.len() > LONGEST => {
                 let _ = notes;

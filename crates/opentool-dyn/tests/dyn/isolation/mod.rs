@@ -1,6 +1,7 @@
 //! Libraries in worker processes, and what they do to them.
 
 mod cases;
+mod escapes;
 mod hosts;
 mod loading;
 mod runtimes;
