@@ -14,8 +14,8 @@ const LONGEST: usize = 2000;
 pub(crate) enum Fault {
     /// The provider says that something is wrong.
     Refused { code: Option<String>, message: String },
-    /// Nobody can read it.
-    Unreadable(String),
+    /// Nobody can read it: what is wrong, and what came.
+    Unreadable { problem: String, text: String },
 }
 
 impl Fault {
@@ -25,12 +25,11 @@ impl Fault {
     }
 
     /// What the body of an answer that is an error says.
-    pub(crate) fn of_refusal(body: &[u8]) -> Self {
-        let text = String::from_utf8_lossy(body);
-        match Self::told(&text) {
+    pub(crate) fn of_refusal(text: &str) -> Self {
+        match Self::told(text) {
             Some(fault) => fault,
             None if text.trim().is_empty() => Self::refused(None, "no reason was given"),
-            None => Self::refused(None, &excerpt(&text)),
+            None => Self::refused(None, &excerpt(text)),
         }
     }
 
@@ -63,22 +62,27 @@ impl Fault {
     }
 
     pub(crate) fn refused(code: Option<String>, message: &str) -> Self {
-        let end = message.char_indices().nth(LONGEST).map_or(message.len(), |(end, _)| end);
-        Self::Refused { code, message: message[..end].trim().to_owned() }
+        Self::Refused { code, message: message.trim().to_owned() }
     }
 
     /// An answer is JSON, but lacks what it is about.
     pub(crate) fn without(field: &str, text: &str) -> Self {
-        Self::Unreadable(format!("it has no `{field}` and is {}", excerpt(text)))
+        Self::Unreadable { problem: format!("it has no `{field}` and is"), text: text.to_owned() }
     }
 
     pub(crate) fn unreadable(text: &str) -> Self {
-        Self::Unreadable(format!("it should be JSON and is {}", excerpt(text)))
+        Self::Unreadable { problem: "it should be JSON and is".to_owned(), text: text.to_owned() }
     }
 }
 
-/// The beginning of a text that nobody expected, as far as it helps.
-fn excerpt(text: &str) -> String {
+/// The beginning of a message that may be long; what is secret in it must be cut out before, or half of it may remain.
+pub(crate) fn beginning(message: &str) -> &str {
+    let end = message.char_indices().nth(LONGEST).map_or(message.len(), |(end, _)| end);
+    &message[..end]
+}
+
+/// The beginning of a text that nobody expected, as far as it helps; what is secret in it must be cut out before.
+pub(crate) fn excerpt(text: &str) -> String {
     let text = text.trim();
     if text.is_empty() {
         return "nothing at all".to_owned();
@@ -136,13 +140,13 @@ mod tests {
             ("upstream connect error", refused(None, "\"upstream connect error\"")),
             ("", refused(None, "no reason was given")),
         ] {
-            assert_eq!(Fault::of_refusal(body.as_bytes()), expected, "{body}");
+            assert_eq!(Fault::of_refusal(body), expected, "{body}");
         }
     }
 
     #[test]
     fn a_long_message_is_cut_between_characters() {
-        let Fault::Refused { message, .. } = Fault::refused(None, &"é".repeat(5000)) else { unreachable!() };
-        assert_eq!(message.chars().count(), LONGEST);
+        assert_eq!(beginning(&"é".repeat(5000)).chars().count(), LONGEST);
+        assert_eq!(beginning("short"), "short");
     }
 }

@@ -9,6 +9,7 @@ use reqwest::Response;
 use tokio::time::{sleep, timeout};
 
 use super::answer::{Answer, innermost};
+use super::fault::{beginning, excerpt};
 use super::http::Http;
 use super::retry::{retry_after, wait_before};
 use super::stream::{self, Reader};
@@ -121,13 +122,8 @@ impl Link {
         let headers = response.headers().clone();
         // Whatever of the reason can be read is better than none.
         let body = Answer::new(self, response).whole().await.unwrap_or_default();
-        let mut error = match Fault::of_refusal(&body) {
-            Fault::Refused { code, message } => {
-                let error = ChatError::refused(self.provider, status.as_u16(), self.harmless(message));
-                code.into_iter().fold(error, |error, code| error.with_code(self.harmless(code)))
-            }
-            Fault::Unreadable(message) => ChatError::refused(self.provider, status.as_u16(), self.harmless(message)),
-        };
+        let body = self.harmless(String::from_utf8_lossy(&body).into_owned());
+        let mut error = self.told(Some(status.as_u16()), Fault::of_refusal(&body));
         if let Some(after) = retry_after(&headers, SystemTime::now()) {
             error = error.with_retry_after(after);
         }
@@ -137,12 +133,20 @@ impl Link {
 
     /// What a fault of an answer that began well means to the caller.
     pub(crate) fn fault(&self, fault: Fault) -> ChatError {
+        self.told(None, fault)
+    }
+
+    /// Words a fault. What is secret is cut out before the rest is cut short, so that no half of it remains.
+    fn told(&self, status: Option<u16>, fault: Fault) -> ChatError {
+        let told = |text: String| beginning(&self.harmless(text)).to_owned();
         match fault {
             Fault::Refused { code, message } => {
-                let error = ChatError::refused(self.provider, None, self.harmless(message));
-                code.into_iter().fold(error, |error, code| error.with_code(self.harmless(code)))
+                let error = ChatError::refused(self.provider, status, told(message));
+                code.into_iter().fold(error, |error, code| error.with_code(told(code)))
             }
-            Fault::Unreadable(message) => ChatError::unreadable(self.provider, self.harmless(message)),
+            Fault::Unreadable { problem, text } => {
+                ChatError::unreadable(self.provider, format!("{problem} {}", excerpt(&self.harmless(text))))
+            }
         }
     }
 
