@@ -11,7 +11,7 @@ use super::cause::Cause;
 use crate::MemoryError;
 
 /// How long somebody else may hold the file before a caller is told so.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How many readers there are at once; SQLite has one writer.
 const CONNECTIONS: u32 = 4;
@@ -38,22 +38,22 @@ const MIGRATIONS: [&str; 1] = ["
 "];
 
 /// Opens a file, which is made where there is none, and brings it up to date.
-pub(super) async fn open(path: &Path) -> Result<SqlitePool, MemoryError> {
-    opened(path).await.map_err(|cause| cause.at(path))
+pub(super) async fn open(path: &Path, patience: Duration) -> Result<SqlitePool, MemoryError> {
+    opened(path, patience).await.map_err(|cause| cause.at(path))
 }
 
-async fn opened(path: &Path) -> Result<SqlitePool, Cause> {
+async fn opened(path: &Path, patience: Duration) -> Result<SqlitePool, Cause> {
     create(path).map_err(|source| Cause::Open { source })?;
     let options = SqliteConnectOptions::new()
         .filename(path)
-        .busy_timeout(PATIENCE)
+        .busy_timeout(patience)
         // What was acknowledged survives a power cut, not only the end of the process.
         .synchronous(SqliteSynchronous::Full)
         .disable_statement_logging();
     let mut connection = options.connect().await?;
-    prepare(&mut connection).await?;
+    prepare(&mut connection, patience).await?;
     connection.close().await?;
-    let pool = SqlitePoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(PATIENCE);
+    let pool = SqlitePoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(patience);
     Ok(pool.connect_with(options).await?)
 }
 
@@ -66,7 +66,7 @@ fn create(path: &Path) -> std::io::Result<()> {
     options.open(path).map(drop)
 }
 
-async fn prepare(connection: &mut SqliteConnection) -> Result<(), Cause> {
+async fn prepare(connection: &mut SqliteConnection, patience: Duration) -> Result<(), Cause> {
     if pending(connection).await?.is_some() {
         let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
         // Somebody else may have done it meanwhile.
@@ -79,7 +79,7 @@ async fn prepare(connection: &mut SqliteConnection) -> Result<(), Cause> {
         }
         transaction.commit().await?;
     }
-    write_ahead(connection).await
+    write_ahead(connection, patience).await
 }
 
 /// Returns the version from which a file has to be brought up to date; none where it is.
@@ -100,11 +100,11 @@ async fn pending(connection: &mut SqliteConnection) -> Result<Option<usize>, Cau
 }
 
 /// Lets readers go on while somebody writes. The change needs the file to itself, for which SQLite does not wait by itself.
-async fn write_ahead(connection: &mut SqliteConnection) -> Result<(), Cause> {
+async fn write_ahead(connection: &mut SqliteConnection, patience: Duration) -> Result<(), Cause> {
     let begun = Instant::now();
     loop {
         match sqlx::query("PRAGMA journal_mode = WAL").execute(&mut *connection).await.map_err(Cause::from) {
-            Err(Cause::Busy { .. }) if begun.elapsed() < PATIENCE => {
+            Err(Cause::Busy { .. }) if begun.elapsed() < patience => {
                 tokio::time::sleep(Duration::from_millis(20)).await
             }
             changed => return changed.map(drop),

@@ -8,6 +8,7 @@ mod tests;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use futures_core::future::BoxFuture;
 use sqlx::SqlitePool;
@@ -58,8 +59,13 @@ impl SqliteMemory {
     ///
     /// Where the file cannot be opened, is no SQLite database, is one of another program or of a newer version of this one.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, MemoryError> {
-        let path = path.as_ref().to_owned();
-        let pool = file::open(&path).await?;
+        Self::open_within(path.as_ref(), file::PATIENCE).await
+    }
+
+    /// Opens a file and waits no longer than this for whoever else holds it, now or later.
+    async fn open_within(path: &Path, patience: Duration) -> Result<Self, MemoryError> {
+        let path = path.to_owned();
+        let pool = file::open(&path, patience).await?;
         Ok(Self { path, pool, writing: Mutex::default(), most: WINDOW })
     }
 

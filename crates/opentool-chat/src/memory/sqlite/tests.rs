@@ -228,6 +228,21 @@ async fn a_new_file_can_be_opened_by_many_at_once() {
 }
 
 #[tokio::test]
+async fn a_memory_that_another_program_holds_is_read_and_says_so_when_it_cannot_be_written() {
+    let (_folder, path) = folder();
+    let memory = SqliteMemory::open_within(&path, Duration::from_millis(50)).await.unwrap();
+    memory.add("ann", &turn("before")).await.unwrap();
+    let other = SqlitePool::connect_with(sqlx::sqlite::SqliteConnectOptions::new().filename(&path)).await.unwrap();
+    let held = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
+    let error = memory.add("ann", &turn("meanwhile")).await.unwrap_err().to_string();
+    assert!(error.ends_with("memory.sqlite is held by another program: try again when it is done"), "{error}");
+    assert_eq!(memory.get("ann").await.unwrap(), turn("before"), "readers do not mind");
+    held.rollback().await.unwrap();
+    memory.add("ann", &turn("after")).await.unwrap();
+    assert_eq!(memory.get("ann").await.unwrap(), [turn("before"), turn("after")].concat());
+}
+
+#[tokio::test]
 async fn a_closed_memory_says_so() {
     let (_folder, path) = folder();
     let memory = SqliteMemory::open(&path).await.unwrap();
