@@ -20,6 +20,8 @@ struct State<T> {
     /// How many items were handed over, and how many of them taken.
     handed: u64,
     taken: u64,
+    /// Who waits for an item.
+    reader: Option<Waker>,
     /// Who waits for an item to be taken. There may be several: a future may do several things at once.
     waiting: Vec<Waker>,
 }
@@ -48,6 +50,7 @@ impl<T> Emitter<T> {
         let mut item = Some(item);
         let mut ticket = None;
         poll_fn(|cx| {
+            let mut reader = None;
             let over = self.with(|state| {
                 if !state.watched || ticket.is_some_and(|ticket| ticket <= state.taken) {
                     return true;
@@ -56,10 +59,13 @@ impl<T> Emitter<T> {
                     state.item = item.take();
                     state.handed += 1;
                     ticket = Some(state.handed);
+                    reader = state.reader.take();
                 }
                 state.wait(cx.waker());
                 false
             });
+            // Whoever polls this very future sees the item by itself; a task of its own has to call.
+            reader.into_iter().filter(|reader| !reader.will_wake(cx.waker())).for_each(Waker::wake);
             if over.unwrap_or(true) { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
@@ -109,7 +115,7 @@ impl<'a, T, R> Watched<'a, T, R> {
     where
         F: Future<Output = R> + Send + 'a,
     {
-        let state = State { watched: true, item: None, handed: 0, taken: 0, waiting: Vec::new() };
+        let state = State { watched: true, item: None, handed: 0, taken: 0, reader: None, waiting: Vec::new() };
         let emitter = Emitter(Some(Arc::new(Mutex::new(state))));
         Self { future: Some(Box::pin(make(emitter.clone()))), emitter, result: None }
     }
@@ -138,6 +144,10 @@ impl<T, R: Unpin> Stream for Watched<'_, T, R> {
             return Poll::Ready(Some(item));
         }
         let Some(future) = &mut this.future else { return Poll::Ready(None) };
+        this.emitter.with(|state| match &state.reader {
+            Some(reader) if reader.will_wake(cx.waker()) => {}
+            _ => state.reader = Some(cx.waker().clone()),
+        });
         match future.as_mut().poll(cx) {
             Poll::Ready(result) => {
                 (this.future, this.result) = (None, Some(result));

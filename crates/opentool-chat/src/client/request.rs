@@ -175,8 +175,8 @@ impl Inner {
             Subject::Resume(state) => self.go_on(*state, options, conversation)?,
         };
         let response = run.go(events).await?;
+        // A turn whose calls wait, for a decision or for the caller, is not over.
         if let Some(keeper) = memory
-            && response.run_state().is_none()
             && !response.has_tool_calls()
         {
             let kept = keeper.memory.add(&keeper.conversation, keeper.unknown_in(&response)).await;

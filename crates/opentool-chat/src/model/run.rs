@@ -161,7 +161,7 @@ impl Run {
                     response
                 }
             };
-            match self.execute(response, &names, events, cancellation).await? {
+            match self.execute(response, &names, events).await? {
                 Step::Ask => {}
                 Step::Over(response) => return Ok(*response),
             }
@@ -250,7 +250,6 @@ impl Run {
         response: ChatResponse,
         names: &Option<Vec<String>>,
         events: &Emitter<ChatEvent>,
-        cancellation: &Cancellation,
     ) -> Result<Step, ChatError> {
         let manager = self.model.inner().manager.clone();
         let mut execution = manager.execute_tool_calls(&self.prompt, &response, &mut self.turn);
@@ -268,7 +267,6 @@ impl Run {
         self.go_on_with(result).await?;
         match direct {
             Some(generations) => self.return_direct(response, generations, events).await.map(Step::Over),
-            None if cancellation.is_cancelled() => Err(Cause::Cancelled.into()),
             None => Ok(Step::Ask),
         }
     }

@@ -188,3 +188,34 @@ async fn events_that_happen_at_once_are_all_told() {
     };
     assert_eq!((told.len(), ids(&told)), (60, ids(&happened)));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn events_of_another_task_are_told_and_hold_nobody_up_who_does_not_read() {
+    let tools = Toolbox::of([FakeTool::new("work")]).unwrap();
+    let (executor, mut turn, context) = (Executor::default(), Turn::new(), ToolContext::new());
+    let calls = vec![ToolCall::new("a", "work", "{}")];
+    let happened: Vec<_> = executor.run(&tools, calls, &mut turn, &context).collect().await;
+    let execution = || {
+        let happened = happened.clone();
+        Execution::new(|events| async move {
+            let elsewhere = tokio::spawn(async move {
+                for event in happened {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                    events.emit(event).await;
+                }
+            });
+            elsewhere.await.unwrap();
+            Ok(ToolExecutionResult::default())
+        })
+    };
+    let told = async {
+        let mut read_in_part = execution();
+        read_in_part.next().await.unwrap();
+        // By now the next one waits to be taken, and will not be.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        read_in_part.finish().await.unwrap();
+        execution().count().await
+    };
+    let told = tokio::time::timeout(Duration::from_secs(30), told).await.expect("nobody waits for ever");
+    assert_eq!(told, 3);
+}
