@@ -368,6 +368,10 @@ async fn wait(job: &mut Job<'_>, admitted: Admitted<'_>) -> Result<Arc<Permit>, 
         Some(serial) => Some(turn(context, serial.clone()).await?),
         None => None,
     };
+    // What was cancelled with the call frees its slot at the same moment, and the slot may come first.
+    if context.is_cancelled() {
+        return Err(ToolError::cancelled().into());
+    }
     Ok(Arc::new(Permit { _place: place, _slot: slot, _turn_of_tool: turn_of_tool }))
 }
 
