@@ -15,10 +15,10 @@ use crate::exports::Exports;
 use crate::find::find_library;
 use crate::plan::Plan;
 use crate::supervisor::{Settings, Supervisor};
-use crate::symbols::disable_missing;
+use crate::symbols::{disable_missing, is_callable};
 use crate::tool::{Place, Shared};
 use crate::turn::Turn;
-use crate::{Confinement, OpenError, Permissions};
+use crate::{Confinement, LoadError, OpenError, Permissions};
 
 /// Where the functions of a library run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -42,6 +42,8 @@ pub struct DynLibrary {
 
 impl DynLibrary {
     /// Joins the document in a file with a library, whose functions run in a worker process.
+    ///
+    /// It returns when the library is loaded, see [`DynLibraryBuilder::open`].
     ///
     /// # Errors
     ///
@@ -154,6 +156,10 @@ impl DynLibraryBuilder {
 
     /// Opens the library.
     ///
+    /// It blocks until the library is loaded: a few milliseconds, unless its constructors or `x-init` take longer. One that is
+    /// not ready within the [`timeout`](Self::timeout), or ten seconds where there is none, is given up. A program with
+    /// other things to do meanwhile calls it in `tokio::task::spawn_blocking`. Dropping a library never blocks.
+    ///
     /// # Errors
     ///
     /// Where the document or the library cannot be used.
@@ -175,7 +181,8 @@ impl DynLibraryBuilder {
         let exports = Exports::read(&library)?;
         exports.loadable_here()?;
         disable_missing(&mut plan, &exports);
-        disable_refused(&mut plan, &self.permissions, &library);
+        disable_refused(&mut plan, &self.permissions, &library, &exports);
+        check_init(&plan, &self.permissions, &library, &exports)?;
         if plan.functions.iter().all(|function| function.disabled.is_some()) {
             return Err(OpenError::NoFunctions(disabled(&plan)));
         }
@@ -204,9 +211,32 @@ impl DynLibraryBuilder {
 }
 
 /// Disables the functions that only an operator's permission makes callable.
-fn disable_refused(plan: &mut Plan, permissions: &Permissions, library: &Path) {
+fn disable_refused(plan: &mut Plan, permissions: &Permissions, library: &Path, exports: &Exports) {
     for function in plan.functions.iter_mut().filter(|function| function.disabled.is_none()) {
-        function.disabled = permissions.refusal(&function.symbol, library);
+        let of_free = |free: &String| match exports.get(free) {
+            Some(_) => permissions.refusal(free, library),
+            None => permissions.refusal_anywhere(free),
+        };
+        let refusal = permissions.refusal(&function.symbol, library);
+        function.disabled = refusal.or_else(|| function.free.as_ref().and_then(of_free));
+    }
+}
+
+/// What runs without anybody's asking is no less checked than what is asked for.
+fn check_init(plan: &Plan, permissions: &Permissions, library: &Path, exports: &Exports) -> Result<(), LoadError> {
+    let Some(init) = &plan.init else { return Ok(()) };
+    let refusal = match plan.functions.iter().find(|function| function.name == *init) {
+        Some(function) => function.disabled.clone(),
+        None if !is_callable(exports, init) => {
+            return Err(LoadError::new(library, format!("`x-init` names `{init}`, which it does not have")));
+        }
+        None => permissions.refusal(init, library),
+    };
+    match refusal {
+        Some(reason) => {
+            Err(LoadError::new(library, format!("`x-init` names `{init}`, which cannot be called: {reason}")))
+        }
+        None => Ok(()),
     }
 }
 

@@ -122,8 +122,17 @@ impl Permissions {
         if self.unconfined_calls || !is_c_library(library) || !controls_processes(symbol) {
             return None;
         }
-        Some(format!("`{symbol}` controls processes: the operator permits it with `--allow unsafe`"))
+        Some(controls(symbol))
     }
+
+    /// The same for a function that is looked for in what the library needs too, where the C library is.
+    pub(crate) fn refusal_anywhere(&self, symbol: &str) -> Option<String> {
+        (!self.unconfined_calls && controls_processes(symbol)).then(|| controls(symbol))
+    }
+}
+
+fn controls(symbol: &str) -> String {
+    format!("`{symbol}` controls processes: the operator permits it with `--allow unsafe`")
 }
 
 /// How much address space a worker may have, written `512M`, `2G` or `unlimited`.

@@ -20,7 +20,11 @@ pub(crate) fn disable_missing(plan: &mut Plan, exports: &Exports) {
             Some(ExportKind::Data | ExportKind::ThreadLocal) => {
                 Some(format!("`{symbol}` is data of the library, not a function"))
             }
-            Some(_) => None,
+            Some(_) => {
+                let is_data = |free: &&String| exports.get(free).is_some() && !is_callable(exports, free);
+                let free = function.free.as_ref().filter(is_data);
+                free.map(|free| format!("`x-free` names `{free}`, which is data of the library, not a function"))
+            }
             None => {
                 missing += 1;
                 let others = needed.get_or_insert_with(|| Needed::of(exports));
@@ -30,10 +34,14 @@ pub(crate) fn disable_missing(plan: &mut Plan, exports: &Exports) {
     }
 }
 
+/// Whether the library itself defines a function.
+pub(crate) fn is_callable(exports: &Exports, symbol: &str) -> bool {
+    exports.get(symbol).is_some_and(|export| export.kind().is_callable())
+}
+
 /// Whether the library or one that it needs defines a function, as `free` usually is.
 pub(crate) fn is_reachable(exports: &Exports, symbol: &str) -> bool {
-    let own = exports.get(symbol).is_some_and(|export| export.kind().is_callable());
-    own || Needed::of(exports).that_defines(symbol).is_some()
+    is_callable(exports, symbol) || Needed::of(exports).that_defines(symbol).is_some()
 }
 
 fn absent(symbol: &str, exports: &Exports, needed: &Needed, look_around: bool) -> String {

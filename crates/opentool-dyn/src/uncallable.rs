@@ -6,7 +6,7 @@ use opentool_spec::Severity;
 
 use crate::Exports;
 use crate::plan::Plan;
-use crate::symbols::{disable_missing, is_reachable};
+use crate::symbols::{disable_missing, is_callable, is_reachable};
 
 /// Something in a document that keeps a function from being called in a library.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,8 +71,4 @@ pub fn uncallable(document: &str, exports: &Exports) -> Vec<Uncallable> {
         }
     }
     found
-}
-
-fn is_callable(exports: &Exports, symbol: &str) -> bool {
-    exports.get(symbol).is_some_and(|export| export.kind().is_callable())
 }

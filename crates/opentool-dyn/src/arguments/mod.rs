@@ -205,7 +205,16 @@ impl<'t> Reader<'_, 't> {
         if !function.has_buffers {
             return;
         }
-        // Only now is known what lengths follow from what goes in.
+        // Only now is known what lengths follow from what goes in. They are as good as said: what goes out follows them.
+        for parameter in &function.parameters {
+            if let Passing::Text { count: Some(counter), .. } | Passing::Array { count: Some(counter), .. } =
+                &parameter.passing
+                && let slot = self.frame.slot(*counter)
+                && slot.given == Given::Derived
+            {
+                slot.given = Given::Value;
+            }
+        }
         for (index, parameter) in function.parameters.iter().enumerate() {
             match &parameter.passing {
                 Passing::TextOut { buffer, .. } => self.capacity(index, buffer, Machine::U8),

@@ -67,10 +67,15 @@ impl Engine {
             // more, since the result has copies.
             unsafe { free(register.pointer()) };
         }
-        written?;
         match failure {
-            Some(code) => Err(returned.failed(code, out)),
-            None => Ok(returned.notes),
+            None => written.map(|()| returned.notes),
+            // Whoever fails may leave anything behind: the code says more than that it cannot be told.
+            Some(code) => {
+                if written.is_err() {
+                    out.clear();
+                }
+                Err(returned.failed(code, out))
+            }
         }
     }
 

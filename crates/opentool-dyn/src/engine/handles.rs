@@ -34,9 +34,12 @@ impl Handles {
     pub(crate) fn token(&self, pointer: *mut c_void, kind: &Arc<str>) -> String {
         let mut table = self.table();
         let key = (pointer.addr(), kind.clone());
-        if let Some(token) = table.by_pointer.get(&key) {
+        if let Some(token) = table.by_pointer.get(&key)
+            && table.by_token.get(token).is_some_and(|handle| !handle.closing)
+        {
             return token.clone();
         }
+        // Where another call is just closing a handle of this pointer, the library has given the memory to a new object.
         let token = self.tokens.next(kind);
         table.by_token.insert(token.clone(), Handle { kind: kind.clone(), pointer: key.0, closing: false });
         table.by_pointer.insert(key, token.clone());
@@ -78,7 +81,10 @@ impl Handles {
             return;
         }
         if let Some(Handle { kind, pointer, .. }) = table.by_token.remove(token) {
-            table.by_pointer.remove(&(pointer, kind));
+            let key = (pointer, kind);
+            if table.by_pointer.get(&key).is_some_and(|known| known == token) {
+                table.by_pointer.remove(&key);
+            }
         }
     }
 
@@ -123,6 +129,20 @@ mod tests {
         handles.close(token.as_bytes(), true);
         assert!(handles.pointer(token.as_bytes(), "db", false).is_err());
         assert_ne!(handles.token(pointer, &kind), token);
+    }
+
+    #[test]
+    fn memory_that_is_handed_out_again_while_its_handle_is_closed_is_another_handle() {
+        let (handles, kind): (Handles, Arc<str>) = (Handles::default(), "db".into());
+        let pointer = std::ptr::without_provenance_mut(0x1000);
+        let old = handles.token(pointer, &kind);
+        handles.pointer(old.as_bytes(), "db", true).unwrap();
+        let new = handles.token(pointer, &kind);
+        assert_ne!(new, old);
+        handles.close(old.as_bytes(), true);
+        assert!(handles.pointer(old.as_bytes(), "db", false).is_err());
+        assert_eq!(handles.pointer(new.as_bytes(), "db", false).unwrap().addr(), 0x1000);
+        assert_eq!(handles.token(pointer, &kind), new);
     }
 
     #[test]

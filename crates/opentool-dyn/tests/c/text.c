@@ -30,6 +30,9 @@ void counted(const unsigned char *from, unsigned long length, unsigned char *to,
     *written = length;
 }
 
+/* How large the buffer is said to be, without touching it. */
+unsigned long size_told(unsigned char *buffer, unsigned long *size) { return buffer ? *size : 0; }
+
 void unterminated(char *text) { memset(text, 'x', 16); }
 void overlong(char *text, int *length) { text[0] = 'x'; *length = 17; }
 void negative(char *text, int *length) { text[0] = 'x'; *length = -1; }
@@ -60,6 +63,8 @@ int count_live(void) { return live; }
 int fail_with(int error) { errno = error; return error ? -1 : 0; }
 
 int status(int code) { return code; }
+/* Says how much it would have needed, as many do. */
+int status_with_length(int code, char *text, int *length) { text[0] = 'x'; *length = code ? 1000 : 1; return code; }
 int status_with_text(int code, char *text) { sprintf(text, "details of %d", code); return code; }
 
 int sum_of(int count, ...) {

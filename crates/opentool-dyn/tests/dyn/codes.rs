@@ -159,6 +159,41 @@ fn what_the_document_names_runs_first() {
     assert!(failed.ends_with("`x-init` failed: `fail_to_initialise` returned 3"), "{failed}");
     let missing = open("initialize").unwrap_err().to_string();
     assert!(missing.ends_with("`x-init` names `initialize`, which it does not have"), "{missing}");
+    // Data, and what only another library has: were they called, this test would end here.
+    for foreign in ["some_data", "abort"] {
+        let refused = open(foreign).unwrap_err().to_string();
+        assert!(refused.ends_with(&format!("`x-init` names `{foreign}`, which it does not have")), "{refused}");
+    }
+    let gone = function("gone", vec![], Value::Null);
+    let document = with(document([functions, vec![gone]].concat()), json!({ "x-init": "gone" }));
+    let refused = open_here(&document, &library("text")).unwrap_err().to_string();
+    assert!(
+        refused.contains("`x-init` names `gone`, which cannot be called: the library has no function"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn process_control_of_the_c_library_is_not_run_by_a_document() {
+    let described = document(vec![function("getpid", vec![], returns("pid", "integer", "int"))]);
+    let described = with(described, json!({ "x-init": "abort" }));
+    let refused = open_here(&described, std::path::Path::new("libc.so.6")).unwrap_err().to_string();
+    assert!(refused.contains("`x-init` names `abort`, which cannot be called"), "{refused}");
+    assert!(refused.contains("`--allow unsafe`"), "{refused}");
+}
+
+#[test]
+fn a_code_that_says_failure_is_told_also_where_the_rest_of_the_result_cannot_be() {
+    let text = with(gives("text", "string", "char *"), json!({ "x-size": 16, "x-lengthParam": "length" }));
+    let parameters = vec![takes("code", "integer", "int"), text, gives("length", "integer", "int *")];
+    let described = function("status_with_length", parameters, returns("status", "integer", "int"));
+    let described = with(described, json!({ "x-returnsCode": true }));
+    let library = open_here(&document(vec![described]), &library("text")).unwrap();
+    let good = json!({ "status": 0, "text": "x", "length": 1 });
+    assert_eq!(call(&library, "status_with_length", json!({ "code": 0 })), good);
+    let error = refused(&library, "status_with_length", r#"{"code":234}"#);
+    assert_eq!((error.message(), error.code()), ("`status_with_length` returned 234", Some(234)));
+    assert_eq!(error.data().unwrap(), &json!({ "code": 234 }));
 }
 
 #[test]

@@ -120,6 +120,67 @@ fn the_size_of_a_buffer_is_told_to_the_function() {
     assert_eq!(call_text(&counted, "repeat", r#"{"letter":"y","count":3}"#).unwrap(), r#"{"written":3,"text":"yyy"}"#);
 }
 
+#[test]
+fn a_buffer_is_never_smaller_than_the_function_is_told() {
+    let told = |keys: Value| {
+        let functions = vec![function(
+            "size_told",
+            vec![with(gives("buffer", "string", "unsigned char *"), keys), gives("size", "integer", "unsigned long *")],
+            returns("told", "integer", "unsigned long"),
+        )];
+        here("text", functions)
+    };
+    // The size is itself a parameter that goes out, and the caller may say how it begins.
+    let library = told(json!({ "x-sizeParam": "size", "x-size": 8, "x-encoding": "hex", "x-lengthParam": "size" }));
+    let zeroes = |count: usize| json!({ "told": count, "buffer": "00".repeat(count), "size": count });
+    assert_eq!(call(&library, "size_told", json!({})), zeroes(8));
+    assert_eq!(call(&library, "size_told", json!({ "size": null })), zeroes(8));
+    for count in [0, 1, 4095, 4096, 4097] {
+        assert_eq!(call(&library, "size_told", json!({ "size": count })), zeroes(count));
+    }
+    assert_eq!(call(&library, "size_told", json!({ "size": 16 << 20 }))["told"], 16 << 20);
+    for size in [json!((16 << 20) + 1), json!(u64::MAX), json!("18446744073709551615"), json!(1_u64 << 60)] {
+        let error = refused(&library, "size_told", &json!({ "size": size }).to_string());
+        assert!(error.message().contains("/size: expected at most 16777216"), "{error}");
+    }
+    for size in ["-1", "1e300", "340282366920938463463374607431768211455", "1.5"] {
+        let error = refused(&library, "size_told", &format!(r#"{{"size":{size}}}"#));
+        assert!(error.message().contains("/size: expected"), "{error}");
+    }
+    // A text has a NUL or it is none, also where there is no room for one.
+    let text = told(json!({ "x-sizeParam": "size" }));
+    assert_eq!(call(&text, "size_told", json!({ "size": 1 })), json!({ "told": 1, "buffer": "", "size": 1 }));
+    assert!(refused(&text, "size_told", r#"{"size":0}"#).message().contains("without a NUL within its 0 bytes"));
+}
+
+#[test]
+fn what_goes_out_is_as_long_as_what_goes_in_where_one_count_is_for_both() {
+    let copy = |keys: Value| {
+        let functions = vec![function(
+            "copy_double",
+            vec![
+                with(takes("from", "array", "double *"), json!({ "x-lengthParam": "count" })),
+                takes("count", "integer", "int"),
+                with(gives("to", "array", "double *"), keys),
+            ],
+            Value::Null,
+        )];
+        here("types", functions)
+    };
+    for keys in [json!({ "x-sizeParam": "count" }), json!({ "x-sizeParam": "count", "x-size": 3 })] {
+        let library = copy(keys);
+        for count in [0, 3, 512, 513, 100_000] {
+            let from: Vec<f64> = (0..count).map(f64::from).collect();
+            let to: Vec<f64> = (0..count).rev().map(f64::from).collect();
+            assert_eq!(call(&library, "copy_double", json!({ "from": from })), json!({ "to": to }), "{count}");
+        }
+        let many = format!("[{}0]", "0,".repeat(2 << 20));
+        let error = refused(&library, "copy_double", &format!(r#"{{"from":{many}}}"#));
+        let expected = "/count: expected at most 2097152, since it is the size of \"to\", got 2097153";
+        assert!(error.message().contains(expected), "{error}");
+    }
+}
+
 fn counted(encoding: &str) -> opentool_dyn::DynLibrary {
     let bytes = "unsigned char *";
     let from = with(takes("from", "string", bytes), json!({ "x-lengthParam": "length", "x-encoding": encoding }));
@@ -267,6 +328,29 @@ fn returned_memory_is_freed_by_whom_the_document_names_and_by_nobody_else() {
     let keeping = here("text", functions(json!({})));
     call(&keeping, "duplicate", json!({ "text": "x" }));
     assert_ne!(call(&keeping, "count_live", json!({})), before);
+}
+
+#[test]
+fn what_frees_is_a_function_and_none_that_controls_processes() {
+    let freeing = |free: &str| {
+        let returned = with(returns("copy", "string", TEXT), json!({ "x-free": free }));
+        let functions = vec![
+            function("duplicate", vec![takes("text", "string", TEXT)], returned),
+            function("count_live", vec![], returns("live", "integer", "int")),
+        ];
+        let opened = crate::harness::open_here(&crate::harness::document(functions), &crate::harness::library("text"));
+        let opened = opened.unwrap();
+        let reasons: Vec<_> = opened.disabled().map(|(name, reason)| format!("{name}: {reason}")).collect();
+        reasons.concat()
+    };
+    assert_eq!(freeing("free"), "");
+    for free in ["system", "exit", "dlopen"] {
+        assert!(freeing(free).starts_with(&format!("duplicate: `{free}` controls processes")), "{}", freeing(free));
+    }
+    assert_eq!(
+        freeing("some_data"),
+        "duplicate: `x-free` names `some_data`, which is data of the library, not a function"
+    );
 }
 
 #[test]

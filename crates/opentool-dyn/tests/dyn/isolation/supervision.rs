@@ -158,6 +158,30 @@ async fn long_arguments_and_results_pass_the_pipes() {
     assert!(calls.iter().all(|call| *call.as_ref().unwrap() == json!({ "value": null })));
 }
 
+#[tokio::test]
+async fn a_hundred_mebibytes_pass_the_pipes_and_are_not_kept() {
+    let library = hostile(Permissions::new());
+    let worker = call(&library, "process_id", json!({})).await.unwrap()["result"].as_i64().unwrap();
+    let long = json!({ "name": "x".repeat(100 << 20) });
+    assert_eq!(call(&library, "variable", long).await.unwrap(), json!({ "value": null }));
+    works(&library).await;
+    let status = std::fs::read_to_string(format!("/proc/{worker}/status")).unwrap();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let kibibytes: u64 = resident.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(kibibytes < 100 << 10, "{kibibytes} KiB");
+}
+
+#[tokio::test]
+async fn thousands_of_handles_are_told_apart() {
+    let library = hostile(Permissions::new());
+    let objects = join_all((0..5000).map(|_| call(&library, "object_new", json!({})))).await;
+    let objects: Vec<_> = objects.into_iter().map(Result::unwrap).collect();
+    let tokens: std::collections::HashSet<_> = objects.iter().map(ToString::to_string).collect();
+    assert_eq!(tokens.len(), 5000);
+    let used = join_all(objects.into_iter().map(|object| call(&library, "object_use", object))).await;
+    assert!(used.into_iter().all(|used| used.unwrap() == json!({ "result": 1 })));
+}
+
 #[test]
 fn a_library_outlives_the_runtimes_that_call_it() {
     let library = Arc::new(hostile(Permissions::new()));
