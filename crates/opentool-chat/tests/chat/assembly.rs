@@ -45,6 +45,13 @@ fn a_server_that_gives_every_call_the_same_index_is_understood() {
     assert_eq!(calls([whole("a", "one"), whole("b", "one")]), ["a one {}", "b one {}"], "told apart by id");
     assert_eq!(calls([whole("", "one"), whole("", "two")]), [" one {}", " two {}"], "told apart by name");
     assert_eq!(calls([whole("", "one"), whole("", "one")]), [" one {}", " one {}"], "whole arguments are not added to");
+    let pieces = calls([
+        piece().with_index(0).with_id("a").with_name("one").with_arguments("{\"x\":1}"),
+        piece().with_index(0).with_id("b").with_name("two"),
+        piece().with_index(0).with_arguments("{\"y\":"),
+        piece().with_index(0).with_arguments("2}"),
+    ]);
+    assert_eq!(pieces, ["a one {\"x\":1}", "b two {\"y\":2}"], "what follows belongs to the latest");
 }
 
 #[test]
