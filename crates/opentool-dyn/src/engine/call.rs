@@ -58,7 +58,7 @@ impl Engine {
         }
         let mut returned = Returns { engine: self, function, frame, register, errno, notes: Notes::default() };
         let failure = returned.failing_code();
-        self.end_closing(function, returned.frame, parameters.len(), failure.is_none());
+        self.let_go(function, returned.frame, parameters.len(), failure.is_none());
         let written = returned.write(out);
         if let Some(free) = ready.free
             && !register.pointer().is_null()
@@ -94,7 +94,7 @@ impl Engine {
                         Ok(pointer) => pointer,
                         Err(message) => {
                             // What was about to be closed before this one stays open.
-                            self.end_closing(function, frame, index, false);
+                            self.let_go(function, frame, index, false);
                             return Err(ArgumentError::new(pointer_to(&parameter.name), message).into());
                         }
                     }
@@ -119,17 +119,21 @@ impl Engine {
     ) -> Result<*mut c_void, ToolError> {
         let bytes = frame.slot(index).count * element;
         frame.buffer(index, bytes).map_err(|error| {
-            self.end_closing(function, frame, index, false);
+            self.let_go(function, frame, index, false);
             let (name, parameter) = (&function.name, &function.parameters[index].name);
             ToolError::failed(format!("`{name}`: no {bytes} bytes for `{parameter}`: {error}"))
         })
     }
 
-    /// Ends the handles that the call has closed, among the first parameters; or leaves them open.
-    fn end_closing(&self, function: &Function, frame: &Frame, parameters: usize, closed: bool) {
+    /// Ends the handles that the call has closed, among the first parameters, or leaves them open; lets go of the others.
+    fn let_go(&self, function: &Function, frame: &Frame, parameters: usize, closed: bool) {
         for (parameter, slot) in function.parameters[..parameters].iter().zip(frame.slots()) {
-            if matches!(parameter.passing, Passing::Handle { closes: true, .. }) && slot.given == Given::Value {
-                self.handles.close(slot.block.as_bytes(), closed);
+            match parameter.passing {
+                Passing::Handle { closes, .. } if slot.given == Given::Value => match closes {
+                    true => self.handles.close(slot.block.as_bytes(), closed),
+                    false => self.handles.release(slot.block.as_bytes()),
+                },
+                _ => {}
             }
         }
     }

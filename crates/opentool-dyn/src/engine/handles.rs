@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The handles of one library.
 #[derive(Debug, Default)]
 pub(crate) struct Handles {
+    /// Whether calls run at the same time, so that one may close what another uses.
+    counts_users: bool,
     tokens: Tokens,
     table: Mutex<Table>,
 }
@@ -27,9 +29,16 @@ struct Handle {
     pointer: usize,
     /// Whether a call that may end it is running.
     closing: bool,
+    /// How many other calls are running that were given it, which is known only where several run at the same time.
+    users: usize,
 }
 
 impl Handles {
+    /// No handles yet, of a library whose calls may run at the same time or may not.
+    pub(crate) fn new(thread_safe: bool) -> Self {
+        Handles { counts_users: thread_safe, ..Handles::default() }
+    }
+
     /// The token of a pointer that the library has handed out as a handle of this type.
     pub(crate) fn token(&self, pointer: *mut c_void, kind: &Arc<str>) -> String {
         let mut table = self.table();
@@ -41,7 +50,7 @@ impl Handles {
         }
         // Where another call is just closing a handle of this pointer, the library has given the memory to a new object.
         let token = self.tokens.next(kind);
-        table.by_token.insert(token.clone(), Handle { kind: kind.clone(), pointer: key.0, closing: false });
+        table.by_token.insert(token.clone(), Handle { kind: kind.clone(), pointer: key.0, closing: false, users: 0 });
         table.by_pointer.insert(key, token.clone());
         token
     }
@@ -65,9 +74,23 @@ impl Handles {
         if handle.closing {
             return Err(format!("expected a handle of type `{kind}` that is open: another call is closing this one"));
         }
+        if closes && handle.users > 0 {
+            return Err(format!("expected a handle of type `{kind}` that nobody uses: another call is using this one"));
+        }
         handle.closing = closes;
+        handle.users += usize::from(!closes && self.counts_users);
         // The library made this address and gets it back; here nobody reads what it points to.
         Ok(std::ptr::with_exposed_provenance_mut(handle.pointer))
+    }
+
+    /// A call that used a handle has ended.
+    pub(crate) fn release(&self, token: &[u8]) {
+        if self.counts_users
+            && let Ok(token) = std::str::from_utf8(token)
+            && let Some(handle) = self.table().by_token.get_mut(token)
+        {
+            handle.users = handle.users.saturating_sub(1);
+        }
     }
 
     /// Ends a handle, or leaves it open after a call that should have ended it and failed.
@@ -143,6 +166,21 @@ mod tests {
         assert!(handles.pointer(old.as_bytes(), "db", false).is_err());
         assert_eq!(handles.pointer(new.as_bytes(), "db", false).unwrap().addr(), 0x1000);
         assert_eq!(handles.token(pointer, &kind), new);
+    }
+
+    #[test]
+    fn what_another_call_uses_cannot_be_closed() {
+        let (handles, kind): (Handles, Arc<str>) = (Handles::new(true), "db".into());
+        let token = handles.token(std::ptr::without_provenance_mut(0x1000), &kind);
+        let close = || handles.pointer(token.as_bytes(), "db", true);
+        for _ in 0..2 {
+            handles.pointer(token.as_bytes(), "db", false).unwrap();
+        }
+        assert!(close().unwrap_err().contains("another call is using this one"));
+        handles.release(token.as_bytes());
+        assert!(close().is_err());
+        handles.release(token.as_bytes());
+        close().unwrap();
     }
 
     #[test]

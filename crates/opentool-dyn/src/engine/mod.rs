@@ -92,7 +92,8 @@ impl Engine {
     pub(crate) fn load(plan: Arc<Plan>, library: &Path, options: Options) -> Result<Engine, LoadError> {
         let loaded = LoadedLibrary::open(library)?;
         let functions = plan.functions.iter().map(|function| Ready::new(function, &plan, &loaded)).collect();
-        let engine = Engine { plan, functions, handles: Handles::default(), options, _library: loaded };
+        let handles = Handles::new(plan.thread_safe);
+        let engine = Engine { plan, functions, handles, options, _library: loaded };
         engine.initialise(library)?;
         Ok(engine)
     }

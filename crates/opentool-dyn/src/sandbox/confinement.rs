@@ -14,7 +14,7 @@ pub struct Confinement {
     pub system_calls: bool,
     /// Whether memory, descriptors and the size of files are limited.
     pub limits: bool,
-    /// What is not enforced, and why.
+    /// What is not enforced, and why; also what is only a part of the above.
     pub missing: Vec<String>,
 }
 
@@ -22,7 +22,7 @@ impl Confinement {
     /// Whether everything is enforced.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.files && self.system_calls && self.limits
+        self.files && self.system_calls && self.limits && self.missing.is_empty()
     }
 }
 

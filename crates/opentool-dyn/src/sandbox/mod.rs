@@ -64,7 +64,14 @@ fn confine_further(
         limits::drop_capabilities();
     }
     match files::apply(permissions, library)? {
-        Ok(()) => confinement.files = true,
+        Ok(reach) => {
+            confinement.files = true;
+            if reach == files::Reach::Part {
+                let missing =
+                    "files: the kernel is older than 6.12, and its Landlock does not judge all that newer ones do";
+                confinement.missing.push(missing.to_owned());
+            }
+        }
         Err(error) => confinement.missing.push(format!("files: {error}")),
     }
     let filtered = trap::catch(board).and_then(|()| syscalls::apply(permissions, confinement.files, own));
