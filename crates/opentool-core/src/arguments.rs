@@ -9,7 +9,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
-use smol_str::SmolStr;
 
 use crate::ToolError;
 
@@ -17,7 +16,7 @@ use crate::ToolError;
 ///
 /// They stay text because a parsed [`Value`] has already merged duplicate keys and rounded large
 /// integers, and costs more than the call. An empty, blank or `null` text reads as `{}`. A clone
-/// shares the text; a short one is kept in place.
+/// shares the text, unless it is short.
 ///
 /// ```
 /// use opentool_core::Arguments;
@@ -34,10 +33,21 @@ use crate::ToolError;
 /// ```
 #[derive(Clone)]
 pub struct Arguments {
-    text: SmolStr,
+    text: Text,
     // One word, which a move copies as it was written; a lock of several pieces makes the processor wait.
     value: OnceBox<Arc<Value>>,
 }
+
+#[derive(Clone)]
+enum Text {
+    Static(&'static str),
+    /// Copied by a clone, which takes no longer than to count it, while counting would burden every call.
+    Short(Box<str>),
+    Shared(Arc<str>),
+}
+
+/// How many bytes a short text has at most.
+const SHORT: usize = 128;
 
 const NONE: &str = "{}";
 
@@ -45,7 +55,7 @@ impl Arguments {
     /// Arguments of a call that gives none: `{}`.
     #[must_use]
     pub const fn none() -> Self {
-        Self { text: SmolStr::new_static(NONE), value: OnceBox::new() }
+        Self { text: Text::Static(NONE), value: OnceBox::new() }
     }
 
     /// Serialises a value as arguments.
@@ -61,7 +71,11 @@ impl Arguments {
     #[must_use]
     #[inline]
     pub fn as_str(&self) -> &str {
-        &self.text
+        match &self.text {
+            Text::Static(text) => text,
+            Text::Short(text) => text,
+            Text::Shared(text) => text,
+        }
     }
 
     /// Returns the arguments as a value, parsed on the first call and kept.
@@ -107,7 +121,7 @@ impl Arguments {
     }
 
     #[inline]
-    fn from_text(text: &str, keep: impl FnOnce() -> SmolStr) -> Self {
+    fn from_text(text: &str, keep: impl FnOnce() -> Text) -> Self {
         if is_none(text) { Self::none() } else { Self { text: keep(), value: OnceBox::new() } }
     }
 }
@@ -169,7 +183,7 @@ impl Default for Arguments {
 impl From<&str> for Arguments {
     #[inline]
     fn from(text: &str) -> Self {
-        Self::from_text(text, || SmolStr::new(text))
+        Self::from_text(text, || if text.len() <= SHORT { Text::Short(text.into()) } else { Text::Shared(text.into()) })
     }
 }
 
@@ -181,7 +195,7 @@ impl From<String> for Arguments {
 
 impl From<Arc<str>> for Arguments {
     fn from(text: Arc<str>) -> Self {
-        Self::from_text(&text, || SmolStr::from(text.clone()))
+        Self::from_text(&text, || Text::Shared(text.clone()))
     }
 }
 

@@ -83,9 +83,10 @@ impl ArgumentChecker {
     /// is not satisfied.
     #[inline]
     pub fn check<'a>(&self, arguments: &'a str, strictness: Strictness) -> Result<Cow<'a, str>, ArgumentError> {
-        match &self.0.flat {
-            Some(flat) if flat.accepts_at_a_glance(arguments) => Ok(Cow::Borrowed(arguments)),
-            _ => self.check_closely(arguments, strictness),
+        if self.accepts_at_a_glance(arguments) {
+            Ok(Cow::Borrowed(arguments))
+        } else {
+            self.check_closely(arguments, strictness)
         }
     }
 
@@ -104,6 +105,12 @@ impl ArgumentChecker {
         if unknown.is_empty() { Ok(()) } else { Err(explain::unknown_names(&unknown, &self.0.schema)) }
     }
 
+    /// Says whether arguments are accepted as they stand, at a glance; others may be too.
+    #[inline]
+    pub(crate) fn accepts_at_a_glance(&self, arguments: &str) -> bool {
+        self.0.flat.as_ref().is_some_and(|flat| flat.accepts_at_a_glance(arguments))
+    }
+
     fn check_closely<'a>(&self, arguments: &'a str, strictness: Strictness) -> Result<Cow<'a, str>, ArgumentError> {
         if is_nothing(arguments) {
             return self.check("{}", strictness).map(|nothing| Cow::Owned(nothing.into_owned()));
@@ -112,12 +119,6 @@ impl ArgumentChecker {
             Some(flat) if flat.judge(arguments) == Verdict::Accepted => Ok(Cow::Borrowed(arguments)),
             _ => self.0.check_by_validator(arguments, strictness),
         }
-    }
-
-    /// What the flat checker makes of a text at a glance, for the tests that hold it to the validator.
-    #[cfg(test)]
-    pub(super) fn accepts_at_a_glance(&self, arguments: &str) -> bool {
-        self.0.flat.as_ref().is_some_and(|flat| flat.accepts_at_a_glance(arguments))
     }
 
     /// What the pass that looks closely makes of it.

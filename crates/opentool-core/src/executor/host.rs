@@ -56,24 +56,24 @@ impl Host {
     ///
     /// Whatever kept the call from having a result.
     pub async fn call(&self, name: &str, arguments: impl Into<Arguments>) -> Result<ToolOutput, ToolError> {
-        let context = ToolContext::new();
+        // What a policy is handed must be the call's own; nobody else sees the context of a host's call.
+        static NOTHING: ToolContext = ToolContext::new();
+        let own = self.executor.0.approval.is_some().then(ToolContext::new);
+        let context = own.as_ref().unwrap_or(&NOTHING);
         let mut arguments = arguments.into();
-        let mut job = self.job(None, name, &mut arguments, &context);
-        let asked;
-        match self.source.fixed() {
-            Some(toolbox) => job.tools = toolbox,
-            None => match Box::pin(self.ask(&context)).await {
-                Ok(toolbox) => {
-                    asked = toolbox;
-                    job.tools = &asked;
-                }
-                Err(error) => {
-                    refuse(&mut job, error);
-                    return job.answer.unwrap_or_else(|| Err(nobody_to_resume()));
-                }
-            },
+        let asked = match self.source.fixed() {
+            Some(_) => None,
+            None => Some(Box::pin(self.ask(context)).await),
+        };
+        let tools = match (self.source.fixed(), &asked) {
+            (Some(toolbox), _) | (None, Some(Ok(toolbox))) => toolbox,
+            (None, _) => Toolbox::none(),
+        };
+        let mut job = self.job(None, name, tools, &mut arguments, context);
+        match &asked {
+            Some(Err(error)) => refuse(&mut job, error.clone()),
+            _ => settle(&mut job).await,
         }
-        settle(&mut job).await;
         job.answer.unwrap_or_else(|| Err(nobody_to_resume()))
     }
 
@@ -84,12 +84,10 @@ impl Host {
             Some(toolbox) => Ok(toolbox.clone()),
             None => self.ask(context).await,
         };
-        let mut job = self.job(Some(&id), &name, &mut arguments, context);
+        let tools = asked.as_ref().unwrap_or_else(|_| Toolbox::none());
+        let mut job = self.job(Some(&id), &name, tools, &mut arguments, context);
         match &asked {
-            Ok(tools) => {
-                job.tools = tools;
-                settle(&mut job).await;
-            }
+            Ok(_) => settle(&mut job).await,
             Err(error) => refuse(&mut job, error.clone()),
         }
         let (answer, return_direct) = (job.answer, job.return_direct);
@@ -127,12 +125,13 @@ impl Host {
         &'a self,
         call_id: Option<&'a Arc<str>>,
         name: &'a str,
+        tools: &'a Toolbox,
         arguments: &'a mut Arguments,
         context: &'a ToolContext,
     ) -> Job<'a> {
         Job {
             policies: &self.executor.0,
-            tools: Toolbox::none(),
+            tools,
             call_id,
             name,
             arguments,

@@ -317,7 +317,15 @@ fn limit_of_host(job: &Job<'_>) -> Option<ToolError> {
 }
 
 /// Checks arguments against the published schema, and drops from them what it tells to drop.
+#[inline]
 fn check(policies: &Policies, tool: Admitted<'_>, arguments: &mut Arguments) -> Result<(), ToolError> {
+    if !tool.metadata.checks_own_arguments() && tool.definition.checker().accepts_at_a_glance(arguments.as_str()) {
+        return Ok(());
+    }
+    check_closely(policies, tool, arguments)
+}
+
+fn check_closely(policies: &Policies, tool: Admitted<'_>, arguments: &mut Arguments) -> Result<(), ToolError> {
     /// What even a tool that checks its own arguments may count on: an object without duplicate keys.
     static ANY_OBJECT: LazyLock<Option<ArgumentChecker>> =
         LazyLock::new(|| ArgumentChecker::compile(&json!({ "type": "object", "additionalProperties": true })).ok());
