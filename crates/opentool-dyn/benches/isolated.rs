@@ -3,7 +3,9 @@
 //! `cargo bench -p opentool-dyn --bench isolated [-- one | many | start | million]`
 //!
 //! The contenders take turns, round after round, so that a noisy machine is noisy for all of them; each is judged by its
-//! best round, and its median is told beside it.
+//! best round, and its median is told beside it. Two processes that talk to each other are fast in one way where they share a
+//! processor and in another where each has its own, and left alone they change between the two. So both contenders are put
+//! where they are compared: each side on a processor of its own, then both on one; before that, the system puts them.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 use std::io::{Read as _, Write as _};
@@ -23,8 +25,9 @@ const RESULT: &str = r#"{"sum":3}"#;
 /// What stands before arguments and results on the pipes.
 const HEADER: usize = 24;
 
-const ROUNDS: usize = 60;
-const CALLS: usize = 500;
+const ROUNDS: usize = 200;
+const STARTS: usize = 60;
+const CALLS: usize = 256;
 const PIPELINED: usize = 64;
 
 fn document() -> Value {
@@ -67,10 +70,26 @@ fn echo() -> ! {
     std::process::exit(0)
 }
 
+/// Puts a process on some of the processors, or this thread where it is number 0; says whether that was possible.
+#[cfg(target_os = "linux")]
+fn pin(process: i32, processors: std::ops::Range<usize>) -> bool {
+    // SAFETY: all zeroes are an empty set, and the call reads as much as it is told.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        processors.for_each(|processor| libc::CPU_SET(processor, &mut set));
+        libc::sched_setaffinity(process, size_of::<libc::cpu_set_t>(), &raw const set) == 0
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn pin(_process: i32, _processors: std::ops::Range<usize>) -> bool {
+    false
+}
+
 /// Runs contenders in turns; gives the best and the median of each, in nanoseconds a call.
-fn race(calls: usize, mut contenders: Vec<Box<dyn FnMut() + '_>>) -> Vec<(f64, f64)> {
+fn race(rounds: usize, calls: usize, mut contenders: Vec<Box<dyn FnMut() + '_>>) -> Vec<(f64, f64)> {
     let mut times = vec![Vec::new(); contenders.len()];
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         for (contender, times) in contenders.iter_mut().zip(&mut times) {
             let start = Instant::now();
             contender();
@@ -94,8 +113,9 @@ fn show(name: &str, time: (f64, f64), bare: (f64, f64), at_most: &str) {
     );
 }
 
-/// One call after another, and 64 at a time.
-fn calls(runtime: &Runtime, one: bool, many: bool) {
+/// One call after another, and 64 at a time. Whoever calls is on the first processor, whoever answers on the given one; where
+/// none is given, the system puts them.
+fn calls(runtime: &Runtime, answering: Option<usize>, one: bool, many: bool) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .arg("--echo")
         .stdin(Stdio::piped())
@@ -107,6 +127,10 @@ fn calls(runtime: &Runtime, one: bool, many: bool) {
     let (tool, arguments, context) =
         (library.toolbox().get("add").unwrap(), Arguments::from(ARGUMENTS), ToolContext::new());
     assert_eq!(runtime.block_on(call(tool, &arguments, &context)).to_text(), RESULT);
+    if let Some(answering) = answering {
+        let pinned = pin(0, 0..1) && children().into_iter().all(|child| pin(child, answering..answering + 1));
+        assert!(pinned, "two processors are needed");
+    }
 
     let request = [b'x'; HEADER + ARGUMENTS.len()];
     let mut reply = [0; HEADER + RESULT.len()];
@@ -125,15 +149,18 @@ fn calls(runtime: &Runtime, one: bool, many: bool) {
     }));
     contenders.push(Box::new(|| {
         runtime.block_on(async {
-            for _ in 0..CALLS / PIPELINED + 1 {
+            for _ in 0..CALLS / PIPELINED {
                 join_all((0..PIPELINED).map(|_| call(tool, &arguments, &context))).await;
             }
         });
     }));
-    let mut times = race(CALLS, contenders);
-    let rounds = ((CALLS / PIPELINED + 1) * PIPELINED) as f64 / CALLS as f64;
-    times[2] = (times[2].0 / rounds, times[2].1 / rounds);
-    println!("add({ARGUMENTS}) in a worker process, at `Tool::call`");
+    let times = race(ROUNDS, CALLS, contenders);
+    let place = match answering {
+        None => "wherever the system puts them",
+        Some(0) => "both sides on one processor",
+        Some(_) => "each side on its own processor",
+    };
+    println!("add({ARGUMENTS}) in a worker process, at `Tool::call`, {place}");
     show("bare ping-pong", times[0], times[0], "");
     if one {
         show("one call", times[1], times[0], " (at most 1.5)");
@@ -150,6 +177,7 @@ fn start(runtime: &Runtime) {
     let library = library();
     let (arguments, context) = (Arguments::from(ARGUMENTS), ToolContext::new());
     let times = race(
+        STARTS,
         1,
         vec![
             Box::new(|| assert!(Command::new("true").status().unwrap().success())),
@@ -198,16 +226,19 @@ fn resident() -> Vec<(String, usize)> {
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
     };
-    let mut all = vec![("this process".to_owned(), status("self"))];
+    let workers = children().into_iter().map(|child| (format!("worker {child}"), status(&child.to_string())));
+    std::iter::once(("this process".to_owned(), status("self"))).chain(workers).collect()
+}
+
+/// The processes that this one has started.
+fn children() -> Vec<i32> {
     let own = std::process::id().to_string();
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let process = entry.file_name().to_string_lossy().into_owned();
+    let is_child = |process: &i32| {
         let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        if stat.rsplit_once(')').is_some_and(|(_, rest)| rest.split_whitespace().nth(1) == Some(own.as_str())) {
-            all.push((format!("worker {process}"), status(&process)));
-        }
-    }
-    all
+        stat.rsplit_once(')').is_some_and(|(_, rest)| rest.split_whitespace().nth(1) == Some(own.as_str()))
+    };
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_child).collect()
 }
 
 fn main() {
@@ -221,7 +252,11 @@ fn main() {
         parts.peek().is_none() || parts.any(|wanted| part.contains(&wanted))
     };
     if wanted("one") || wanted("many") {
-        calls(&runtime, wanted("one"), wanted("many"));
+        let places: &[Option<usize>] = if cfg!(target_os = "linux") { &[None, Some(1), Some(0)] } else { &[None] };
+        for place in places {
+            calls(&runtime, *place, wanted("one"), wanted("many"));
+        }
+        pin(0, 0..64);
     }
     if wanted("start") {
         start(&runtime);

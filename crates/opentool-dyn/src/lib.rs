@@ -36,6 +36,8 @@ mod exports;
 mod find;
 mod frame;
 mod library;
+#[cfg(unix)]
+mod lookout;
 mod permissions;
 mod plan;
 mod sandbox;

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use super::death::Death;
+use crate::lookout::{Look, Lookout};
 use crate::sandbox::Refusal;
 use crate::worker::{Board, Forged, Kind, Reply, Request, SLOTS, Stage, slot_of};
 
@@ -18,6 +19,9 @@ const CHUNK: usize = 64 << 10;
 
 /// Beyond this, memory that one long call needed is given back after it.
 const KEPT: usize = 1 << 20;
+
+/// One in so many calls is not looked for.
+const LOOKS: u64 = 32;
 
 /// What becomes of a call.
 #[derive(Debug)]
@@ -30,6 +34,15 @@ pub(super) enum Answer {
     Again,
     /// Whoever read the pipe has stopped: the call is still on its way, and somebody else has to read.
     Unread,
+}
+
+/// How to look for an answer before leaving it to whoever reads the pipe; at most one of the two is wanted.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Glance {
+    /// Wide awake, where the worker has a processor of its own.
+    pub(super) look: Look,
+    /// Asleep until the answer comes or the moment is over, where the worker needs this processor for it.
+    pub(super) nap: Look,
 }
 
 /// A call that is on its way.
@@ -85,6 +98,12 @@ pub(super) struct Link {
     received: Vec<u8>,
     /// When the call that the worker is busy with can have begun.
     since: Instant,
+    looks: Lookout,
+    naps: Lookout,
+    /// Whether the call that was sent last was sent while there was no other.
+    lone: bool,
+    /// Whether calls were beside each other of late: then one answer is followed by others, and reading waits for all of them.
+    crowded: bool,
     /// Who reads the pipe, if anybody.
     pub(super) pump: Option<AbortHandle>,
     /// Whether there is nothing more to read: the end of the worker answers whoever still waits.
@@ -112,6 +131,10 @@ impl Link {
             sent: 0,
             received: Vec::new(),
             since: now,
+            looks: Lookout::default(),
+            naps: Lookout::default(),
+            lone: false,
+            crowded: false,
             pump: None,
             closed: false,
             pumps: 0,
@@ -128,7 +151,13 @@ impl Link {
     }
 
     /// Sends a call; there must be room. A first call goes out at once, others together with what else is there.
-    pub(super) fn send(&mut self, function: usize, arguments: &str) -> Option<(u64, oneshot::Receiver<Answer>)> {
+    ///
+    /// Says how to look for its answer for a moment.
+    pub(super) fn send(
+        &mut self,
+        function: usize,
+        arguments: &str,
+    ) -> Option<(u64, oneshot::Receiver<Answer>, Glance)> {
         let idle = self.is_idle();
         let slot = self.free.pop()?;
         self.count += 1;
@@ -138,17 +167,34 @@ impl Link {
         self.slots[slot] = Slot { id, function, sent: now, waiting: Waiting::Caller(sender) };
         self.board.send(id);
         Request { function: function as u32, id }.write(arguments.as_bytes(), &mut self.unsent);
+        let mut glance = Glance::default();
+        self.lone = idle;
         if idle {
             self.since = now;
             // An error shows when the pipe is read.
             let _ = self.flush();
+            // Now and then nobody looks, so that it shows whether others would be sent meanwhile.
+            if !self.crowded && !self.count.is_multiple_of(LOOKS) {
+                glance.look = self.looks.begin();
+                if !glance.look.is_wanted() {
+                    glance.nap = self.naps.begin();
+                }
+            }
+        } else {
+            self.crowded = true;
         }
         if !self.unsent.is_empty()
             && let Some(waker) = &self.waker
         {
             waker.wake_by_ref();
         }
-        Some((id, receiver))
+        Some((id, receiver, glance))
+    }
+
+    /// Learns whether it was worthwhile to look for an answer.
+    pub(super) fn learn(&mut self, glance: Glance, found: bool) {
+        self.looks.learn(glance.look, found);
+        self.naps.learn(glance.nap, found);
     }
 
     /// Sends what is to be sent; says whether that was everything.
@@ -224,6 +270,7 @@ impl Link {
             }
             at += payload.end;
         }
+        self.crowded &= !(self.lone && self.is_idle());
         self.received.drain(..at);
         if self.received.is_empty() && self.received.capacity() > KEPT {
             self.received = Vec::new();

@@ -38,7 +38,7 @@ impl Inner {
     }
 
     /// Reads once; says whether to go on reading at once.
-    fn receive(&self, worker: u64) -> Option<bool> {
+    pub(super) fn receive(&self, worker: u64) -> Option<bool> {
         let mut state = self.lock();
         let link = state.link(worker)?;
         let received = link.receive();

@@ -2,9 +2,9 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::time::{Duration, Instant};
 
 use super::{BOARD, REPLIES, REQUESTS};
+use crate::lookout::Lookout;
 
 /// The parent died before the worker could tie itself to it.
 #[derive(Debug)]
@@ -61,8 +61,6 @@ pub(super) fn adopt() -> io::Result<Descriptors> {
             return Err(io::Error::new(io::ErrorKind::NotFound, "a worker is started by opentool, not by hand"));
         }
     }
-    // SAFETY: plain numbers, and the descriptor is open. Nobody else has this end of the pipe.
-    unsafe { libc::fcntl(REQUESTS, libc::F_SETFL, libc::O_RDONLY | libc::O_NONBLOCK) };
     close(3, REQUESTS - 1);
     close(BOARD + 1, RawFd::MAX);
     // SAFETY: these are open, and nothing else in this process has taken them.
@@ -86,70 +84,29 @@ fn close(first: RawFd, last: RawFd) {
     }
 }
 
-/// Whether to look for the next request for a moment before sleeping until it comes.
-///
-/// A processor that falls asleep between two calls takes longer to wake than both calls take. Who called a moment ago is likely
-/// to call again in a moment; who does not is not looked out for any more.
-#[derive(Debug)]
-pub(super) struct Lookout {
-    /// Whether there is a processor left for whoever calls.
-    possible: bool,
-    worthwhile: bool,
-}
-
-impl Lookout {
-    /// How long to look.
-    const LONGEST: Duration = Duration::from_micros(50);
-
-    /// After a wait as short as this, it is worth looking next time.
-    const SHORT_WAIT: Duration = Duration::from_micros(200);
-
-    pub(super) fn new() -> Self {
-        Lookout { possible: processors() > 1, worthwhile: false }
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn processors() -> usize {
-    // SAFETY: all zeroes are an empty set, and the call writes at most as much as it is told.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set);
-        usize::try_from(libc::CPU_COUNT(&set)).unwrap_or(1)
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn processors() -> usize {
-    1
-}
-
 /// Reads what is there, and waits until something is.
 pub(super) fn read(fd: &OwnedFd, to: &mut Vec<u8>, lookout: &mut Lookout) -> io::Result<usize> {
     const CHUNK: usize = 64 << 10;
     if to.capacity() - to.len() < CHUNK / 4 {
         to.reserve(CHUNK);
     }
-    let mut begun = None;
+    let look = lookout.begin();
+    let mut found = false;
+    while look.left().is_some() && !found {
+        std::hint::spin_loop();
+        found = poll(fd, libc::POLLIN, 0);
+    }
+    lookout.learn(look, found);
     loop {
         let space = to.spare_capacity_mut();
         // SAFETY: the kernel writes at most as many bytes as there is space.
         let read = unsafe { libc::read(fd.as_raw_fd(), space.as_mut_ptr().cast(), space.len()) };
         if let Ok(read) = usize::try_from(read) {
-            if let Some(begun) = begun {
-                lookout.worthwhile = lookout.possible && Instant::elapsed(&begun) < Lookout::SHORT_WAIT;
-            }
             // SAFETY: the kernel has written these bytes.
             unsafe { to.set_len(to.len() + read) };
             return Ok(read);
         }
-        let error = io::Error::last_os_error();
-        let begun = *begun.get_or_insert_with(Instant::now);
-        if error.kind() == io::ErrorKind::WouldBlock && lookout.worthwhile && begun.elapsed() < Lookout::LONGEST {
-            std::hint::spin_loop();
-        } else {
-            wait_after(&error, fd, libc::POLLIN)?;
-        }
+        wait_after(&io::Error::last_os_error(), fd, libc::POLLIN)?;
     }
 }
 
@@ -171,11 +128,16 @@ fn wait_after(error: &io::Error, fd: &OwnedFd, events: libc::c_short) -> io::Res
     match error.kind() {
         io::ErrorKind::Interrupted => Ok(()),
         io::ErrorKind::WouldBlock => {
-            let mut wanted = libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 };
-            // SAFETY: one entry, as it says.
-            unsafe { libc::poll(&raw mut wanted, 1, -1) };
+            poll(fd, events, -1);
             Ok(())
         }
         kind => Err(error.raw_os_error().map_or_else(|| kind.into(), io::Error::from_raw_os_error)),
     }
+}
+
+/// Waits so many milliseconds until a descriptor is ready, or for ever where they are negative; says whether it is.
+fn poll(fd: &OwnedFd, events: libc::c_short, timeout: libc::c_int) -> bool {
+    let mut wanted = libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 };
+    // SAFETY: one entry, as it says.
+    unsafe { libc::poll(&raw mut wanted, 1, timeout) > 0 }
 }

@@ -12,9 +12,10 @@ use opentool_core::{ErrorKind, ToolError};
 use serde_json::value::RawValue;
 
 use super::frame::{HEADER, Kind, Reply, Request};
-use super::process::{self, Lookout};
+use super::process;
 use super::{Board, LONGEST};
 use crate::engine::{Engine, Notes, last_errno};
+use crate::lookout::Lookout;
 use crate::plan::Plan;
 use crate::sandbox::{READ_HINT, Refusal};
 
@@ -42,7 +43,7 @@ pub(super) struct Intake {
 
 impl Intake {
     pub(super) fn new(requests: OwnedFd) -> Self {
-        Intake { requests, buffer: Vec::new(), next: 0, lookout: Lookout::new() }
+        Intake { requests, buffer: Vec::new(), next: 0, lookout: Lookout::default() }
     }
 
     /// Waits for a request and says where its payload is; none where the parent has closed the pipe.
