@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
@@ -83,11 +83,12 @@ impl Endpoint {
     async fn run(&self, call: ToolCall, context: &ToolContext, id: Id<'_>, running: &mut Running<'_>) -> Vec<u8> {
         let result = match self.host.source().fixed() {
             Some(toolbox) => {
-                let outcome = until_cut_off(&self.lifecycle, self.host.run(call, context)).await;
+                let outcome = until_cut_off(&self.lifecycle, pin!(self.host.run(call, context))).await;
                 outcome.map(|outcome| (outcome, Cow::Borrowed(toolbox)))
             }
             None => {
-                Box::pin(until_cut_off(&self.lifecycle, self.ask_and_run(call, context))).await.and_then(|asked| asked)
+                let mut asked = Box::pin(self.ask_and_run(call, context));
+                until_cut_off(&self.lifecycle, asked.as_mut()).await.and_then(|asked| asked)
             }
         };
         let mut out = Vec::with_capacity(256);
@@ -150,8 +151,10 @@ pub(crate) fn write_outcome(out: &mut Vec<u8>, outcome: &Outcome, toolbox: &Tool
 /// Runs a call until it is over or the server can wait for it no longer.
 ///
 /// The signal is listened to only once the call waits, so that a call which is ready at once does not pay for it.
-pub(crate) async fn until_cut_off<T>(lifecycle: &Lifecycle, call: impl Future<Output = T>) -> Result<T, ToolError> {
-    let mut call = pin!(call);
+pub(crate) async fn until_cut_off<T>(
+    lifecycle: &Lifecycle,
+    mut call: Pin<&mut impl Future<Output = T>>,
+) -> Result<T, ToolError> {
     let mut cut_off = None;
     poll_fn(|cx| {
         if let Poll::Ready(outcome) = call.as_mut().poll(cx) {

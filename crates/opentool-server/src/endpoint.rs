@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use http::header::{CONNECTION, HeaderMap, HeaderValue, ORIGIN};
 use http::request::Parts;
-use http::{Method, Request, StatusCode};
+use http::{Method, StatusCode};
 use http_body::Body;
 use opentool_core::{Host, TraceContext};
 use tracing::Instrument;
@@ -99,23 +99,20 @@ impl Endpoint {
         })
     }
 
-    /// Answers a request.
-    pub(crate) async fn handle<B>(
+    /// Answers a request. Its head is lent: what an async function is given by value it stores twice.
+    pub(crate) async fn handle<B: Body<Data = Bytes>>(
         self: &Arc<Self>,
         door: &Door,
         peer: Option<SocketAddr>,
-        request: Request<B>,
-    ) -> Answer
-    where
-        B: Body<Data = Bytes>,
-    {
-        let (parts, body) = request.into_parts();
+        parts: &Parts,
+        body: B,
+    ) -> Answer {
         let route = self.route(door, parts.uri.path());
         let mut entry = Entry::new(self, &parts.method, route, peer);
         let mut answer = if log::span_wanted() {
-            Box::pin(self.answer_in_span(door, &parts, body, &mut entry)).await
+            Box::pin(self.answer_in_span(door, parts, body, &mut entry)).await
         } else {
-            self.answer(door, &parts, body, trace_of(&parts.headers), &mut entry).await
+            self.answer(door, parts, body, trace_of(&parts.headers), &mut entry).await
         };
         if self.settings.origins.cors {
             self.settings.origins.permit(parts.headers.get(ORIGIN).cloned(), &mut answer);

@@ -34,7 +34,8 @@ pub fn router(host: Host, config: Config) -> Router {
     let door = Arc::new(Door::whole(settings.operator_routes));
     let handler = any(move |request: Request<Body>| {
         let (endpoint, door) = (endpoint.clone(), door.clone());
-        async move { Ok::<_, Infallible>(endpoint.handle(&door, None, request).await.map(Body::new)) }
+        let (parts, body) = request.into_parts();
+        async move { Ok::<_, Infallible>(endpoint.handle(&door, None, &parts, body).await.map(Body::new)) }
     });
     let prefix = settings.prefix.as_str();
     let mut router = Router::new();

@@ -7,6 +7,7 @@
 //! `text/event-stream;result=named` is told them apart: the result then comes as the event `result`.
 
 use std::any::Any;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -153,7 +154,7 @@ impl Stream<'_> {
         if self.send("start", &named("start", &name)).await.is_err() {
             return;
         }
-        let outcome = match until_cut_off(&self.endpoint.lifecycle, self.pass_on(call, context)).await {
+        let outcome = match until_cut_off(&self.endpoint.lifecycle, pin!(self.pass_on(call, context))).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(Stalled)) => return,
             Err(error) => Some(error),

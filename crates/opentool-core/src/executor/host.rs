@@ -82,7 +82,7 @@ impl Host {
         let ToolCall { id, name, mut arguments } = call;
         let asked = match self.source.fixed() {
             Some(toolbox) => Ok(toolbox.clone()),
-            None => self.ask(context).await,
+            None => Box::pin(self.ask(context)).await,
         };
         let tools = asked.as_ref().unwrap_or_else(|_| Toolbox::none());
         let mut job = self.job(Some(&id), &name, tools, &mut arguments, context);
@@ -116,7 +116,7 @@ impl Host {
     pub async fn watch<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> Result<Batch<'a>, ToolError> {
         let toolbox = match self.source.fixed() {
             Some(toolbox) => toolbox.clone(),
-            None => self.ask(context).await?,
+            None => Box::pin(self.ask(context)).await?,
         };
         Ok(Batch::of_host(&self.executor.0, toolbox, call, context))
     }

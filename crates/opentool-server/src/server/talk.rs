@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -80,17 +82,20 @@ where
         .header_read_timeout(None);
     let io = TokioIo::new(Tracked::new(socket, connection.clone()));
     let caller = Arc::new(Caller { listening, connection: connection.clone(), peer });
-    let service = service_fn(move |request| {
+    let service = service_fn(move |request: Request<Incoming>| {
         let caller = caller.clone();
-        async move {
+        let (parts, body) = request.into_parts();
+        // On the heap, where the next request finds it warm, whichever connection it is of: hyper would keep room for it in
+        // every connection, and go through all of that memory when many are busy.
+        Box::pin(async move {
             let busy = Busy::new(&caller.connection);
             let listening = &*caller.listening;
-            let mut answer = listening.endpoint.handle(&listening.door, Some(caller.peer), request).await;
+            let mut answer = listening.endpoint.handle(&listening.door, Some(caller.peer), &parts, body).await;
             if let AnswerBody::Stream(frames) = answer.body_mut() {
                 frames.hold(busy);
             }
             Ok::<_, Infallible>(answer)
-        }
+        })
     });
     let mut http = http.serve_connection(io, service);
     let patience = sleep(Duration::ZERO);
