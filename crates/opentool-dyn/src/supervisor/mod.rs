@@ -156,6 +156,9 @@ impl Supervisor {
             ));
         }
         let mut admission = Admission { inner: &self.inner, admitted: false, finds_out: false };
+        // An answer or a refusal may be there at once, again and again: whoever calls in a loop still lets others run, and
+        // lets a runtime end that is shutting down.
+        tokio::task::coop::consume_budget().await;
         loop {
             match self.inner.submit(function, arguments, &mut admission)? {
                 Submitted::Queued(told) => told.await.map_err(|_| closed(name))??,

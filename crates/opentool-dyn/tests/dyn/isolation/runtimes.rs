@@ -64,7 +64,8 @@ fn a_call_from_a_runtime_without_io_is_refused_and_others_go_on() {
     let library = without_deadline();
     let library = in_time(move || {
         let blind = Builder::new_current_thread().build().unwrap();
-        let error = blind.block_on(call(&library, "add_one", json!({ "x": 1 }))).unwrap_err();
+        // Long enough for its answer not to be there at once, where it would be read without the runtime.
+        let error = blind.block_on(call(&library, "sleep_for", json!({ "milliseconds": 50 }))).unwrap_err();
         assert!(error.message().contains("no I/O enabled"), "{error}");
         library
     });
