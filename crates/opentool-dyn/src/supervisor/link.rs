@@ -36,15 +36,6 @@ pub(super) enum Answer {
     Unread,
 }
 
-/// How to look for an answer before leaving it to whoever reads the pipe; at most one of the two is wanted.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Glance {
-    /// Wide awake, where the worker has a processor of its own.
-    pub(super) look: Look,
-    /// Asleep until the answer comes or the moment is over, where the worker needs this processor for it.
-    pub(super) nap: Look,
-}
-
 /// A call that is on its way.
 #[derive(Debug)]
 struct Slot {
@@ -98,8 +89,7 @@ pub(super) struct Link {
     received: Vec<u8>,
     /// When the call that the worker is busy with can have begun.
     since: Instant,
-    looks: Lookout,
-    naps: Lookout,
+    lookout: Lookout,
     /// Whether the call that was sent last was sent while there was no other.
     lone: bool,
     /// Whether calls were beside each other of late: then one answer is followed by others, and reading waits for all of them.
@@ -131,8 +121,7 @@ impl Link {
             sent: 0,
             received: Vec::new(),
             since: now,
-            looks: Lookout::default(),
-            naps: Lookout::default(),
+            lookout: Lookout::default(),
             lone: false,
             crowded: false,
             pump: None,
@@ -152,12 +141,12 @@ impl Link {
 
     /// Sends a call; there must be room. A first call goes out at once, others together with what else is there.
     ///
-    /// Says how to look for its answer for a moment.
+    /// Says how to look for its answer for a moment, where that is worthwhile.
     pub(super) fn send(
         &mut self,
         function: usize,
         arguments: &str,
-    ) -> Option<(u64, oneshot::Receiver<Answer>, Glance)> {
+    ) -> Option<(u64, oneshot::Receiver<Answer>, Option<Look>)> {
         let idle = self.is_idle();
         let slot = self.free.pop()?;
         self.count += 1;
@@ -167,7 +156,7 @@ impl Link {
         self.slots[slot] = Slot { id, function, sent: now, waiting: Waiting::Caller(sender) };
         self.board.send(id);
         Request { function: function as u32, id }.write(arguments.as_bytes(), &mut self.unsent);
-        let mut glance = Glance::default();
+        let mut look = None;
         self.lone = idle;
         if idle {
             self.since = now;
@@ -175,10 +164,7 @@ impl Link {
             let _ = self.flush();
             // Now and then nobody looks, so that it shows whether others would be sent meanwhile.
             if !self.crowded && !self.count.is_multiple_of(LOOKS) {
-                glance.look = self.looks.begin();
-                if !glance.look.is_wanted() {
-                    glance.nap = self.naps.begin();
-                }
+                look = self.lookout.begin(true);
             }
         } else {
             self.crowded = true;
@@ -188,13 +174,12 @@ impl Link {
         {
             waker.wake_by_ref();
         }
-        Some((id, receiver, glance))
+        Some((id, receiver, look))
     }
 
     /// Learns whether it was worthwhile to look for an answer.
-    pub(super) fn learn(&mut self, glance: Glance, found: bool) {
-        self.looks.learn(glance.look, found);
-        self.naps.learn(glance.nap, found);
+    pub(super) fn learn(&mut self, look: Look, found: bool) {
+        self.lookout.learn(look, found);
     }
 
     /// Sends what is to be sent; says whether that was everything.

@@ -242,8 +242,8 @@ impl Inner {
         }
         if let Some(link) = state.serving.as_mut().filter(|link| link.has_room()) {
             self.read(link)?;
-            if let Some((id, answer, glance)) = link.send(function, arguments) {
-                let ticket = Ticket::new(self.itself.clone(), link.worker, id, answer, glance);
+            if let Some((id, answer, look)) = link.send(function, arguments) {
+                let ticket = Ticket::new(self.itself.clone(), link.worker, id, answer, look);
                 if !state.called {
                     state.called = true;
                     self.later(SPARE_AFTER, Inner::see_to_workers);

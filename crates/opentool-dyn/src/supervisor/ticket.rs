@@ -1,8 +1,5 @@
 //! A call that was sent, in the hands of whoever waits for it: [`Ticket`].
 
-#[cfg(target_os = "linux")]
-use std::os::fd::AsRawFd as _;
-use std::os::fd::OwnedFd;
 use std::sync::Weak;
 use std::time::{Duration, Instant};
 
@@ -11,9 +8,10 @@ use opentool_core::ToolError;
 use tokio::sync::oneshot;
 
 use super::death::Cause;
-use super::link::{Answer, Glance};
+use super::link::Answer;
 use super::pump::unreadable;
 use super::{GIVEN_UP, Inner, closed};
+use crate::lookout::Look;
 
 /// A call that was sent. Dropping it gives the call up.
 #[derive(Debug)]
@@ -22,7 +20,8 @@ pub(super) struct Ticket {
     worker: u64,
     id: u64,
     answer: Option<oneshot::Receiver<Answer>>,
-    glance: Glance,
+    /// How to look for the answer for a moment.
+    look: Option<Look>,
     /// How often somebody else had to read.
     rejoined: usize,
 }
@@ -36,14 +35,14 @@ impl Ticket {
         worker: u64,
         id: u64,
         answer: oneshot::Receiver<Answer>,
-        glance: Glance,
+        look: Option<Look>,
     ) -> Ticket {
-        Ticket { inner, worker, id, answer: Some(answer), glance, rejoined: 0 }
+        Ticket { inner, worker, id, answer: Some(answer), look, rejoined: 0 }
     }
 
     /// Waits for the answer, at most as long as a call may run.
     pub(super) async fn wait(mut self, timeout: Option<Duration>) -> Result<Answer, ToolError> {
-        self.glance();
+        self.look();
         loop {
             let Some(answer) = self.answer.as_mut() else { return Ok(Answer::Again) };
             let heard = match (poll_immediate(&mut *answer).await, timeout) {
@@ -66,23 +65,12 @@ impl Ticket {
     }
 
     /// Looks for the answer for a moment, where that is worthwhile: whoever calls then reads it itself.
-    fn glance(&mut self) {
-        let Glance { look, nap } = self.glance;
-        if !look.is_wanted() && !nap.is_wanted() {
-            return;
-        }
+    fn look(&mut self) {
+        let Some(look) = self.look.take() else { return };
         let (Some(inner), Some(answer)) = (self.inner.upgrade(), &self.answer) else { return };
-        while answer.is_empty() && look.left().is_some() && inner.receive(self.worker).is_some() {
-            std::hint::spin_loop();
-        }
-        if let Some(left) = nap.left() {
-            let replies = inner.lock().link(self.worker).map(|link| link.replies.clone());
-            if replies.is_some_and(|replies| nap_until_readable(&replies, left)) {
-                inner.receive(self.worker);
-            }
-        }
+        look.find(|| inner.receive(self.worker).is_none() || !answer.is_empty());
         if let Some(link) = inner.lock().link(self.worker) {
-            link.learn(self.glance, !answer.is_empty());
+            link.learn(look, !answer.is_empty());
         }
     }
 
@@ -169,19 +157,4 @@ impl Inner {
             });
         }
     }
-}
-
-/// Sleeps until there is something to read, but no longer than a moment; says whether there is.
-#[cfg(target_os = "linux")]
-fn nap_until_readable(fd: &OwnedFd, longest: Duration) -> bool {
-    let mut wanted = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    let longest = libc::timespec { tv_sec: 0, tv_nsec: libc::c_long::from(longest.subsec_nanos().cast_signed()) };
-    // SAFETY: one entry, as it says; the time is read only, and no mask is given.
-    unsafe { libc::ppoll(&raw mut wanted, 1, &raw const longest, std::ptr::null()) > 0 }
-}
-
-/// Other systems measure no moment as short.
-#[cfg(not(target_os = "linux"))]
-fn nap_until_readable(_fd: &OwnedFd, _longest: Duration) -> bool {
-    false
 }

@@ -84,19 +84,16 @@ fn close(first: RawFd, last: RawFd) {
     }
 }
 
-/// Reads what is there, and waits until something is.
-pub(super) fn read(fd: &OwnedFd, to: &mut Vec<u8>, lookout: &mut Lookout) -> io::Result<usize> {
+/// Reads what is there, and waits until something is; how to wait depends on what else is expected.
+pub(super) fn read(fd: &OwnedFd, to: &mut Vec<u8>, lookout: &mut Lookout, alone: bool) -> io::Result<usize> {
     const CHUNK: usize = 64 << 10;
     if to.capacity() - to.len() < CHUNK / 4 {
         to.reserve(CHUNK);
     }
-    let look = lookout.begin();
-    let mut found = false;
-    while look.left().is_some() && !found {
-        std::hint::spin_loop();
-        found = poll(fd, libc::POLLIN, 0);
+    if let Some(look) = lookout.begin(alone) {
+        let found = look.find(|| poll(fd, libc::POLLIN, 0));
+        lookout.learn(look, found);
     }
-    lookout.learn(look, found);
     loop {
         let space = to.spare_capacity_mut();
         // SAFETY: the kernel writes at most as many bytes as there is space.

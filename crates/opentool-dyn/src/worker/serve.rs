@@ -31,6 +31,9 @@ const KEPT: usize = 1 << 20;
 /// A result that is copied behind its header, rather than written by itself.
 const SHORT: usize = 16 << 10;
 
+/// After so many requests that came alone, the next one is expected to.
+const ALONE: u32 = 4;
+
 /// Requests as they come out of the pipe.
 #[derive(Debug)]
 pub(super) struct Intake {
@@ -38,12 +41,14 @@ pub(super) struct Intake {
     buffer: Vec<u8>,
     /// Where the next request begins.
     next: usize,
+    /// How many requests in a row were alone in what was read.
+    alone: u32,
     lookout: Lookout,
 }
 
 impl Intake {
     pub(super) fn new(requests: OwnedFd) -> Self {
-        Intake { requests, buffer: Vec::new(), next: 0, lookout: Lookout::default() }
+        Intake { requests, buffer: Vec::new(), next: 0, alone: 0, lookout: Lookout::default() }
     }
 
     /// Waits for a request and says where its payload is; none where the parent has closed the pipe.
@@ -53,6 +58,8 @@ impl Intake {
             match Request::read(rest) {
                 Ok(Some((request, payload))) => {
                     let payload = self.next + payload.start..self.next + payload.end;
+                    let alone = self.next == 0 && payload.end == self.buffer.len();
+                    self.alone = if alone { self.alone.saturating_add(1) } else { 0 };
                     self.next = payload.end;
                     return Ok(Some((request, payload)));
                 }
@@ -60,7 +67,8 @@ impl Intake {
                 Err(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "the requests make no sense")),
             }
             self.make_room();
-            if process::read(&self.requests, &mut self.buffer, &mut self.lookout)? == 0 {
+            let alone = self.alone >= ALONE;
+            if process::read(&self.requests, &mut self.buffer, &mut self.lookout, alone)? == 0 {
                 return Ok(None);
             }
         }
