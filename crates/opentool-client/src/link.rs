@@ -1,12 +1,12 @@
 //! The link to a server: one request and its answer, within its time, again where it may be sent again.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use opentool_core::{ToolContext, TraceContext};
+use opentool_http::jittered;
 use opentool_spec::rpc::Request;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, RETRY_AFTER};
 use reqwest::{Method, Response};
@@ -210,11 +210,15 @@ impl Link {
         response.chunk().await.map_err(|error| ClientError::broken(self.url(), error))
     }
 
-    /// Makes sure that an error does not give the key away.
+    /// Makes sure that an error does not give the key away, which a server may have repeated.
     pub(crate) fn harmless(&self, error: ClientError) -> ClientError {
-        match &self.settings.key {
-            Some(key) => key.cut_out_of(error),
-            None => error,
+        match (error, &self.settings.key) {
+            (ClientError::Call { message, code, data }, Some(key)) => ClientError::Call {
+                message: key.cut_out_of(message),
+                code,
+                data: data.filter(|data| !key.is_in(&data.to_string())),
+            },
+            (error, _) => error,
         }
     }
 
@@ -237,13 +241,6 @@ fn read_retry_after(value: &str) -> Option<Duration> {
         Err(_) => httpdate::parse_http_date(value).ok()?.duration_since(SystemTime::now()).unwrap_or_default(),
     };
     (wait <= LONGEST).then_some(wait)
-}
-
-/// Between half and all of a wait, so that clients that failed together do not come back together.
-fn jittered(wait: Duration) -> Duration {
-    // Every hasher of the standard library starts from other keys, which is as random as a wait needs to be.
-    let random = RandomState::new().build_hasher().finish() as u32;
-    wait.mul_f64(0.5 + f64::from(random) / f64::from(u32::MAX) / 2.0)
 }
 
 #[cfg(test)]

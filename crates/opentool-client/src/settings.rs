@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opentool_core::{ToolMetadata, TraceContext};
+use opentool_http::ApiKey;
 
 use crate::address::Address;
-use crate::key::ApiKey;
 use crate::{Client, ClientError};
 
 /// What a request belongs to, asked when the request is made.
@@ -66,8 +66,8 @@ impl Client {
     /// Sets the API key, sent as a bearer token to this server and to nobody else.
     #[must_use]
     pub fn api_key(self, key: impl Into<String>) -> Self {
-        let key = ApiKey::new(key.into());
-        self.change(|settings| settings.key = Some(key))
+        let key = ApiKey::new(key);
+        self.change(|settings| settings.key = key)
     }
 
     /// Sets how long a request without a deadline may take, attempts and all, and how long a stream may be silent; 60 s.

@@ -11,6 +11,7 @@ use futures_core::Stream;
 use futures_core::stream::BoxStream;
 use futures_util::StreamExt;
 use futures_util::stream::try_unfold;
+use opentool_http::{Frame, Frames, Framing};
 use opentool_spec::{FunctionCall, ToolReturn};
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
@@ -20,7 +21,6 @@ use tokio::time::timeout;
 use crate::ClientError;
 use crate::answer::{event_error, event_result};
 use crate::client::{params, tool_return};
-use crate::events::{Event, EventParser};
 use crate::link::{Link, Outgoing};
 
 /// The route of streamed calls.
@@ -99,8 +99,8 @@ struct Reading {
     /// What a piece is that comes as `data`.
     data: Role,
     /// None once the body has ended.
-    parser: Option<EventParser>,
-    events: VecDeque<Event>,
+    frames: Option<Frames>,
+    events: VecDeque<Frame>,
 }
 
 impl Reader {
@@ -133,15 +133,15 @@ impl Reader {
                         let answer = self.link.whole(response).await?;
                         return Ok(Some(Piece { value: answer.result(errors_in_results)?, role: Role::Result }));
                     };
-                    let parser = Some(EventParser::new(self.link.settings.max_response_size));
-                    self.state = State::Reading(Box::new(Reading { response, data, parser, events: VecDeque::new() }));
+                    let frames = Some(Frames::new(Framing::Events));
+                    self.state = State::Reading(Box::new(Reading { response, data, frames, events: VecDeque::new() }));
                 }
                 State::Reading(reading) => {
                     let Some(event) = reading.next_event(&self.link).await? else {
                         self.state = State::Over;
                         continue;
                     };
-                    let role = match event.name.as_str() {
+                    let role = match event.name.to_ascii_lowercase().as_str() {
                         // An event without a name is called `message`.
                         "data" | "message" | "" => reading.data,
                         "result" => Role::Result,
@@ -162,15 +162,22 @@ impl Reader {
 
 impl Reading {
     /// The next event; none at the end of the body.
-    async fn next_event(&mut self, link: &Link) -> Result<Option<Event>, ClientError> {
+    async fn next_event(&mut self, link: &Link) -> Result<Option<Frame>, ClientError> {
+        let limit = link.settings.max_response_size;
         loop {
             if let Some(event) = self.events.pop_front() {
-                return Ok(Some(event));
+                let size = event.name.len() + event.data.len();
+                return if size > limit { Err(ClientError::TooLarge { limit }) } else { Ok(Some(event)) };
             }
-            let Some(parser) = &mut self.parser else { return Ok(None) };
+            let Some(frames) = &mut self.frames else { return Ok(None) };
             match link.next_chunk(&mut self.response).await? {
-                Some(chunk) => parser.push(&chunk, &mut self.events)?,
-                None => self.events.extend(self.parser.take().and_then(EventParser::finish)),
+                Some(chunk) => {
+                    frames.push(&chunk, &mut self.events);
+                    if self.events.is_empty() && frames.held() > limit {
+                        return Err(ClientError::TooLarge { limit });
+                    }
+                }
+                None => self.events.extend(self.frames.take().and_then(|mut frames| frames.finish())),
             }
         }
     }

@@ -134,6 +134,22 @@ async fn data_that_is_no_json_rpc_body_is_the_result_itself() {
 }
 
 #[tokio::test]
+async fn an_event_past_the_limit_is_refused_whether_it_ends_or_not() {
+    let (small, large) = ("data:{\"n\":1}\n\n", format!("data:\"{}\"", "x".repeat(100)));
+    for rest in [large.clone(), format!("{large}\n\n")] {
+        for frames in [format!("{small}{rest}"), format!("{small}event:data\n{rest}")] {
+            for reply in [events([frames.as_str()]), events([small, &frames[small.len()..]])] {
+                let server = Server::start([reply]).await;
+                let client = Client::new(server.url()).max_response_size(100);
+                let results: Vec<_> = client.stream_call(add()).collect().await;
+                assert_eq!(results[0].as_ref().unwrap().result["n"], 1);
+                assert!(matches!(&results[1..], [Err(ClientError::TooLarge { limit: 100 })]), "{results:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_plain_answer_is_the_only_result() {
     let (results, error) = streamed(json(200, r#"{"result":{"n":1}}"#)).await;
     assert_eq!(results, [r#"{"n":1}"#]);

@@ -11,7 +11,7 @@ use reqwest::Url;
 
 use self::events::Events;
 use self::response::read_whole;
-use super::connection::{ApiKey, Framing, KeyHeader, Link, Settings, base, connection_settings, variable};
+use super::connection::{Framing, KeyHeader, Link, Settings, base_url, connection_settings, variable};
 use super::{Provider, Request};
 use crate::{ChatError, ChatResponse, Delta};
 
@@ -62,18 +62,7 @@ impl Anthropic {
 
     fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ChatError> {
         let mut provider = Self::unnamed();
-        let (key, url) = (variable("ANTHROPIC_API_KEY"), variable("ANTHROPIC_BASE_URL"));
-        if key.is_none() && url.is_none() {
-            return Err(ChatError::setup(
-                "ANTHROPIC_API_KEY is not set: set it to your key, or ANTHROPIC_BASE_URL to a server that needs none",
-            ));
-        }
-        let endpoint = Self::endpoint(url.as_deref().unwrap_or(BASE_URL)).map_err(ChatError::setup)?;
-        provider.link.set(|settings| {
-            settings.endpoint = Ok(endpoint);
-            settings.key = key.as_deref().and_then(ApiKey::new);
-            settings.model = variable("ANTHROPIC_MODEL");
-        });
+        provider.link.set_from(variable, "ANTHROPIC", Self::endpoint)?;
         Ok(provider)
     }
 
@@ -84,8 +73,8 @@ impl Anthropic {
     }
 
     /// Where requests go; a base URL may end with `/v1` or not.
-    fn endpoint(base_url: &str) -> Result<Url, String> {
-        let mut url = base(base_url)?;
+    fn endpoint(address: &str) -> Result<Url, String> {
+        let mut url = base_url(address)?;
         let path = url.path().trim_end_matches('/');
         let path = format!("{}/v1/messages", path.strip_suffix("/v1").unwrap_or(path));
         url.set_path(&path);

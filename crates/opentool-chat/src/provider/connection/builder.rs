@@ -16,7 +16,7 @@ macro_rules! connection_settings {
             /// Sets the API key, which appears in no error, no log and no `Debug`.
             #[must_use]
             pub fn api_key(mut self, key: impl AsRef<str>) -> Self {
-                self.link.set(|settings| settings.key = $crate::provider::connection::ApiKey::new(key.as_ref()));
+                self.link.set(|settings| settings.key = $crate::provider::connection::ApiKey::new(key.as_ref().trim()));
                 self
             }
 
@@ -101,7 +101,7 @@ macro_rules! connection_settings {
 
 pub(crate) use connection_settings;
 
-/// Reads a variable of the environment; a blank one is none.
+/// Reads a variable of the environment, without the blanks around it; a blank one is none.
 pub(crate) fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+    std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use futures_core::stream::BoxStream;
-use reqwest::Response;
+use reqwest::{Response, Url};
 use tokio::time::{sleep, timeout};
 
 use super::answer::{Answer, innermost};
@@ -51,6 +51,31 @@ impl Link {
     pub(crate) fn set(&mut self, change: impl FnOnce(&mut Settings)) {
         change(&mut self.settings);
         self.http = OnceLock::new();
+    }
+
+    /// Takes key, address and model from variables that begin with a provider's name.
+    pub(crate) fn set_from(
+        &mut self,
+        variables: impl Fn(&str) -> Option<String>,
+        name: &str,
+        endpoint: impl FnOnce(&str) -> Result<Url, String>,
+    ) -> Result<(), ChatError> {
+        let [key_name, url_name] = ["API_KEY", "BASE_URL"].map(|suffix| format!("{name}_{suffix}"));
+        let (key, url) = (variables(&key_name), variables(&url_name));
+        if key.is_none() && url.is_none() {
+            return Err(ChatError::setup(format!(
+                "{key_name} is not set: set it to your key, or {url_name} to a server that needs none"
+            )));
+        }
+        let endpoint = url.map(|url| endpoint(&url)).transpose().map_err(ChatError::setup)?;
+        self.set(|settings| {
+            if let Some(endpoint) = endpoint {
+                settings.endpoint = Ok(endpoint);
+            }
+            settings.key = key.and_then(ApiKey::new);
+            settings.model = variables(&format!("{name}_MODEL"));
+        });
+        Ok(())
     }
 
     /// The model to ask.
@@ -162,7 +187,7 @@ impl Link {
 
     /// Makes sure that a text gives neither the key away nor a header that may be one.
     fn harmless(&self, text: String) -> String {
-        let headers = self.settings.headers.iter().filter_map(|(_, value)| ApiKey::new(value));
+        let headers = self.settings.headers.iter().filter_map(|(_, value)| ApiKey::new(value.trim()));
         self.settings.key.iter().cloned().chain(headers).fold(text, |text, secret| secret.cut_out_of(text))
     }
 }

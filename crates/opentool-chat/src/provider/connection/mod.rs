@@ -2,13 +2,10 @@
 //!
 //! Everything that providers have in common is here; each of them adds what its wire looks like.
 
-mod address;
 mod answer;
 mod builder;
 mod fault;
-mod frames;
 mod http;
-mod key;
 mod lenient;
 mod link;
 mod outgoing;
@@ -16,13 +13,12 @@ mod retry;
 mod settings;
 mod stream;
 
-pub(crate) use self::address::base;
+pub(crate) use opentool_http::{ApiKey, Frame, Framing};
+
 pub(crate) use self::builder::{connection_settings, variable};
 pub(crate) use self::fault::Fault;
-pub(crate) use self::frames::{Frame, Framing};
-pub(crate) use self::key::ApiKey;
 pub(crate) use self::lenient::{empty_object, lenient, object_or_none, text_of, to_json};
 pub(crate) use self::link::Link;
 pub(crate) use self::outgoing::Outgoing;
-pub(crate) use self::settings::{KeyHeader, Settings};
+pub(crate) use self::settings::{KeyHeader, Settings, base_url};
 pub(crate) use self::stream::{Progress, Reader};

@@ -1,8 +1,8 @@
 //! When to ask again.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, SystemTime};
 
+use opentool_http::jittered;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
 use super::Settings;
@@ -42,13 +42,6 @@ pub(crate) fn wait_before(attempt: u32, settings: &Settings, failure: &ChatError
             Some(jittered(doubled.min(settings.longest_wait)))
         }
     }
-}
-
-/// Between half and all of a wait, so that clients that failed together do not come back together.
-fn jittered(wait: Duration) -> Duration {
-    // Every hasher of the standard library starts from other keys, which is as random as a wait needs to be.
-    let random = RandomState::new().build_hasher().finish() as u32;
-    wait.mul_f64(0.5 + f64::from(random) / f64::from(u32::MAX) / 2.0)
 }
 
 #[cfg(test)]

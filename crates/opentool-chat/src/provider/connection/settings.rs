@@ -88,6 +88,12 @@ impl Settings {
     }
 }
 
+/// Reads where a provider is.
+pub(crate) fn base_url(text: &str) -> Result<Url, String> {
+    opentool_http::base_url(text)
+        .map_err(|error| format!("`{}` cannot be the address of a provider: {}", error.url, error.reason))
+}
+
 /// Neither the key nor the values of headers, which may be secret too.
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -6,9 +6,9 @@ use bytes::Bytes;
 use futures_core::stream::BoxStream;
 use futures_util::StreamExt;
 use futures_util::stream::try_unfold;
+use opentool_http::Frames;
 
 use super::answer::Answer;
-use super::frames::Frames;
 use super::link::ReadWhole;
 use super::{Fault, Frame, Framing, Link};
 use crate::{ChatError, ChatResponse, Delta, ToolCallDelta};

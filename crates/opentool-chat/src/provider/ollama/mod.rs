@@ -9,7 +9,7 @@ use futures_core::stream::BoxStream;
 use reqwest::Url;
 
 use self::response::{Lines, read_whole};
-use super::connection::{ApiKey, Framing, KeyHeader, Link, Settings, base, connection_settings, variable};
+use super::connection::{ApiKey, Framing, KeyHeader, Link, Settings, base_url, connection_settings, variable};
 use super::{Provider, Request};
 use crate::{ChatError, ChatResponse, Delta};
 
@@ -57,7 +57,7 @@ impl Ollama {
         let endpoint = Self::endpoint(variable("OLLAMA_HOST").as_deref().unwrap_or(HOST)).map_err(ChatError::setup)?;
         provider.link.set(|settings| {
             settings.endpoint = Ok(endpoint);
-            settings.key = variable("OLLAMA_API_KEY").as_deref().and_then(ApiKey::new);
+            settings.key = variable("OLLAMA_API_KEY").and_then(ApiKey::new);
             settings.model = variable("OLLAMA_MODEL");
         });
         Ok(provider)
@@ -71,13 +71,13 @@ impl Ollama {
     fn endpoint(host: &str) -> Result<Url, String> {
         let host = host.trim();
         let mut url = match host.contains("://") {
-            true => base(host)?,
+            true => base_url(host)?,
             false => {
                 let host = match host.strip_prefix(':') {
                     Some(port) => format!("{HOST}:{port}"),
                     None => host.to_owned(),
                 };
-                let mut url = base(&format!("http://{host}"))?;
+                let mut url = base_url(&format!("http://{host}"))?;
                 // A port of 80 that was written down is not told by the URL, but the text ends with it.
                 if url.port().is_none()
                     && !host.trim_end_matches('/').ends_with(":80")

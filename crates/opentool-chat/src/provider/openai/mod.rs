@@ -9,7 +9,7 @@ use futures_core::stream::BoxStream;
 use reqwest::Url;
 
 use self::response::{Chunks, read_whole};
-use super::connection::{ApiKey, Framing, KeyHeader, Link, Settings, base, connection_settings, variable};
+use super::connection::{Framing, KeyHeader, Link, Settings, base_url, connection_settings, variable};
 use super::{Provider, Request};
 use crate::{ChatError, ChatResponse, Delta};
 
@@ -59,18 +59,7 @@ impl OpenAi {
 
     fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ChatError> {
         let mut provider = Self::unnamed();
-        let (key, url) = (variable("OPENAI_API_KEY"), variable("OPENAI_BASE_URL"));
-        if key.is_none() && url.is_none() {
-            return Err(ChatError::setup(
-                "OPENAI_API_KEY is not set: set it to your key, or OPENAI_BASE_URL to a server that needs none",
-            ));
-        }
-        let endpoint = Self::endpoint(url.as_deref().unwrap_or(BASE_URL)).map_err(ChatError::setup)?;
-        provider.link.set(|settings| {
-            settings.endpoint = Ok(endpoint);
-            settings.key = key.as_deref().and_then(ApiKey::new);
-            settings.model = variable("OPENAI_MODEL");
-        });
+        provider.link.set_from(variable, "OPENAI", Self::endpoint)?;
         Ok(provider)
     }
 
@@ -87,8 +76,8 @@ impl OpenAi {
     }
 
     /// Where requests go; a base URL without a path means `/v1`.
-    fn endpoint(base_url: &str) -> Result<Url, String> {
-        let mut url = base(base_url)?;
+    fn endpoint(address: &str) -> Result<Url, String> {
+        let mut url = base_url(address)?;
         let path = match url.path().trim_end_matches('/') {
             "" => "/v1/chat/completions".to_owned(),
             path => format!("{path}/chat/completions"),

@@ -1,29 +1,14 @@
 //! https.
 
-use std::sync::Arc;
-
 use opentool_chat::Cause;
 use opentool_chat::provider::OpenAi;
-use rustls::ServerConfig;
-use rustls::crypto::ring;
-use rustls::pki_types::PrivateKeyDer;
-use tokio_rustls::TlsAcceptor;
 
 use super::server::Server;
 use super::support::{KEY, Wire, ask, ask_both};
 
 /// A server with a certificate of its own, and the certificate.
 async fn start() -> (Server, String) {
-    let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
-    let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![certified.cert.der().clone()], key)
-        .unwrap();
-    let server = Server::start_with([Wire::OpenAi.whole("Hi")], Some(TlsAcceptor::from(Arc::new(config)))).await;
-    (server, certified.cert.pem())
+    Server::start_tls([Wire::OpenAi.whole("Hi")]).await
 }
 
 #[tokio::test]

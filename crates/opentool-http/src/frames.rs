@@ -1,13 +1,12 @@
 //! The messages of a stream: server-sent events, or one JSON text a line.
 
-use std::collections::VecDeque;
 use std::mem::take;
 
 use memchr::memchr2;
 
 /// How a stream is cut into messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Framing {
+pub enum Framing {
     /// Server-sent events.
     Events,
     /// One JSON text a line.
@@ -16,10 +15,11 @@ pub(crate) enum Framing {
 
 /// One message.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Frame {
+pub struct Frame {
     /// The name of an event; empty where there is none.
-    pub(crate) name: String,
-    pub(crate) data: String,
+    pub name: String,
+    /// The text; empty where an event has nothing but a name.
+    pub data: String,
 }
 
 /// Makes messages of the chunks of a body, however the chunks are cut.
@@ -27,7 +27,7 @@ pub(crate) struct Frame {
 /// Lines end with LF, CRLF or CR. In a stream of events the space after a colon may be missing, several `data` lines are one
 /// text, and a line that is an object counts as data, since some servers forget the field when they are in trouble.
 #[derive(Debug)]
-pub(crate) struct Frames {
+pub struct Frames {
     framing: Framing,
     /// The bytes of a line whose end has not come yet.
     line: Vec<u8>,
@@ -40,12 +40,13 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    pub(crate) fn new(framing: Framing) -> Self {
+    /// Begins a body.
+    pub fn new(framing: Framing) -> Self {
         Self { framing, line: Vec::new(), after_cr: false, begun: false, name: String::new(), data: None }
     }
 
     /// Takes the next chunk and appends the messages that it completes.
-    pub(crate) fn push(&mut self, mut chunk: &[u8], frames: &mut VecDeque<Frame>) {
+    pub fn push(&mut self, mut chunk: &[u8], frames: &mut impl Extend<Frame>) {
         while let Some(&first) = chunk.first() {
             if take(&mut self.after_cr) && first == b'\n' {
                 chunk = &chunk[1..];
@@ -68,7 +69,7 @@ impl Frames {
     }
 
     /// Takes the end of the body, which completes a message that lacks only its last line ends.
-    pub(crate) fn finish(&mut self) -> Option<Frame> {
+    pub fn finish(&mut self) -> Option<Frame> {
         let line = take(&mut self.line);
         let last = if line.is_empty() { None } else { self.end_of_line(&line) };
         last.or_else(|| self.dispatch())
@@ -106,9 +107,14 @@ impl Frames {
         None
     }
 
+    /// Returns how many bytes are kept of a message that is not complete.
+    pub fn held(&self) -> usize {
+        self.line.len() + self.name.len() + self.data.as_ref().map_or(0, String::len)
+    }
+
     fn dispatch(&mut self) -> Option<Frame> {
-        let name = take(&mut self.name);
-        self.data.take().map(|data| Frame { name, data })
+        let (name, data) = (take(&mut self.name), self.data.take());
+        (!name.is_empty() || data.is_some()).then(|| Frame { name, data: data.unwrap_or_default() })
     }
 }
 
@@ -118,12 +124,12 @@ mod tests {
 
     fn frames(framing: Framing, body: &str, size: usize) -> Vec<Frame> {
         let mut frames = Frames::new(framing);
-        let mut found = VecDeque::new();
+        let mut found = Vec::new();
         for chunk in body.as_bytes().chunks(size) {
             frames.push(chunk, &mut found);
         }
         found.extend(frames.finish());
-        found.into()
+        found
     }
 
     fn frame(name: &str, data: &str) -> Frame {
@@ -154,6 +160,29 @@ mod tests {
                 assert_eq!(frames(Framing::Lines, body, size), expected, "{body:?} in pieces of {size}");
             }
         }
+    }
+
+    #[test]
+    fn comments_ids_and_empty_lines_are_no_messages_but_a_name_or_an_empty_text_is() {
+        assert_eq!(frames(Framing::Events, ": hello\n\nid: 7\nretry: 10\n\n\n\n", 3), []);
+        assert_eq!(frames(Framing::Events, "id: 7\ndata\n\nevent: done\n\n", 3), [frame("", ""), frame("done", "")]);
+    }
+
+    #[test]
+    fn the_end_of_the_body_completes_the_last_event() {
+        for body in ["event:done\ndata:1", "event:done\ndata:1\n"] {
+            assert_eq!(frames(Framing::Events, body, 4), [frame("done", "1")]);
+        }
+    }
+
+    #[test]
+    fn what_is_held_grows_until_the_message_is_complete() {
+        let mut frames = Frames::new(Framing::Events);
+        let mut found = Vec::new();
+        frames.push(b"event: a\ndata: bc\ndata", &mut found);
+        assert_eq!((frames.held(), found.len()), (1 + 2 + 4, 0));
+        frames.push(b"\n\n", &mut found);
+        assert_eq!((frames.held(), found), (0, vec![frame("a", "bc\n")]));
     }
 
     #[test]

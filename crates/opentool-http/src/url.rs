@@ -1,0 +1,87 @@
+//! Where a server is: [`base_url`].
+
+use std::fmt;
+
+use reqwest::Url;
+
+/// A text that cannot be the base URL of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidUrl {
+    /// The text, without what may be secret in it.
+    pub url: String,
+    /// What is wrong with it, and what to write instead.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for InvalidUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` cannot be the address of a server: {}", self.url, self.reason)
+    }
+}
+
+impl std::error::Error for InvalidUrl {}
+
+/// Reads a base URL: http or https, without a trailing slash, without anything secret in it.
+///
+/// # Errors
+///
+/// Where the text is nothing of the kind.
+pub fn base_url(text: &str) -> Result<Url, InvalidUrl> {
+    let text = text.trim();
+    let invalid = |reason| InvalidUrl { url: without_secrets(text), reason };
+    let mut url = Url::parse(text).map_err(|_| invalid("it is no URL; write https://HOST or http://HOST:PORT"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(invalid("it does not begin with http:// or https://"));
+    }
+    if !url.has_host() {
+        return Err(invalid("it names no host"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(invalid("a user name or password has no place in it; give the key as the API key"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(invalid("a base URL has no `?` or `#`"));
+    }
+    let path = url.path().trim_end_matches('/').to_owned();
+    url.set_path(&path);
+    Ok(url)
+}
+
+/// Cuts out of a text that should be a URL whatever may be a secret: the user information and the query.
+fn without_secrets(text: &str) -> String {
+    let text = text.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = text.split_once("//").unwrap_or(("", text));
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    if scheme.is_empty() { rest.to_owned() } else { format!("{scheme}//{rest}") }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_base_url_is_refused_without_repeating_a_secret() {
+        for (given, shown) in [
+            ("", ""),
+            ("127.0.0.1:9627", "127.0.0.1:9627"),
+            ("localhost:9627", "localhost:9627"),
+            ("ftp://tools.example", "ftp://tools.example"),
+            ("http://me:s3cret@tools.example/x", "http://tools.example/x"),
+            ("http://s3cret@tools.example", "http://tools.example"),
+            ("http://me:s3cret@ho st", "http://ho st"),
+            ("http://tools.example/?key=s3cret", "http://tools.example/"),
+            ("http://tools.example/#s3cret", "http://tools.example/"),
+        ] {
+            let error = base_url(given).unwrap_err();
+            assert_eq!(error.url, shown, "{given}");
+            assert!(!format!("{error} {error:?}").contains("s3cret"));
+        }
+    }
+
+    #[test]
+    fn a_trailing_slash_makes_no_difference() {
+        assert_eq!(base_url(" https://models.example/v1/ ").unwrap(), base_url("https://models.example/v1").unwrap());
+    }
+}
