@@ -135,8 +135,9 @@ impl Link {
         self.free.len() == SLOTS
     }
 
-    pub(super) fn has_room(&self) -> bool {
-        !self.free.is_empty()
+    /// How many more calls it takes.
+    pub(super) fn room(&self) -> usize {
+        self.free.len()
     }
 
     /// Sends a call; there must be room. A first call goes out at once, others together with what else is there.

@@ -15,6 +15,7 @@ mod spawn;
 mod ticket;
 mod warden;
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -86,7 +87,8 @@ struct State {
     without_spare: bool,
     /// Whether somebody has called, so that a spare is worth its memory.
     called: bool,
-    waiting: Vec<oneshot::Sender<Result<(), ToolError>>>,
+    /// Those who wait for a worker or for room at one, in the order in which they came.
+    waiting: VecDeque<oneshot::Sender<Result<(), ToolError>>>,
     patience: Patience,
     /// Answers of workers that ended, whose callers are not back yet.
     kept: Vec<(u64, u64, Answer)>,
@@ -111,8 +113,24 @@ impl Drop for Admission<'_> {
 /// What became of a wish to call.
 enum Submitted {
     Sent(Ticket),
-    /// There is no worker yet; whoever waits is told when to ask again.
-    Queued(oneshot::Receiver<Result<(), ToolError>>),
+    /// There is no worker with room yet; whoever waits is told when to ask again.
+    Queued(Place),
+}
+
+/// A place in the queue for a worker. Whoever leaves after having been told to ask again tells the next.
+struct Place {
+    inner: Weak<Inner>,
+    told: oneshot::Receiver<Result<(), ToolError>>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if matches!(self.told.try_recv(), Ok(Ok(())))
+            && let Some(inner) = self.inner.upgrade()
+        {
+            wake(&mut inner.lock());
+        }
+    }
 }
 
 impl Supervisor {
@@ -161,7 +179,7 @@ impl Supervisor {
         tokio::task::coop::consume_budget().await;
         loop {
             match self.inner.submit(function, arguments, &mut admission)? {
-                Submitted::Queued(told) => told.await.map_err(|_| closed(name))??,
+                Submitted::Queued(mut place) => (&mut place.told).await.map_err(|_| closed(name))??,
                 Submitted::Sent(ticket) => match ticket.wait(self.inner.settings.timeout).await? {
                     Answer::Again | Answer::Unread => {}
                     Answer::Died(death) => return Err(death.error(name, function)),
@@ -240,7 +258,7 @@ impl Inner {
             })?;
             admission.admitted = true;
         }
-        if let Some(link) = state.serving.as_mut().filter(|link| link.has_room()) {
+        if let Some(link) = state.serving.as_mut().filter(|link| link.room() > 0) {
             self.read(link)?;
             if let Some((id, answer, look)) = link.send(function, arguments) {
                 let ticket = Ticket::new(self.itself.clone(), link.worker, id, answer, look);
@@ -252,9 +270,9 @@ impl Inner {
             }
         }
         let (sender, receiver) = oneshot::channel();
-        state.waiting.push(sender);
+        state.waiting.push_back(sender);
         self.staff(&mut state);
-        Ok(Submitted::Queued(receiver))
+        Ok(Submitted::Queued(Place { inner: self.itself.clone(), told: receiver }))
     }
 
     /// Sees to it that there is a worker, or will be, and a spare.
@@ -266,7 +284,7 @@ impl Inner {
             && let Some(spare) = state.spare.take()
         {
             state.serving = Some(spare);
-            wake(state, &Ok(()));
+            wake(state);
         }
         let needs_spare = state.called && !state.without_spare && state.spare.is_none();
         if state.starting || (state.serving.is_some() && !needs_spare) {
@@ -306,7 +324,7 @@ impl Inner {
         }
         if state.serving.is_none() {
             state.serving = Some(link);
-            wake(&mut state, &Ok(()));
+            wake(&mut state);
             self.staff(&mut state);
         } else {
             state.spare = Some(link);
@@ -325,7 +343,9 @@ impl Inner {
         }
         state.patience.lose(Instant::now(), &error.to_string());
         let refused = ToolError::unavailable(error.to_string());
-        wake(&mut state, &Err(refused));
+        for waiting in state.waiting.drain(..) {
+            let _ = waiting.send(Err(refused.clone()));
+        }
     }
 
     /// A worker has ended.
@@ -371,9 +391,13 @@ impl State {
     }
 }
 
-/// Tells everybody who waits for a worker.
-fn wake(state: &mut State, news: &Result<(), ToolError>) {
-    for waiting in state.waiting.drain(..) {
-        let _ = waiting.send(news.clone());
+/// Tells as many of those who wait for a worker as it has room for.
+fn wake(state: &mut State) {
+    let mut room = state.serving.as_ref().map_or(0, Link::room);
+    while room > 0
+        && let Some(waiting) = state.waiting.pop_front()
+    {
+        // Some no longer wait.
+        room -= usize::from(waiting.send(Ok(())).is_ok());
     }
 }

@@ -121,3 +121,26 @@ async fn more_calls_than_a_worker_takes_at_once_are_all_answered() {
     counts.sort_unstable();
     assert_eq!(counts, (1..=3000).collect::<Vec<_>>());
 }
+
+#[tokio::test]
+async fn whoever_leaves_the_queue_when_it_is_its_turn_makes_room_for_the_next() {
+    let library = std::sync::Arc::new(hostile(Permissions::new()));
+    for round in 0..20 {
+        let calls: Vec<_> = (0..600)
+            .map(|_| {
+                let library = library.clone();
+                tokio::spawn(async move { call(&library, "count", json!({})).await })
+            })
+            .collect();
+        for _ in 0..round {
+            tokio::task::yield_now().await;
+        }
+        // Those that wait and those that were told to ask again, all at once.
+        for call in calls.iter().skip(1).filter(|call| !call.is_finished()) {
+            call.abort();
+        }
+        let next = tokio::time::timeout(Duration::from_secs(10), call(&library, "count", json!({}))).await;
+        next.expect("it waits for somebody who has left").unwrap();
+        join_all(calls).await;
+    }
+}
