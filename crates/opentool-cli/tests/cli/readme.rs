@@ -81,6 +81,22 @@ fn the_first_command_of_the_readme_serves() {
 }
 
 #[test]
+fn a_program_of_its_own_gets_the_crates_that_the_readme_adds() {
+    let desk = Desk::with("src/lib.rs", "");
+    let manifest = "[package]\nname = \"own\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+    desk.put("Cargo.toml", manifest);
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let lines: Vec<_> = blocks("sh").flat_map(str::lines).filter(|line| line.starts_with("cargo add ")).collect();
+    assert_eq!(lines.len(), 2);
+    for line in lines {
+        let line = line.replace("PATH/TO/THIS/REPOSITORY", repository.to_str().unwrap());
+        shell(&desk, &format!("CARGO_NET_OFFLINE=true {line}"));
+    }
+    let manifest = std::fs::read_to_string(desk.0.path().join("Cargo.toml")).unwrap();
+    assert!(manifest.contains("opentool = {") && manifest.contains("\ntokio = {"), "{manifest}");
+}
+
+#[test]
 fn the_examples_have_nothing_to_report() {
     Command::cargo_bin("opentool").unwrap().args(["check", "--strict"]).arg(&*EXAMPLES).assert().success();
 }
