@@ -10,6 +10,13 @@ use serde_json::{Value, json};
 use crate::plan::{Effect, Plan};
 use crate::tool::{DynTool, Shared};
 
+/// How long a call may wait for others, whose time is their own: only then does the clock of the hall run out, which counts
+/// waiting too. That of the worker, which counts running, runs out before.
+const WAITING: Duration = Duration::from_secs(30);
+
+/// A text of 1 MiB, which is the longest that is told, whatever it is escaped to, and something beside it.
+const LARGEST_RESULT: usize = 8 << 20;
+
 /// Makes a tool of every function that can be called.
 pub(super) fn toolbox(shared: &Arc<Shared>, timeout: Option<Duration>) -> Result<Toolbox, ToolboxError> {
     let plan = &shared.plan;
@@ -21,18 +28,45 @@ pub(super) fn toolbox(shared: &Arc<Shared>, timeout: Option<Duration>) -> Result
             continue;
         }
         let definition = definition(&seen, function, planned.errno)?;
-        let mut metadata = ToolMetadata::new().with_checks_own_arguments(true);
+        let mut metadata = ToolMetadata::new()
+            .with_checks_own_arguments(!is_constrained(definition.input_schema()))
+            .with_max_result_size(LARGEST_RESULT);
         metadata = match planned.effect {
             Effect::Read => metadata.with_read_only(true),
             Effect::Destructive => metadata.with_destructive(true),
             Effect::Unknown | Effect::Write => metadata,
         };
         if let Some(timeout) = timeout {
-            metadata = metadata.with_timeout(timeout);
+            metadata = metadata.with_timeout(timeout.saturating_add(WAITING));
         }
         toolbox.add(DynTool { definition, metadata, function: index, shared: shared.clone() })?;
     }
     Ok(toolbox)
+}
+
+/// Whether a schema asks for more than what C needs, which is what reading the arguments checks anyway.
+fn is_constrained(schema: &Value) -> bool {
+    const PLAIN: [&str; 11] = [
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "description",
+        "title",
+        "default",
+        "examples",
+        "$schema",
+        "format",
+    ];
+    match schema {
+        Value::Object(schema) => schema.iter().any(|(key, value)| match key.as_str() {
+            "properties" => value.as_object().is_some_and(|properties| properties.values().any(is_constrained)),
+            "items" => is_constrained(value),
+            key => !PLAIN.contains(&key) && !key.starts_with("x-"),
+        }),
+        _ => false,
+    }
 }
 
 /// The document as callers see it, with what they may leave out.

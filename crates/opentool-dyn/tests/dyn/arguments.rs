@@ -221,3 +221,28 @@ proptest! {
         });
     }
 }
+
+#[test]
+fn what_the_schema_asks_for_beyond_the_type_is_asked_of_callers() {
+    let constrained = |keys: Value| {
+        let mut schema = crate::harness::schema("integer", "int");
+        schema.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
+        schema
+    };
+    let of_two =
+        json!({ "name": "minuend", "schema": constrained(json!({ "enum": [1, 2] })), "isIn": true, "required": true });
+    let five =
+        json!({ "name": "subtrahend", "schema": constrained(json!({ "minimum": 5 })), "isIn": true, "required": true });
+    let parameters = vec![of_two, five];
+    let library = here("types", vec![function("subtract", parameters, returns("difference", "integer", "int"))]);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let host = Executor::new().host(library);
+    let call = |text: &str| runtime.block_on(host.call("subtract", text));
+    assert_eq!(call(r#"{"minuend":2,"subtrahend":5}"#).unwrap().to_text(), r#"{"difference":-3}"#);
+    for (wrong, pointer) in
+        [(r#"{"minuend":7,"subtrahend":5}"#, "/minuend"), (r#"{"minuend":1,"subtrahend":4}"#, "/subtrahend")]
+    {
+        let error = call(wrong).unwrap_err();
+        assert!(error.kind() == ErrorKind::InvalidArguments && error.message().contains(pointer), "{error}");
+    }
+}
