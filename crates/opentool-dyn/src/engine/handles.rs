@@ -39,6 +39,10 @@ impl Handles {
         Handles { counts_users: thread_safe, ..Handles::default() }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.table().by_token.is_empty()
+    }
+
     /// The token of a pointer that the library has handed out as a handle of this type.
     pub(crate) fn token(&self, pointer: *mut c_void, kind: &Arc<str>) -> String {
         let mut table = self.table();

@@ -41,6 +41,10 @@ impl Notes {
     pub(crate) const REPLACED: Notes = Notes(1);
     /// Some text of the result was longer than may be told, and is cut.
     pub(crate) const CUT: Notes = Notes(2);
+    /// Handles are open, which would be lost with the library.
+    pub(crate) const HANDLES: Notes = Notes(4);
+    /// The library was refused something, and went on.
+    pub(crate) const REFUSED: Notes = Notes(8);
 
     pub(crate) fn bits(self) -> u8 {
         self.0
@@ -56,6 +60,17 @@ impl Notes {
 
     fn add(&mut self, other: Notes) {
         self.0 |= other.0;
+    }
+
+    pub(crate) fn with(self, other: Notes) -> Notes {
+        Notes(self.0 | other.0)
+    }
+
+    /// Says whether that is to be said, and no longer says it.
+    pub(crate) fn take(&mut self, other: Notes) -> bool {
+        let said = self.contains(other);
+        self.0 &= !other.0;
+        said
     }
 }
 
@@ -114,6 +129,11 @@ impl Engine {
         // is right is the promise of whoever joined it with the library.
         unsafe { code() };
         Ok(())
+    }
+
+    /// Whether anybody has a handle that would be lost with the library.
+    pub(crate) fn has_handles(&self) -> bool {
+        self.plan.has_handles && !self.handles.is_empty()
     }
 
     /// Calls a function of the plan; `out` is cleared and gets the result, a JSON object.

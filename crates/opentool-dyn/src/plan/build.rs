@@ -44,7 +44,8 @@ pub(super) fn plan(text: &str) -> Result<Plan, OpenError> {
     let codes = document.code.iter().flatten();
     let codes = codes.filter_map(|(code, meaning)| Some((code.trim().parse().ok()?, meaning.clone()))).collect();
     let stdcall = document.info.calling_convention == CallingConvention::Stdcall;
-    Ok(Plan { functions, thread_safe, stdcall, init, codes, document, report })
+    let has_handles = functions.iter().any(Function::hands_out_handles);
+    Ok(Plan { functions, thread_safe, has_handles, stdcall, init, codes, document, report })
 }
 
 /// The errors of a document, by what they make unusable.

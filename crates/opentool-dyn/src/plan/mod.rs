@@ -18,6 +18,9 @@ use crate::OpenError;
 use crate::arguments;
 use crate::encoding::Encoding;
 
+/// How many calls of a thread-safe library run at the same time.
+const THREADS: usize = 16;
+
 /// How every function of a document is called.
 #[derive(Debug)]
 pub(crate) struct Plan {
@@ -25,6 +28,8 @@ pub(crate) struct Plan {
     pub(crate) functions: Vec<Function>,
     /// Whether calls may run at the same time (`x-threadSafe`).
     pub(crate) thread_safe: bool,
+    /// Whether some function hands out handles.
+    pub(crate) has_handles: bool,
     /// Whether the functions are called as `stdcall`.
     pub(crate) stdcall: bool,
     /// What runs once after loading (`x-init`): a function of the document, or a symbol.
@@ -157,6 +162,11 @@ impl Plan {
         build::plan(text)
     }
 
+    /// How many calls run at the same time at the most.
+    pub(crate) fn lanes(&self) -> usize {
+        if self.thread_safe { THREADS } else { 1 }
+    }
+
     /// Checks arguments as a call of the function would, without calling anything.
     ///
     /// # Errors
@@ -182,6 +192,12 @@ impl Plan {
 }
 
 impl Function {
+    /// Whether the function hands out handles.
+    pub(crate) fn hands_out_handles(&self) -> bool {
+        let returned = self.returns.as_ref().is_some_and(|returns| matches!(returns.kind, Returned::Handle { .. }));
+        returned || self.parameters.iter().any(|parameter| matches!(parameter.passing, Passing::HandleOut { .. }))
+    }
+
     /// The parameter of a name; `next` is the one that is likely.
     #[inline]
     pub(crate) fn position(&self, name: &str, next: usize) -> Option<usize> {

@@ -24,7 +24,7 @@ use std::path::Path;
 
 pub use confinement::Confinement;
 #[cfg(unix)]
-pub(crate) use refusal::{Operation, READ_HINT, Refusal};
+pub(crate) use refusal::{Operation, READ_HINT, Refusal, SPAWN_HINT};
 
 #[cfg(unix)]
 use crate::Permissions;

@@ -100,10 +100,15 @@ impl Refusal {
     }
 
     /// What this thread was refused since that was forgotten, of all that was `noted` last by any thread.
-    pub(crate) fn of_this_thread(noted: Option<Refusal>) -> Option<Refusal> {
+    pub(crate) fn of_this_thread(noted: &Option<Refusal>) -> Option<Refusal> {
         let here = Refusal::of(HERE.get(), &[])?;
         // Only the other one knows the path.
-        Some(noted.filter(|noted| noted.operation == here.operation).unwrap_or(here))
+        Some(noted.clone().filter(|noted| noted.operation == here.operation).unwrap_or(here))
+    }
+
+    /// The same for somebody who may well go on without.
+    pub(crate) fn softened(self) -> Refusal {
+        Refusal { soft: true, ..self }
     }
 
     /// Reads what an error number tells that only a refusal leaves behind.
@@ -146,6 +151,10 @@ impl Refusal {
 /// What to say where the system itself refused something, of which nothing but the error number is known.
 pub(crate) const READ_HINT: &str = "the library was refused access: if it needs a file outside its own folder, the operator \
      permits it with `--allow read=PATH` or `--allow write=PATH`";
+
+/// What to say where the system gave no memory: the C library says so too where it may not start a program.
+pub(crate) const SPAWN_HINT: &str = "there was no memory, or the library tried to start a program, which is refused: the \
+     operator permits the one with `--memory SIZE` and the other with `--allow unsafe`";
 
 #[cfg(test)]
 mod tests {

@@ -203,10 +203,10 @@ impl Charge {
             Progress::Waits => self.beginning = Some(beginning),
             Progress::Ready(ready) => {
                 let Beginning { requests, replies, board, nonce, told, .. } = beginning;
-                let link = Link::new(self.worker, requests, replies, board, nonce);
+                let link = |lanes| Link::new(self.worker, requests, replies, board, nonce, lanes);
                 match self.owner.upgrade() {
                     Some(owner) if self.ending.is_none() => {
-                        owner.started(link);
+                        owner.started(link(owner.plan.lanes()));
                         tell(told, || Ok(ready.confinement));
                     }
                     _ => self.end(Cause::Retired, Duration::ZERO),

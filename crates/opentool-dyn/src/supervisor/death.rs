@@ -14,9 +14,9 @@ pub(super) enum Cause {
     /// By itself.
     Exit(i32),
     /// A call took too long.
-    Timeout { function: usize, after: Duration },
+    Timeout { call: u64, after: Duration },
     /// A call was given up and did not end.
-    GivenUp { function: usize },
+    GivenUp { call: u64 },
     /// It closed its pipes and went on.
     ClosedPipes,
     /// Something else than the worker wrote into its pipe.
@@ -85,16 +85,21 @@ impl Death {
         reason
     }
 
-    /// The answer to a call that had begun.
-    pub(super) fn error(&self, name: &str, function: usize) -> ToolError {
+    /// Whether the worker ended because of this call.
+    pub(super) fn is_by(&self, id: u64) -> bool {
+        matches!(self.cause, Cause::Timeout { call, .. } | Cause::GivenUp { call } if call == id)
+    }
+
+    /// The answer to a call that had begun; `guilty` where the worker ended because of it.
+    pub(super) fn error(&self, name: &str, guilty: bool) -> ToolError {
         let kind = match &self.cause {
-            Cause::Timeout { function: slow, .. } if *slow == function => ErrorKind::Timeout,
-            Cause::GivenUp { function: given_up } if *given_up == function => ErrorKind::Cancelled,
+            Cause::Timeout { .. } if guilty => ErrorKind::Timeout,
+            Cause::GivenUp { .. } if guilty => ErrorKind::Cancelled,
             Cause::Retired => ErrorKind::Cancelled,
             _ => ErrorKind::Failed,
         };
         let message = match &self.cause {
-            Cause::Timeout { function: other, .. } | Cause::GivenUp { function: other } if *other != function => {
+            Cause::Timeout { .. } | Cause::GivenUp { .. } if !guilty => {
                 format!("`{name}` was lost with its worker, in which another call ran for too long")
             }
             _ => format!("`{name}` failed: {}", self.reason()),
@@ -119,7 +124,8 @@ fn named(signal: i32) -> (String, &'static str) {
         libc::SIGTRAP => ("SIGTRAP", "a trap"),
         libc::SIGSYS => (
             "SIGSYS",
-            "a system call that is refused, as to start a program: the operator permits it with `--allow unsafe`",
+            "a system call that is refused: the operator permits the network with `--allow net`, writing with \
+             `--allow write=PATH`, other processes with `--allow unsafe`",
         ),
         libc::SIGXFSZ => ("SIGXFSZ", "a file grew too large"),
         libc::SIGXCPU => ("SIGXCPU", "too much time on the processor"),

@@ -1,5 +1,6 @@
 //! The parent's end of the pipes of one worker, and the calls that are on their way: [`Link`].
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use super::death::Death;
+use crate::engine::Notes;
 use crate::lookout::{Look, Lookout};
 use crate::sandbox::Refusal;
 use crate::worker::{Board, Forged, Kind, Reply, Request, SLOTS, Stage, slot_of};
@@ -27,9 +29,9 @@ const LOOKS: u64 = 32;
 #[derive(Debug)]
 pub(super) enum Answer {
     /// The worker has answered.
-    Reply { kind: Kind, notes: u8, text: Vec<u8> },
-    /// The worker ended after the call had begun.
-    Died(Arc<Death>),
+    Reply { kind: Kind, notes: Notes, text: Vec<u8>, refusal: Option<Refusal> },
+    /// The worker ended after the call had begun, perhaps because of it.
+    Died { death: Arc<Death>, guilty: bool },
     /// The worker ended before the call began: another one may have it.
     Again,
     /// Whoever read the pipe has stopped: the call is still on its way, and somebody else has to read.
@@ -41,8 +43,8 @@ pub(super) enum Answer {
 struct Slot {
     /// 0 where the slot is free.
     id: u64,
-    function: usize,
-    sent: Instant,
+    /// When it can have begun; none as long as others are in its way.
+    since: Option<Instant>,
     waiting: Waiting,
 }
 
@@ -87,8 +89,14 @@ pub(super) struct Link {
     unsent: Vec<u8>,
     sent: usize,
     received: Vec<u8>,
-    /// When the call that the worker is busy with can have begun.
-    since: Instant,
+    /// How many calls the worker makes at the same time.
+    lanes: usize,
+    /// How many it has not answered.
+    unanswered: usize,
+    /// Those that others are in the way of, in the order in which they begin.
+    queued: VecDeque<u64>,
+    /// Whether the library has handed out what goes with the worker.
+    pub(super) keeps_handles: bool,
     lookout: Lookout,
     /// Whether the call that was sent last was sent while there was no other.
     lone: bool,
@@ -105,9 +113,15 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(worker: u64, requests: OwnedFd, replies: OwnedFd, board: Board, nonce: u64) -> Link {
-        let now = Instant::now();
-        let slot = || Slot { id: 0, function: 0, sent: now, waiting: Waiting::Nobody };
+    pub(super) fn new(
+        worker: u64,
+        requests: OwnedFd,
+        replies: OwnedFd,
+        board: Board,
+        nonce: u64,
+        lanes: usize,
+    ) -> Link {
+        let slot = || Slot { id: 0, since: None, waiting: Waiting::Nobody };
         Link {
             worker,
             requests: Arc::new(requests),
@@ -120,7 +134,10 @@ impl Link {
             unsent: Vec::new(),
             sent: 0,
             received: Vec::new(),
-            since: now,
+            lanes,
+            unanswered: 0,
+            queued: VecDeque::new(),
+            keeps_handles: false,
             lookout: Lookout::default(),
             lone: false,
             crowded: false,
@@ -153,14 +170,17 @@ impl Link {
         self.count += 1;
         let id = self.count * SLOTS as u64 + slot as u64;
         let (sender, receiver) = oneshot::channel();
-        let now = Instant::now();
-        self.slots[slot] = Slot { id, function, sent: now, waiting: Waiting::Caller(sender) };
+        let since = (self.unanswered < self.lanes).then(Instant::now);
+        if since.is_none() {
+            self.queued.push_back(id);
+        }
+        self.unanswered += 1;
+        self.slots[slot] = Slot { id, since, waiting: Waiting::Caller(sender) };
         self.board.send(id);
         Request { function: function as u32, id }.write(arguments.as_bytes(), &mut self.unsent);
         let mut look = None;
         self.lone = idle;
         if idle {
-            self.since = now;
             // An error shows when the pipe is read.
             let _ = self.flush();
             // Now and then nobody looks, so that it shows whether others would be sent meanwhile.
@@ -241,7 +261,7 @@ impl Link {
 
     fn take_replies(&mut self) -> Result<usize, Forged> {
         let (mut at, mut answered) = (0, 0);
-        self.since = Instant::now();
+        let now = Instant::now();
         while let Some((reply, payload)) = Reply::read(&self.received[at..], self.nonce)? {
             let text = &self.received[at + payload.start..at + payload.end];
             let slot = &mut self.slots[slot_of(reply.id)];
@@ -249,10 +269,20 @@ impl Link {
                 return Err(Forged);
             }
             let text = if matches!(slot.waiting, Waiting::Nobody) { Vec::new() } else { text.to_vec() };
-            let (kind, notes) = (reply.kind, reply.notes);
-            answered += usize::from(kind != Kind::Skipped);
-            if slot.answer(Answer::Reply { kind, notes, text }) {
+            let (kind, mut notes) = (reply.kind, Notes::from_bits(reply.notes));
+            if kind != Kind::Skipped {
+                answered += 1;
+                self.keeps_handles = notes.take(Notes::HANDLES);
+            }
+            let refusal = if notes.take(Notes::REFUSED) { self.board.refused() } else { None };
+            if slot.answer(Answer::Reply { kind, notes, text, refusal }) {
                 self.free.push(slot_of(reply.id));
+            }
+            self.unanswered = self.unanswered.saturating_sub(1);
+            // It makes way for the next one.
+            if let Some(next) = self.queued.pop_front() {
+                let slot = &mut self.slots[slot_of(next)];
+                slot.since = (slot.id == next).then_some(now);
             }
             at += payload.end;
         }
@@ -270,12 +300,17 @@ impl Link {
         Ok(answered)
     }
 
-    /// The function of a call that has begun and is not answered, with the time since which it can have run.
-    pub(super) fn running(&self, id: u64, one_at_a_time: bool) -> Option<(usize, Instant)> {
+    /// Since when a call that is not answered can have run; none where others are still in its way.
+    ///
+    /// It is not the board that says so, since a library may write there what it likes.
+    pub(super) fn running(&self, id: u64) -> Option<Instant> {
         let slot = &self.slots[slot_of(id)];
-        let begun = slot.id == id && self.board.stage(id) == Stage::Begun;
-        let since = if one_at_a_time { slot.sent.max(self.since) } else { slot.sent };
-        begun.then_some((slot.function, since))
+        if slot.id == id { slot.since } else { None }
+    }
+
+    /// Whether other calls run at the same time, which would end with this one's worker.
+    pub(super) fn runs_others(&self, id: u64) -> bool {
+        self.slots.iter().any(|slot| slot.id != 0 && slot.id != id && slot.since.is_some())
     }
 
     /// Gives a call up; says whether it has begun and goes on regardless.
@@ -343,7 +378,7 @@ impl Link {
         self.slots.sort_unstable_by_key(|slot| slot.id);
         for slot in self.slots.iter_mut().filter(|slot| slot.id != 0) {
             let answer = match self.board.stage(slot.id) {
-                Stage::Begun => Answer::Died(death.clone()),
+                Stage::Begun => Answer::Died { death: death.clone(), guilty: death.is_by(slot.id) },
                 Stage::Sent | Stage::GivenUp => Answer::Again,
             };
             let id = slot.id;

@@ -47,6 +47,9 @@ const LOADING_AT_LEAST: Duration = Duration::from_secs(1);
 /// How long a call that was given up may go on before its worker is killed, and with it what the library keeps in memory.
 const GIVEN_UP: Duration = Duration::from_millis(100);
 
+/// The same where others would lose their calls or their handles with the worker, and nobody gives calls a time.
+const GIVEN_UP_AT_MOST: Duration = Duration::from_secs(10);
+
 /// How long a worker that nobody needs may take to end by itself.
 const RETIRING: Duration = Duration::from_millis(250);
 
@@ -182,8 +185,13 @@ impl Supervisor {
                 Submitted::Queued(mut place) => (&mut place.told).await.map_err(|_| closed(name))??,
                 Submitted::Sent(ticket) => match ticket.wait(self.inner.settings.timeout).await? {
                     Answer::Again | Answer::Unread => {}
-                    Answer::Died(death) => return Err(death.error(name, function)),
-                    Answer::Reply { kind, notes, text } => return outcome(name, kind, notes, text),
+                    Answer::Died { death, guilty } => return Err(death.error(name, guilty)),
+                    Answer::Reply { kind, notes, text, refusal } => {
+                        if let Some(refusal) = refusal {
+                            tracing::warn!(function = name, "the library was refused something: {}", refusal.hint());
+                        }
+                        return outcome(name, kind, notes, text);
+                    }
                 },
             }
         }
@@ -191,10 +199,10 @@ impl Supervisor {
 }
 
 /// What a reply means to whoever called.
-fn outcome(name: &str, kind: Kind, notes: u8, text: Vec<u8>) -> Result<(Notes, String), ToolError> {
+fn outcome(name: &str, kind: Kind, notes: Notes, text: Vec<u8>) -> Result<(Notes, String), ToolError> {
     let nonsense = || ToolError::invalid_result(format!("`{name}`: the worker's answer makes no sense"));
     match kind {
-        Kind::Result => Ok((Notes::from_bits(notes), String::from_utf8(text).map_err(|_| nonsense())?)),
+        Kind::Result => Ok((notes, String::from_utf8(text).map_err(|_| nonsense())?)),
         Kind::Error => Err(serde_json::from_slice(&text).unwrap_or_else(|_| nonsense())),
         _ => Err(nonsense()),
     }
@@ -356,7 +364,9 @@ impl Inner {
         let expected = matches!(death.cause, Cause::Retired | Cause::GivenUp { .. });
         let reason = death.reason();
         state.kept.extend(link.end(&Arc::new(death)));
-        if !expected {
+        if expected {
+            tracing::info!(library = %self.settings.library.display(), %reason, "a worker was ended");
+        } else {
             tracing::warn!(library = %self.settings.library.display(), %reason, "a worker has ended");
             state.patience.lose(Instant::now(), &reason);
         }

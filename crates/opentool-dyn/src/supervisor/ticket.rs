@@ -1,7 +1,7 @@
 //! A call that was sent, in the hands of whoever waits for it: [`Ticket`].
 
 use std::sync::Weak;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::future::poll_immediate;
 use opentool_core::ToolError;
@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use super::death::Cause;
 use super::link::Answer;
 use super::pump::unreadable;
-use super::{GIVEN_UP, Inner, closed};
+use super::{GIVEN_UP, GIVEN_UP_AT_MOST, Inner, closed};
 use crate::lookout::Look;
 
 /// A call that was sent. Dropping it gives the call up.
@@ -129,13 +129,10 @@ impl Inner {
     /// How long a call may still run; where that is over, its worker is killed, and the call soon answered.
     fn time_left(&self, worker: u64, id: u64, timeout: Duration) -> Duration {
         let mut state = self.lock();
-        let one_at_a_time = !self.plan.thread_safe;
-        let Some((function, since)) = state.link(worker).and_then(|link| link.running(id, one_at_a_time)) else {
-            return timeout;
-        };
-        let left = timeout.saturating_sub(Instant::now().saturating_duration_since(since));
+        let Some(since) = state.link(worker).and_then(|link| link.running(id)) else { return timeout };
+        let left = timeout.saturating_sub(since.elapsed());
         if left.is_zero() {
-            self.dismiss(&mut state, worker, Cause::Timeout { function, after: timeout }, Duration::ZERO);
+            self.dismiss(&mut state, worker, Cause::Timeout { call: id, after: timeout }, Duration::ZERO);
             return timeout;
         }
         left
@@ -148,13 +145,22 @@ impl Inner {
         let goes_on = state.link(worker).is_some_and(|link| link.give_up(id));
         drop(state);
         if goes_on {
-            self.later(GIVEN_UP, move |inner| {
-                let mut state = inner.lock();
-                let running = state.link(worker).and_then(|link| link.running(id, false));
-                if let Some((function, _)) = running {
-                    inner.dismiss(&mut state, worker, Cause::GivenUp { function }, Duration::ZERO);
-                }
-            });
+            self.later(GIVEN_UP, move |inner| inner.end_given_up(worker, id));
         }
+    }
+
+    /// Kills the worker of a call that nobody waits for and that goes on, at once or when others lose nothing by it; they have
+    /// to wait no longer than if somebody waited for it.
+    fn end_given_up(&self, worker: u64, id: u64) {
+        let mut state = self.lock();
+        let Some(link) = state.link(worker) else { return };
+        let Some(since) = link.running(id) else { return };
+        let shared = link.keeps_handles || link.runs_others(id);
+        let left = self.settings.timeout.unwrap_or(GIVEN_UP_AT_MOST).saturating_sub(since.elapsed());
+        if shared && !left.is_zero() {
+            drop(state);
+            return self.later(left.min(GIVEN_UP), move |inner| inner.end_given_up(worker, id));
+        }
+        self.dismiss(&mut state, worker, Cause::GivenUp { call: id }, Duration::ZERO);
     }
 }

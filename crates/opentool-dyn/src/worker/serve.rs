@@ -17,10 +17,7 @@ use super::{Board, LONGEST};
 use crate::engine::{Engine, Notes, last_errno};
 use crate::lookout::Lookout;
 use crate::plan::Plan;
-use crate::sandbox::{READ_HINT, Refusal};
-
-/// How many calls of a thread-safe library run at the same time.
-const THREADS: usize = 16;
+use crate::sandbox::{READ_HINT, Refusal, SPAWN_HINT};
 
 /// The stack of such a thread: as much as C code is used to.
 const STACK: usize = 8 << 20;
@@ -178,7 +175,7 @@ impl Desk<'_> {
                 request
             };
             let others = idle.fetch_sub(1, Ordering::Relaxed) - 1;
-            if others == 0 && count.load(Ordering::Relaxed) < THREADS {
+            if others == 0 && count.load(Ordering::Relaxed) < self.plan.lanes() {
                 let work = move || {
                     if self.take_turns(scope, intake, idle, count).is_err() {
                         // The pipes are gone, and with them whoever could be told.
@@ -202,11 +199,13 @@ impl Desk<'_> {
         if !self.board.begin(id) {
             return self.outlet.send(Kind::Skipped, 0, id, &[]);
         }
-        match self.call(request.function as usize, text, out) {
-            Ok(notes) => self.outlet.send(Kind::Result, notes.bits(), id, out)?,
+        let called = self.call(request.function as usize, text, out);
+        let kept = if self.engine.has_handles() { Notes::HANDLES } else { Notes::default() };
+        match called {
+            Ok(notes) => self.outlet.send(Kind::Result, notes.with(kept).bits(), id, out)?,
             Err(error) => {
                 let error = serde_json::to_vec(&error).map_err(io::Error::from)?;
-                self.outlet.send(Kind::Error, 0, id, &error)?;
+                self.outlet.send(Kind::Error, kept.bits(), id, &error)?;
             }
         }
         out.clear();
@@ -223,16 +222,20 @@ impl Desk<'_> {
         let called = catch_unwind(AssertUnwindSafe(|| self.engine.call(function, text, out)));
         let called = called.unwrap_or_else(|_| Err(ToolError::panicked(format!("the worker panicked in `{name}`"))));
         let noted = self.board.refused();
-        // Where calls run beside each other, what was noted last may be another one's.
-        let refusal = if self.plan.thread_safe { Refusal::of_this_thread(noted) } else { noted };
+        // What another thread of the library was refused may have nothing to do with this call, and where calls run beside
+        // each other, it may be another one's.
+        let refusal =
+            Refusal::of_this_thread(&noted).or(noted.filter(|_| !self.plan.thread_safe).map(Refusal::softened));
         let refusal = refusal.or_else(|| Refusal::of_errno(last_errno()));
         match called {
             Ok(notes) if out.len() > LONGEST => {
                 let _ = notes;
                 Err(ToolError::invalid_result(format!("`{name}` gave {} bytes, which is too much", out.len())))
             }
-            Ok(notes) => match refusal.filter(|refusal| !refusal.soft) {
+            Ok(notes) => match refusal {
                 None => Ok(notes),
+                // It went on, and what it gives may be as good as ever.
+                Some(refusal) if refusal.soft => Ok(notes.with(Notes::REFUSED)),
                 Some(refusal) => {
                     let error = ToolError::denied(format!("`{name}` was refused something: {}", refusal.hint()));
                     // What it made of the refusal may still tell somebody something.
@@ -250,8 +253,11 @@ impl Desk<'_> {
             Err(error) => {
                 let hint = match refusal {
                     Some(refusal) => refusal.hint(),
-                    None if matches!(last_errno(), libc::EACCES | libc::EPERM) => READ_HINT.to_owned(),
-                    None => return Err(error),
+                    None => match last_errno() {
+                        libc::EACCES | libc::EPERM => READ_HINT.to_owned(),
+                        libc::ENOMEM => SPAWN_HINT.to_owned(),
+                        _ => return Err(error),
+                    },
                 };
                 let message = format!("{}; {hint}", error.message());
                 Err(error.with_message(message))

@@ -231,6 +231,17 @@ int count_descriptors(void) {
 /* State. */
 
 static int counter;
+static void *try_network(void *unused) {
+    (void)unused;
+    for (;;) { int fd = socket(AF_INET, SOCK_STREAM, 0); if (fd >= 0) close(fd); usleep(1000); }
+    return NULL;
+}
+int try_network_for_ever(void) {
+    pthread_t thread;
+    return pthread_create(&thread, NULL, try_network, NULL);
+}
+int open_program(void) { errno = 0; FILE *file = popen("true", "r"); if (!file) return errno; pclose(file); return 0; }
+
 int count(void) { return ++counter; }
 int process_id(void) { return getpid(); }
 void *object_new(void) { return malloc(16); }

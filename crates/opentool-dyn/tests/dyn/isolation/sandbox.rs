@@ -33,7 +33,7 @@ async fn is_refused_until(name: &str, arguments: Value, option: &str, permission
 }
 
 fn returned(name: &str) -> &'static str {
-    if matches!(name, "connect_to" | "start_process") { "result" } else { "error" }
+    if matches!(name, "connect_to" | "open_program" | "start_process") { "result" } else { "error" }
 }
 
 #[tokio::test]
@@ -95,6 +95,8 @@ async fn processes_and_commands_are_refused_until_the_operator_permits_them() {
     is_refused_until("start_process", json!({}), "`--allow unsafe`", Permissions::new().unsafe_calls()).await;
     let command = json!({ "command": "true" });
     is_refused_until("run_command", command, "`--allow unsafe`", Permissions::new().unsafe_calls()).await;
+    // The C library says that there is no memory, and nothing else.
+    is_refused_until("open_program", json!({}), "`--allow unsafe`", Permissions::new().unsafe_calls()).await;
 }
 
 #[tokio::test]
@@ -116,6 +118,16 @@ async fn a_refusal_is_an_error_of_its_own_kind_also_where_the_function_goes_on()
     if is_enforced(&library) {
         let error = call(&library, "fork_bomb", json!({})).await.unwrap_err();
         assert_eq!((error.kind(), error.data()), (ErrorKind::Denied, Some(&json!({ "result": { "result": 100 } }))));
+    }
+}
+
+#[tokio::test]
+async fn what_another_thread_is_refused_is_no_failure_of_a_call() {
+    let library = hostile(Permissions::new());
+    call(&library, "try_network_for_ever", json!({})).await.unwrap();
+    for _ in 0..5 {
+        call(&library, "sleep_for", json!({ "milliseconds": 10 })).await.unwrap();
+        works(&library).await;
     }
 }
 

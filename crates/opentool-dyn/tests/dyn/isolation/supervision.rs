@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use opentool_core::{ErrorKind, Executor};
-use opentool_dyn::Permissions;
+use opentool_dyn::{DynLibrary, Permissions};
 use serde_json::json;
 
-use super::{building, call, failure, hostile, hostile_document, works};
+use super::{building, call, failure, hostile, hostile_document, impatient, works};
 use crate::harness::{library, with};
 
 #[tokio::test]
@@ -85,6 +85,70 @@ async fn the_time_of_a_call_runs_while_it_runs_and_not_while_it_waits() {
         building(&hostile_document(), &library("hostile")).timeout(Duration::from_millis(1500)).open().unwrap();
     let naps = join_all((0..4).map(|_| call(&library, "sleep_for", json!({ "milliseconds": 700 })))).await;
     assert!(naps.iter().all(Result::is_ok), "{naps:?}");
+}
+
+#[tokio::test]
+async fn waiting_for_others_counts_neither_in_the_hall_nor_where_calls_run_beside_each_other() {
+    let time = Duration::from_millis(1500);
+    let document = with(hostile_document(), json!({ "x-threadSafe": true }));
+    for (document, at_once) in [(hostile_document(), 1), (document, 16)] {
+        let library = building(&document, &library("hostile")).timeout(time).open().unwrap();
+        let process = call(&library, "process_id", json!({})).await.unwrap();
+        let host = Executor::builder().concurrency(64).build().host(library.clone());
+        let naps = join_all((0..4 * at_once).map(|_| host.call("sleep_for", r#"{"milliseconds":500}"#))).await;
+        assert!(naps.iter().all(Result::is_ok), "{naps:?}");
+        assert_eq!(call(&library, "process_id", json!({})).await.unwrap(), process, "nobody was killed");
+        let error = host.call("busy_loop", "{}").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Timeout);
+        assert!(
+            error.message().starts_with("`busy_loop` failed: it did not answer within 1.5s"),
+            "{}",
+            error.message()
+        );
+    }
+}
+
+#[tokio::test]
+async fn whoever_is_lost_with_a_call_that_ran_for_too_long_is_told_so_also_where_it_is_the_same_function() {
+    let document = with(hostile_document(), json!({ "x-threadSafe": true }));
+    let library = building(&document, &library("hostile")).timeout(Duration::from_millis(1500)).open().unwrap();
+    let slow = call(&library, "sleep_for", json!({ "milliseconds": 60_000 }));
+    let later = async {
+        tokio::time::sleep(Duration::from_millis(800)).await;
+        call(&library, "sleep_for", json!({ "milliseconds": 60_000 })).await
+    };
+    let (slow, later) = tokio::join!(slow, later);
+    let (slow, later) = (slow.unwrap_err(), later.unwrap_err());
+    assert_eq!((slow.kind(), later.kind()), (ErrorKind::Timeout, ErrorKind::Failed));
+    assert_eq!(later.message(), "`sleep_for` was lost with its worker, in which another call ran for too long");
+}
+
+#[tokio::test]
+async fn a_call_that_is_given_up_takes_neither_the_calls_nor_the_handles_of_others_with_it() {
+    let give_up = |library: DynLibrary| async move {
+        let long = call(&library, "sleep_for", json!({ "milliseconds": 1500 }));
+        tokio::time::timeout(Duration::from_millis(100), long).await.unwrap_err();
+    };
+    let document = with(hostile_document(), json!({ "x-threadSafe": true }));
+    let together = building(&document, &library("hostile")).open().unwrap();
+    let other = call(&together, "sleep_for", json!({ "milliseconds": 800 }));
+    let (other, ()) = tokio::join!(other, give_up(together.clone()));
+    other.unwrap();
+
+    let library = hostile(Permissions::new());
+    let object = call(&library, "object_new", json!({})).await.unwrap();
+    give_up(library.clone()).await;
+    assert_eq!(call(&library, "object_use", object).await.unwrap(), json!({ "result": 1 }));
+}
+
+#[tokio::test]
+async fn a_call_that_is_given_up_and_never_ends_is_ended_when_its_time_is_over() {
+    let library = impatient();
+    let object = call(&library, "object_new", json!({})).await.unwrap();
+    tokio::time::timeout(Duration::from_millis(100), call(&library, "busy_loop", json!({}))).await.unwrap_err();
+    works(&library).await;
+    let stale = call(&library, "object_use", object).await.unwrap_err();
+    assert!(stale.message().contains("went with a library that was started anew"), "{}", stale.message());
 }
 
 #[tokio::test]
