@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::NAME;
-use super::response::{Block, THINKING, WireMessage, WireUsage, finish_reason, metadata};
+use super::order::Order;
+use super::response::{Block, WireMessage, WireUsage, finish_reason, metadata};
 use crate::provider::connection::{Fault, Frame, Progress, Reader, lenient};
 use crate::{Delta, ToolCallDelta};
 
@@ -48,7 +48,7 @@ struct Piece {
 pub(super) struct Events {
     /// The blocks that have begun and not ended.
     open: BTreeMap<usize, Open>,
-    thoughts: Vec<Value>,
+    order: Order,
     usage: WireUsage,
     calls: bool,
     finished: bool,
@@ -57,6 +57,8 @@ pub(super) struct Events {
 #[derive(Debug)]
 struct Open {
     block: Block,
+    /// Where a thought stands among the blocks.
+    place: Option<usize>,
     /// Whether arguments came in pieces, so that those of the beginning do not count.
     pieces: bool,
 }
@@ -118,29 +120,42 @@ impl Reader for Events {
 
 impl Events {
     fn begin(&mut self, index: usize, block: Block, deltas: &mut VecDeque<Delta>) {
+        let mut place = None;
         match block.r#type.as_str() {
-            "text" if !block.text.is_empty() => deltas.push_back(Delta::text(&*block.text)),
-            "thinking" if !block.thinking.is_empty() => deltas.push_back(Delta::reasoning(&*block.thinking)),
+            "text" => self.say(block.text.clone(), deltas),
+            "thinking" | "redacted_thinking" => {
+                place = Some(self.order.begin_thought());
+                if !block.thinking.is_empty() {
+                    deltas.push_back(Delta::reasoning(&*block.thinking));
+                }
+            }
             "tool_use" => {
                 self.calls = true;
+                self.order.call();
                 let call = ToolCallDelta::new().with_index(index).with_id(&*block.id).with_name(&*block.name);
                 deltas.push_back(call.into());
             }
             _ => {}
         }
-        self.open.insert(index, Open { block, pieces: false });
+        self.open.insert(index, Open { block, place, pieces: false });
+    }
+
+    fn say(&mut self, text: String, deltas: &mut VecDeque<Delta>) {
+        if !text.is_empty() {
+            self.order.text(&text);
+            deltas.push_back(Delta::Text(text));
+        }
     }
 
     fn piece(&mut self, index: usize, piece: Piece, deltas: &mut VecDeque<Delta>) {
-        if !piece.text.is_empty() {
-            deltas.push_back(Delta::Text(piece.text));
-        }
+        self.say(piece.text, deltas);
         let open = self.open.get_mut(&index);
-        if !piece.partial_json.is_empty() && open.as_ref().is_none_or(|open| open.block.r#type == "tool_use") {
+        let brings_arguments = !piece.partial_json.is_empty();
+        if brings_arguments && open.as_ref().is_none_or(|open| open.block.r#type == "tool_use") {
             deltas.push_back(ToolCallDelta::new().with_index(index).with_arguments(piece.partial_json).into());
         }
         if let Some(open) = open {
-            open.pieces = true;
+            open.pieces |= brings_arguments;
             open.block.thinking.push_str(&piece.thinking);
             if !piece.signature.is_empty() {
                 open.block.signature.get_or_insert_default().push_str(&piece.signature);
@@ -156,10 +171,10 @@ impl Events {
             let arguments = open.block.arguments();
             deltas.push_back(ToolCallDelta::new().with_index(index).with_arguments(arguments).into());
         }
-        if let Some(thought) = open.block.thought() {
-            self.thoughts.push(thought);
-            let data = json!({ THINKING: self.thoughts });
-            deltas.push_back(Delta::ProviderData { provider: NAME.to_owned(), data });
+        if let (Some(place), Some(thought)) = (open.place, open.block.thought()) {
+            self.order.end_thought(place, thought);
+            let kept = self.order.data().into_iter();
+            deltas.extend(kept.map(|data| Delta::ProviderData { provider: NAME.to_owned(), data }));
         }
     }
 

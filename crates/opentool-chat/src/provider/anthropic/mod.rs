@@ -1,6 +1,7 @@
 //! Anthropic's messages: [`Anthropic`].
 
 mod events;
+mod order;
 mod request;
 mod response;
 
@@ -26,7 +27,7 @@ const NAME: &str = "anthropic";
 ///
 /// System messages become the system prompt. An answer has 4096 tokens at most unless
 /// [`ChatOptions::max_tokens`](crate::ChatOptions::max_tokens) says otherwise, since the wire demands a limit. What a model
-/// thought goes back to it with its signature. What only Anthropic understands goes into
+/// thought goes back to it with its signature, in the place where it thought it. What only Anthropic understands goes into
 /// [`ChatOptions::extra`](crate::ChatOptions::extra), for instance `thinking`.
 ///
 /// ```

@@ -8,10 +8,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::response::THINKING;
+use super::order::{Part, parts};
 use crate::provider::Request;
 use crate::provider::connection::{Outgoing, empty_object, object_or_none};
-use crate::{AssistantMessage, ChatError, ChatOptions, Message, ToolAnswer, ToolChoice};
+use crate::{ChatError, ChatOptions, Message, ToolAnswer, ToolChoice};
 
 /// How many tokens an answer may have where nobody says: what every model can do.
 const MAX_TOKENS: u32 = 4096;
@@ -101,7 +101,7 @@ fn messages(messages: &[Message]) -> Vec<WireMessage<'_>> {
         let (role, blocks) = match message {
             Message::System(_) => continue,
             Message::User(user) => ("user", vec![text(&user.text)]),
-            Message::Assistant(assistant) => ("assistant", assistant_blocks(assistant)),
+            Message::Assistant(assistant) => ("assistant", parts(assistant).into_iter().map(assistant_block).collect()),
             Message::Tool(tool) => ("user", tool.answers.iter().map(result).collect()),
         };
         match turns.last_mut() {
@@ -118,20 +118,17 @@ fn text(text: &str) -> Block<'_> {
     Block::Text { r#type: "text", text }
 }
 
-fn assistant_blocks(message: &AssistantMessage) -> Vec<Block<'_>> {
-    let thoughts = message.provider_data.get(super::NAME).and_then(|data| data.get(THINKING)?.as_array());
-    let mut blocks: Vec<_> = thoughts.into_iter().flatten().map(Block::Thinking).collect();
-    // A blank text would be refused.
-    if !message.text.trim().is_empty() {
-        blocks.push(text(&message.text));
+fn assistant_block(part: Part<'_>) -> Block<'_> {
+    match part {
+        Part::Thought(thought) => Block::Thinking(thought),
+        Part::Text(said) => text(said),
+        Part::Call(call) => Block::ToolUse {
+            r#type: "tool_use",
+            id: fitting(&call.id),
+            name: &call.name,
+            input: object_or_none(call.arguments.as_str()).unwrap_or_else(|| empty_object()),
+        },
     }
-    blocks.extend(message.tool_calls.iter().map(|call| Block::ToolUse {
-        r#type: "tool_use",
-        id: fitting(&call.id),
-        name: &call.name,
-        input: object_or_none(call.arguments.as_str()).unwrap_or_else(|| empty_object()),
-    }));
-    blocks
 }
 
 fn result(answer: &ToolAnswer) -> Block<'_> {

@@ -6,11 +6,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::NAME;
+use super::order::Order;
 use crate::provider::connection::{Fault, lenient, to_json};
 use crate::{ChatResponse, FinishReason, Generation, Usage};
-
-/// Where a message's provider data keep the model's thoughts as they came, to be sent back.
-pub(super) const THINKING: &str = "thinking";
 
 #[derive(Default, Deserialize)]
 pub(super) struct WireMessage {
@@ -69,22 +67,29 @@ pub(super) fn read_whole(text: &str) -> Result<ChatResponse, Fault> {
         return Err(Fault::told(text).unwrap_or_else(|| Fault::without("content", text)));
     };
     let mut answer = Generation::default();
-    let (mut said, mut thought, mut thoughts) = (String::new(), String::new(), Vec::new());
+    let (mut said, mut thought, mut order) = (String::new(), String::new(), Order::default());
     for block in blocks {
         match block.r#type.as_str() {
-            "text" => said.push_str(&block.text),
-            "tool_use" => answer.message.tool_calls.push(ToolCall::new(&*block.id, &*block.name, block.arguments())),
+            "text" => {
+                said.push_str(&block.text);
+                order.text(&block.text);
+            }
+            "tool_use" => {
+                answer.message.tool_calls.push(ToolCall::new(&*block.id, &*block.name, block.arguments()));
+                order.call();
+            }
             _ => {
                 thought.push_str(&block.thinking);
-                thoughts.extend(block.thought());
+                if let Some(thought) = block.thought() {
+                    let place = order.begin_thought();
+                    order.end_thought(place, thought);
+                }
             }
         }
     }
     answer.message.text = said.into();
     answer.message.reasoning = thought.into();
-    if !thoughts.is_empty() {
-        answer.message.provider_data.insert(NAME.to_owned(), json!({ THINKING: thoughts }));
-    }
+    answer.message.provider_data.extend(order.data().map(|data| (NAME.to_owned(), data)));
     let calls = !answer.message.tool_calls.is_empty();
     answer.finish_reason = finish_reason(message.stop_reason.as_deref().unwrap_or_default(), calls);
     Ok(ChatResponse {

@@ -108,8 +108,11 @@ async fn arguments_that_come_with_the_beginning_of_a_call_count_unless_pieces_fo
     let stop = json!({ "type": "content_block_stop", "index": 0 });
     let response = streamed(&[start(0, block.clone()), stop.clone(), stopped("tool_use")]).await;
     assert_eq!(calls(&response), [("a", "add", "{\"x\":1}")]);
-    let response = streamed(&[start(0, block), json_piece(0, "{\"x\":2}"), stop, stopped("tool_use")]).await;
+    let response =
+        streamed(&[start(0, block.clone()), json_piece(0, "{\"x\":2}"), stop.clone(), stopped("tool_use")]).await;
     assert_eq!(calls(&response), [("a", "add", "{\"x\":2}")]);
+    let response = streamed(&[start(0, block), json_piece(0, ""), stop, stopped("tool_use")]).await;
+    assert_eq!(calls(&response), [("a", "add", "{\"x\":1}")], "a piece with nothing in it is none");
 }
 
 #[tokio::test]

@@ -65,6 +65,60 @@ async fn a_call_is_answered_and_the_model_asked_again() {
     }
 }
 
+/// A stream of an answer with these blocks, each begun, told in one piece and ended.
+fn streamed_blocks(blocks: &[Value]) -> String {
+    let mut events = Vec::new();
+    for (index, block) in blocks.iter().enumerate() {
+        let (start, delta) = match block["type"].as_str().unwrap() {
+            "thinking" => (
+                json!({ "type": "thinking", "thinking": "" }),
+                // What comes in one piece here comes in two there, and both add to the block.
+                json!({ "thinking": block["thinking"], "signature": block["signature"] }),
+            ),
+            "text" => (json!({ "type": "text", "text": "" }), json!({ "text": block["text"] })),
+            _ => (block.clone(), json!({ "partial_json": block["input"].to_string() })),
+        };
+        events.push(json!({ "type": "content_block_start", "index": index, "content_block": start }));
+        events.push(json!({ "type": "content_block_delta", "index": index, "delta": delta }));
+        events.push(json!({ "type": "content_block_stop", "index": index }));
+    }
+    events.push(json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" } }));
+    events.push(json!({ "type": "message_stop" }));
+    events.iter().map(|event| Wire::Anthropic.event(event)).collect()
+}
+
+#[tokio::test]
+async fn thoughts_go_back_where_they_were_thought() {
+    let thought = |signature: &str| json!({ "type": "thinking", "thinking": "Hm.", "signature": signature });
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let call = |id: &str| json!({ "type": "tool_use", "id": id, "name": "add", "input": { "a": 1, "b": 2 } });
+    let redacted = json!({ "type": "redacted_thinking", "data": "eHl6" });
+    for blocks in [
+        vec![thought("one"), text("Grüße, "), thought("two"), text("then."), call("a")],
+        vec![thought("one"), call("a"), thought("two"), call("b")],
+        vec![text("First "), call("a"), redacted.clone(), text("then "), thought("one"), text("last."), call("b")],
+        vec![thought("one"), thought("two"), text("Well."), call("a")],
+    ] {
+        let whole = json!({ "content": blocks, "stop_reason": "tool_use" });
+        let wire = Wire::Anthropic;
+        for is_streamed in [false, true] {
+            let reply = match is_streamed {
+                true => wire.stream(&streamed_blocks(&blocks)),
+                false => Reply::json(200, &whole.to_string()),
+            };
+            let server = Server::start([reply, wire.whole("3")]).await;
+            let add = FnTool::new("add", |Add { a, b }: Add| a + b);
+            let request = ChatClient::new(wire.provider(&server.url())).prompt("How much is it?").tools(add);
+            match is_streamed {
+                true => request.stream().finish().await.unwrap(),
+                false => request.call().await.unwrap(),
+            };
+            let sent = server.seen()[1].json();
+            assert_eq!(sent["messages"][1]["content"], json!(blocks), "streamed: {is_streamed}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn empty_and_repeated_ids_become_fresh_ones_that_calls_and_answers_share() {
     let calls = [
