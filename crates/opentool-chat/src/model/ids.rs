@@ -68,7 +68,7 @@ impl Ids {
                     call.name = sendable(&call.name, tools);
                 }
             }
-            if generation.finish_reason == FinishReason::Length {
+            if !matches!(generation.finish_reason, FinishReason::ToolCalls | FinishReason::Stop) {
                 calls.last_mut().into_iter().for_each(mark_cut_off);
             }
         }
@@ -76,6 +76,9 @@ impl Ids {
 }
 
 /// A call that was cut off before its first argument looks like one without arguments, and must not run as one.
+///
+/// Whatever ended an answer that neither called nor stopped of its own accord may have cut it off: the limit of tokens, a
+/// filter, an error. An answer without a reason is not among them, since many servers give none.
 fn mark_cut_off(call: &mut ToolCall) {
     if call.arguments == Arguments::none() {
         call.arguments = "{".into();

@@ -66,23 +66,40 @@ async fn extra_arguments_are_ignored_and_refused_in_strict_mode(mode: Mode) {
     assert!(told(&model)[0].contains("mood"), "{:?}", told(&model));
 }
 
-async fn a_call_that_the_token_limit_cut_off_does_not_run(mode: Mode) {
-    let cut = |arguments: &str| {
-        Reply::deltas([
-            Delta::text("I will delete"),
-            ToolCallDelta::new().with_index(0).with_id("a").with_name("delete").with_arguments(arguments).into(),
-            Delta::Finish(FinishReason::Length),
-        ])
-    };
-    for arguments in ["", r#"{"filter":"#, r#"{"filter":"old"#] {
-        let tool = FakeTool::new("delete").with_schema(json!({
-            "type": "object", "properties": { "filter": { "type": "string" } }, "required": []
-        }));
+/// A tool that may be called without arguments, and would then delete everything.
+fn delete() -> FakeTool {
+    FakeTool::new("delete").with_schema(json!({
+        "type": "object", "properties": { "filter": { "type": "string" } }, "required": []
+    }))
+}
+
+/// A call of that tool in an answer that ended so.
+fn deleting(arguments: &str, end: Option<FinishReason>) -> Reply {
+    let call = ToolCallDelta::new().with_index(0).with_id("a").with_name("delete").with_arguments(arguments);
+    let deltas = [Delta::text("I will delete"), call.into()];
+    Reply::deltas(deltas.into_iter().chain(end.map(Delta::Finish)))
+}
+
+async fn a_call_that_was_cut_off_does_not_run(mode: Mode) {
+    let error = FinishReason::Other("error".to_owned());
+    for end in [FinishReason::Length, FinishReason::ContentFilter, error] {
+        for arguments in ["", r#"{"filter":"#, r#"{"filter":"old"#] {
+            let tool = delete();
+            let log = tool.log();
+            let (client, model) = calling(deleting(arguments, Some(end.clone())));
+            mode.answer(client.prompt("hi").tools(tool)).await;
+            assert_eq!(log.count(), 0, "for {arguments:?} and {end:?}");
+            assert!(told(&model)[0].starts_with("invalid arguments"), "{:?}", told(&model));
+        }
+    }
+}
+
+async fn a_call_without_arguments_runs_where_the_answer_ended_well_or_nobody_says_how(mode: Mode) {
+    for end in [Some(FinishReason::ToolCalls), Some(FinishReason::Stop), None] {
+        let tool = delete();
         let log = tool.log();
-        let (client, model) = calling(cut(arguments));
-        mode.answer(client.prompt("hi").tools(tool)).await;
-        assert_eq!(log.count(), 0, "for {arguments:?}");
-        assert!(told(&model)[0].starts_with("invalid arguments"), "{:?}", told(&model));
+        mode.answer(calling(deleting("", end.clone())).0.prompt("hi").tools(tool)).await;
+        assert_eq!(log.count(), 1, "for {end:?}");
     }
 }
 
@@ -91,5 +108,6 @@ in_both_modes!(
     malformed_json_schema_breach_and_missing_argument_are_told_with_the_pointer,
     null_for_an_optional_argument_is_as_if_absent,
     extra_arguments_are_ignored_and_refused_in_strict_mode,
-    a_call_that_the_token_limit_cut_off_does_not_run,
+    a_call_that_was_cut_off_does_not_run,
+    a_call_without_arguments_runs_where_the_answer_ended_well_or_nobody_says_how,
 );
