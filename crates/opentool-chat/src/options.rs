@@ -178,7 +178,8 @@ impl ChatOptions {
     /// Returns these defaults with what is set at run time.
     ///
     /// What is set there replaces what is here, each kind its own: tools replace tools, names replace names. The context and
-    /// the extra settings are merged, and there the value at run time wins. Added tools are added.
+    /// the extra settings are merged, and there the value at run time wins. Added tools are added to tools that stay; those that
+    /// are replaced take what was added to them along.
     #[must_use]
     pub fn merge(&self, runtime: &Self) -> Self {
         fn either<T: Clone>(default: &Option<T>, runtime: &Option<T>) -> Option<T> {
@@ -208,5 +209,13 @@ impl ChatOptions {
             internal_execution: either(&self.internal_execution, &runtime.internal_execution),
             extra,
         }
+    }
+
+    /// Returns these options with others that were set in the same place, whose tools leave alone what was added here.
+    pub(crate) fn and(mut self, others: &Self) -> Self {
+        let mut added = std::mem::take(&mut self.added_tools);
+        let mut both = self.merge(others);
+        added.append(&mut both.added_tools);
+        Self { added_tools: added, ..both }
     }
 }

@@ -73,7 +73,7 @@ impl ChatClientBuilder {
 
     /// Adds options for every request that does not say otherwise.
     pub fn default_options(mut self, options: ChatOptions) -> Self {
-        self.0.options = self.0.options.merge(&options);
+        self.0.options = self.0.options.and(&options);
         self
     }
 

@@ -81,7 +81,7 @@ impl ChatRequest {
 
     /// Adds options to those that are set.
     pub fn options(mut self, options: ChatOptions) -> Self {
-        self.options = self.options.merge(&options);
+        self.options = self.options.and(&options);
         self
     }
 

@@ -110,13 +110,18 @@ async fn the_context_is_merged_and_the_runtime_wins_per_key(mode: Mode) {
 }
 
 async fn added_tools_join_whatever_is_there(mode: Mode) {
-    let model = ScriptedModel::new([Reply::text("1"), Reply::text("2"), Reply::text("3")]);
+    let model = ScriptedModel::new([Reply::text("1"), Reply::text("2"), Reply::text("3"), Reply::text("4")]);
     let client = ChatClient::builder(model.clone()).default_tools(FakeTool::new("default")).build();
     mode.answer(client.prompt("hi").add_tools(FakeTool::new("added")).add_tools(FakeTool::new("more"))).await;
     mode.answer(client.prompt("hi").tools(FakeTool::new("own")).add_tools(FakeTool::new("added"))).await;
     mode.answer(client.prompt("hi")).await;
+    let own = ChatOptions::new().with_tools(FakeTool::new("own")).with_added_tools(FakeTool::new("more"));
+    mode.answer(client.prompt("hi").add_tools(FakeTool::new("added")).options(own)).await;
     let tools: Vec<_> = model.requests().into_iter().map(|request| request.tools).collect();
-    assert_eq!(tools, [vec!["default", "added", "more"], vec!["own", "added"], vec!["default"]]);
+    assert_eq!(
+        tools,
+        [vec!["default", "added", "more"], vec!["own", "added"], vec!["default"], vec!["own", "added", "more"]]
+    );
 }
 
 async fn what_a_request_does_not_say_the_defaults_do(mode: Mode) {
