@@ -1,8 +1,10 @@
 //! What happens while a model answers: [`ChatEvent`], [`ChatStream`].
 
 use std::fmt;
+use std::future::ready;
+use std::mem::take;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{self, Context, Poll};
 
 use futures_core::Stream;
 use futures_util::StreamExt;
@@ -60,14 +62,26 @@ impl ChatStream {
             .unwrap_or_else(|| Err(ChatError::setup("the response of the stream was taken already")))
     }
 
-    /// Leaves only the text of the answer, piece by piece.
+    /// Leaves only the text, piece by piece: of the answer, and of what the model said before it called tools.
+    ///
+    /// What it says after that begins a line of its own.
     pub fn texts(self) -> impl Stream<Item = Result<String, ChatError>> + Send {
-        self.filter_map(|event| async move {
-            match event {
-                Ok(ChatEvent::Text(text)) => Some(Ok(text)),
+        let (mut is_open, mut called) = (false, false);
+        self.filter_map(move |event| {
+            let text = match event {
+                Ok(ChatEvent::Text(text)) => {
+                    let text = if take(&mut called) && is_open { format!("\n{text}") } else { text };
+                    is_open = !text.ends_with('\n');
+                    Some(Ok(text))
+                }
+                Ok(ChatEvent::Tool(_)) => {
+                    called = true;
+                    None
+                }
                 Ok(_) => None,
                 Err(error) => Some(Err(error)),
-            }
+            };
+            ready(text)
         })
     }
 }
@@ -80,7 +94,7 @@ impl Stream for ChatStream {
         if this.over {
             return Poll::Ready(None);
         }
-        if let Some(event) = ready!(this.turn.poll_next_unpin(cx)) {
+        if let Some(event) = task::ready!(this.turn.poll_next_unpin(cx)) {
             return Poll::Ready(Some(Ok(event)));
         }
         this.over = true;

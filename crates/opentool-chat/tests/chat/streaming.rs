@@ -110,6 +110,17 @@ async fn results_that_are_the_answer_are_told_as_text() {
 }
 
 #[tokio::test]
+async fn what_is_said_before_and_after_calls_stands_on_lines_of_its_own() {
+    for (first, expected) in [("One.", "One.\nTwo."), ("One.\n", "One.\nTwo."), ("", "Two.")] {
+        let rounds = [Reply::call("now", "{}").with_text(first), Reply::call("now", r#"{"n":2}"#), Reply::text("Two.")];
+        let request = ChatClient::new(ScriptedModel::new(rounds)).prompt("hi").tools(FakeTool::new("now"));
+        let texts: Vec<_> = request.stream().texts().collect().await;
+        let texts: String = texts.into_iter().map(Result::unwrap).collect();
+        assert_eq!(texts, expected);
+    }
+}
+
+#[tokio::test]
 async fn the_model_is_not_ahead_of_whoever_reads() {
     let model = ScriptedModel::new([Reply::call("work", "{}").with_text("Let me see."), Reply::text("done")]);
     let work = FakeTool::new("work");
