@@ -10,7 +10,7 @@ use super::NAME;
 use super::response::{EXTRA_CONTENT, REASONING_FIELD};
 use crate::provider::Request;
 use crate::provider::connection::{Outgoing, object_or_none};
-use crate::{AssistantMessage, ChatError, Message, ToolChoice};
+use crate::{AssistantMessage, ChatError, Message, ToolAnswer, ToolChoice};
 
 /// Writes requests.
 pub(super) struct Writer<'a> {
@@ -85,21 +85,37 @@ fn tool_choice(choice: &ToolChoice) -> Value {
     }
 }
 
+/// What stands for the answer of a turn that has none, since it was cancelled or failed after a tool had run.
+const NO_ANSWER: &str = "(there was no answer)";
+
 fn messages(messages: &[Message]) -> Vec<WireMessage<'_>> {
     let mut wire = Vec::with_capacity(messages.len());
+    let mut tools_spoke_last = false;
     for message in messages {
         match message {
             Message::System(system) => wire.push(said("system", &system.text)),
-            Message::User(user) => wire.push(said("user", &user.text)),
-            Message::Assistant(assistant) => wire.push(assistant_message(assistant)),
-            Message::Tool(tool) => wire.extend(
-                tool.answers
-                    .iter()
-                    .map(|answer| WireMessage { tool_call_id: Some(&answer.call_id), ..said("tool", &answer.text) }),
-            ),
+            Message::User(user) => {
+                // Strict servers refuse a question that follows the answer of a tool.
+                if std::mem::take(&mut tools_spoke_last) {
+                    wire.push(said("assistant", NO_ANSWER));
+                }
+                wire.push(said("user", &user.text));
+            }
+            Message::Assistant(assistant) => {
+                tools_spoke_last = false;
+                wire.push(assistant_message(assistant));
+            }
+            Message::Tool(tool) => {
+                tools_spoke_last = true;
+                wire.extend(tool.answers.iter().map(answer));
+            }
         }
     }
     wire
+}
+
+fn answer(answer: &ToolAnswer) -> WireMessage<'_> {
+    WireMessage { tool_call_id: Some(&answer.call_id), ..said("tool", &answer.text) }
 }
 
 fn said<'a>(role: &'static str, text: &'a str) -> WireMessage<'a> {

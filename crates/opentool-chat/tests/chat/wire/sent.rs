@@ -92,6 +92,25 @@ async fn a_conversation_with_everything_in_it() {
 }
 
 #[tokio::test]
+async fn a_turn_without_an_answer_is_followed_by_a_question_only_where_that_may_be() {
+    let call = || AssistantMessage::new("").with_tool_calls(vec![ToolCall::new("a", "now", "{}")]);
+    let answer = || Message::from(ToolMessage::new(vec![ToolAnswer::new("a", "now", "noon")]));
+    let roles = |messages: Vec<Message>| async move {
+        let (_, body) = sent(Wire::OpenAi, &messages, &ChatOptions::new(), &ToolDefinitions::default(), false).await;
+        let sent = body["messages"].as_array().unwrap().clone();
+        assert!(sent.iter().all(|message| message["role"] != "assistant" || message["content"] != ""), "{body}");
+        sent.into_iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let asked = || Message::user("And now?");
+    // Strict servers refuse a question right after the answer of a tool.
+    let unanswered = roles(vec![Message::user("Time?"), call().into(), answer(), asked()]).await;
+    assert_eq!(unanswered, ["user", "assistant", "tool", "assistant", "user"]);
+    let answered = roles(vec![Message::user("Time?"), call().into(), answer(), Message::assistant("Noon."), asked()]);
+    assert_eq!(answered.await, ["user", "assistant", "tool", "assistant", "user"]);
+    assert_eq!(roles(vec![Message::user("Time?"), call().into(), answer()]).await, ["user", "assistant", "tool"]);
+}
+
+#[tokio::test]
 async fn large_numbers_in_arguments_go_back_as_they_came() {
     let arguments = r#"{"a": 12345678901234567890123, "b": 1.0}"#;
     let call = AssistantMessage::new("").with_tool_calls(vec![ToolCall::new("a", "add", arguments)]);
