@@ -53,6 +53,20 @@ impl<'a> Answer<'a> {
         Ok(chunk)
     }
 
+    /// Reads until a line that is not empty is there, or the end; returns everything that was read.
+    pub(crate) async fn first_line(&mut self) -> Result<Vec<u8>, ChatError> {
+        let (mut body, mut begun) = (Vec::new(), false);
+        while let Some(chunk) = self.chunk().await? {
+            body.extend_from_slice(&chunk);
+            let line = if begun { &chunk[..] } else { chunk.trim_ascii_start() };
+            begun |= !line.is_empty();
+            if line.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+                break;
+            }
+        }
+        Ok(body)
+    }
+
     /// Reads the rest.
     pub(crate) async fn whole(mut self) -> Result<Vec<u8>, ChatError> {
         let mut body = Vec::new();

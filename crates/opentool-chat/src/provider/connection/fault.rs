@@ -28,7 +28,7 @@ impl Fault {
     pub(crate) fn of_refusal(text: &str) -> Self {
         match Self::told(text) {
             Some(fault) => fault,
-            None if text.trim().is_empty() => Self::refused(None, "no reason was given"),
+            None if text.trim().is_empty() => Self::refused(None, ""),
             None => Self::refused(None, &excerpt(text)),
         }
     }
@@ -62,7 +62,11 @@ impl Fault {
     }
 
     pub(crate) fn refused(code: Option<String>, message: &str) -> Self {
-        Self::Refused { code, message: message.trim().to_owned() }
+        let message = match message.trim() {
+            "" => "no reason was given",
+            message => message,
+        };
+        Self::Refused { code, message: message.to_owned() }
     }
 
     /// An answer is JSON, but lacks what it is about.
@@ -138,6 +142,8 @@ mod tests {
                 refused(None, "an HTML page with the title \"502 Bad Gateway\""),
             ),
             ("upstream connect error", refused(None, "\"upstream connect error\"")),
+            (r#"{"error":""}"#, refused(None, "no reason was given")),
+            (r#"{"error":{"message":" ","code":7}}"#, refused(Some("7"), "no reason was given")),
             ("", refused(None, "no reason was given")),
         ] {
             assert_eq!(Fault::of_refusal(body), expected, "{body}");

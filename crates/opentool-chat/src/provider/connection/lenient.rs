@@ -21,6 +21,17 @@ pub(crate) fn text_of(value: &Value) -> Option<String> {
     }
 }
 
+/// Says whether a value is more than a way to say nothing.
+pub(crate) fn says_something(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        Value::Bool(true) | Value::Number(_) => true,
+    }
+}
+
 /// The arguments of a call as text, be they a string with JSON in it, as they should be, or the JSON itself.
 pub(crate) fn to_json(raw: &RawValue) -> String {
     match raw.get() {

@@ -17,7 +17,7 @@ pub(crate) use opentool_http::{ApiKey, Frame, Framing};
 
 pub(crate) use self::builder::{connection_settings, variable};
 pub(crate) use self::fault::Fault;
-pub(crate) use self::lenient::{empty_object, lenient, object_or_none, text_of, to_json};
+pub(crate) use self::lenient::{empty_object, lenient, object_or_none, says_something, text_of, to_json};
 pub(crate) use self::link::Link;
 pub(crate) use self::outgoing::Outgoing;
 pub(crate) use self::settings::{KeyHeader, Settings, base_url};

@@ -7,6 +7,7 @@ use futures_core::stream::BoxStream;
 use futures_util::StreamExt;
 use futures_util::stream::try_unfold;
 use opentool_http::Frames;
+use serde::de::IgnoredAny;
 
 use super::answer::Answer;
 use super::link::ReadWhole;
@@ -81,15 +82,28 @@ impl<'a, R: Reader> Stream<'a, R> {
     }
 
     async fn begin(&mut self, body: Bytes) -> Result<(), ChatError> {
-        let answer = self.link.ask(body).await?;
+        let mut answer = self.link.ask(body).await?;
+        let is_json = answer.is("application/json");
+        let mut begun = Vec::new();
         // Some servers do not stream although they were asked to, and some proxies answer with a page.
-        if answer.is("text/html") || (self.framing == Framing::Events && answer.is("application/json")) {
-            let body = answer.whole().await?;
-            self.deltas.extend(deltas_of(self.link.read(&body, self.read)?));
+        let is_whole = match self.framing {
+            _ if answer.is("text/html") => true,
+            Framing::Events => is_json,
+            // Lines of JSON are JSON too, but then the first is a text of its own.
+            Framing::Lines if is_json => {
+                begun = answer.first_line().await?;
+                !begins_with_a_line_of_json(&begun)
+            }
+            Framing::Lines => false,
+        };
+        if is_whole {
+            begun.extend(answer.whole().await?);
+            self.deltas.extend(deltas_of(self.link.read(&begun, self.read)?));
             return Ok(());
         }
-        let frames = Frames::new(self.framing);
-        self.state = State::Reading(Box::new(Reading { answer, frames, waiting: VecDeque::new() }));
+        let (mut frames, mut waiting) = (Frames::new(self.framing), VecDeque::new());
+        frames.push(&begun, &mut waiting);
+        self.state = State::Reading(Box::new(Reading { answer, frames, waiting }));
         Ok(())
     }
 
@@ -124,6 +138,13 @@ impl<'a, R: Reader> Stream<'a, R> {
             }
         }
     }
+}
+
+/// Says whether the first line of a body is a JSON text of its own.
+fn begins_with_a_line_of_json(body: &[u8]) -> bool {
+    let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body).trim_ascii_start();
+    let line = body.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+    serde_json::from_slice::<IgnoredAny>(line).is_ok()
 }
 
 /// The pieces of an answer that came in one.

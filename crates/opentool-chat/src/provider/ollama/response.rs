@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::provider::connection::{Fault, Frame, Progress, Reader, lenient, text_of, to_json};
+use crate::provider::connection::{Fault, Frame, Progress, Reader, lenient, says_something, text_of, to_json};
 use crate::{AssistantMessage, ChatResponse, Delta, FinishReason, ToolCallDelta, Usage};
 
 /// An answer, or a line of it.
@@ -123,7 +123,8 @@ impl Reader for Lines {
 impl Line {
     fn parse(text: &str) -> Result<Self, Fault> {
         let line: Self = serde_json::from_str(text).map_err(|_| Fault::of(text))?;
-        if line.error.is_some() { Err(Fault::of(text)) } else { Ok(line) }
+        let is_error = line.error.as_ref().is_some_and(|error| says_something(error) || line.message.is_none());
+        if is_error { Err(Fault::of(text)) } else { Ok(line) }
     }
 
     fn usage(&self) -> Usage {

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::NAME;
-use crate::provider::connection::{Fault, Frame, Progress, Reader, lenient, text_of, to_json};
+use crate::provider::connection::{Fault, Frame, Progress, Reader, lenient, says_something, text_of, to_json};
 use crate::{AssistantMessage, ChatResponse, Delta, FinishReason, Generation, ToolCallDelta, Usage};
 
 /// Where a message's provider data say in which field the model's thoughts came.
@@ -59,9 +59,12 @@ struct WireMessage {
     reasoning: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
     tool_calls: Vec<WireCall>,
+    /// The one call of OpenAI's old wire, which some servers still speak.
+    #[serde(default, deserialize_with = "lenient")]
+    function_call: Option<WireFunction>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct WireCall {
     #[serde(default, deserialize_with = "lenient")]
     index: Option<usize>,
@@ -117,7 +120,8 @@ pub(super) fn read_whole(text: &str) -> Result<ChatResponse, Fault> {
 }
 
 fn generation(choice: Choice) -> Generation {
-    let message = choice.message.or(choice.delta).unwrap_or_default();
+    let mut message = choice.message.or(choice.delta).unwrap_or_default();
+    message.modernise();
     let mut answer = AssistantMessage::new(message.text());
     let mut kept = Map::new();
     if let Some((field, thought)) = message.thought() {
@@ -157,6 +161,8 @@ pub(super) struct Chunks {
     calls: usize,
     extras: Map<String, Value>,
     thinks: bool,
+    /// Whether anything of an answer has come.
+    answers: bool,
     finished: bool,
 }
 
@@ -164,6 +170,9 @@ impl Reader for Chunks {
     fn read(&mut self, frame: &Frame, deltas: &mut VecDeque<Delta>) -> Result<Progress, Fault> {
         let data = frame.data.trim();
         if data == "[DONE]" {
+            if !self.answers {
+                return Err(Fault::without("choices", data));
+            }
             self.finished = true;
             return Ok(Progress::Over);
         }
@@ -200,7 +209,9 @@ impl Reader for Chunks {
 
 impl Chunks {
     fn choice(&mut self, choice: Choice, deltas: &mut VecDeque<Delta>) {
-        let message = choice.delta.or(choice.message).unwrap_or_default();
+        self.answers = true;
+        let mut message = choice.delta.or(choice.message).unwrap_or_default();
+        message.modernise();
         if let Some((field, thought)) = message.thought() {
             if !std::mem::replace(&mut self.thinks, true) {
                 let data = json!({ REASONING_FIELD: field });
@@ -233,10 +244,10 @@ impl Chunks {
 impl Completion {
     fn parse(text: &str) -> Result<Self, Fault> {
         let completion: Self = serde_json::from_str(text).map_err(|_| Fault::of(text))?;
-        // Some say with a good status that something is wrong.
-        match (&completion.error, &completion.choices) {
-            (None, Some(_)) => Ok(completion),
-            _ => Fault::told(text).map_or(Ok(completion), Err),
+        // Some say with a good status that something is wrong, and some that nothing is.
+        match completion.error.as_ref().is_some_and(says_something) || completion.choices.is_none() {
+            true => Fault::told(text).map_or(Ok(completion), Err),
+            false => Ok(completion),
         }
     }
 
@@ -247,6 +258,14 @@ impl Completion {
 }
 
 impl WireMessage {
+    /// Makes the one call of the old wire the only one of the new.
+    fn modernise(&mut self) {
+        let call = self.function_call.take().filter(|_| self.tool_calls.is_empty());
+        if let Some(function) = call.filter(|function| function.name.is_some() || function.arguments.is_some()) {
+            self.tool_calls.push(WireCall { index: Some(0), function: Some(function), ..WireCall::default() });
+        }
+    }
+
     /// The text, be it a string or a list of parts; a refusal is what the model says instead.
     fn text(&self) -> String {
         let text = match &self.content {

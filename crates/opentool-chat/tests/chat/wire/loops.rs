@@ -181,3 +181,31 @@ async fn arguments_that_are_no_json_are_told_to_the_model_and_sent_back_as_an_em
     let told = sent["messages"][2]["content"].as_str().unwrap();
     assert!(told.contains("JSON"), "{told}");
 }
+
+#[tokio::test]
+async fn the_one_call_of_the_old_wire_is_a_call() {
+    let wire = Wire::OpenAi;
+    let call = json!({ "name": "add", "arguments": "{\"a\":1,\"b\":2}" });
+    let whole = json!({ "choices": [{ "message": { "content": null, "function_call": call }, "finish_reason": "function_call" }] });
+    let chunk =
+        |delta: Value, end: Value| wire.event(&json!({ "choices": [{ "delta": delta, "finish_reason": end }] }));
+    let streamed = [
+        chunk(json!({ "role": "assistant", "function_call": { "name": "add", "arguments": "" } }), Value::Null),
+        chunk(json!({ "function_call": { "arguments": "{\"a\":1," } }), Value::Null),
+        chunk(json!({ "function_call": { "arguments": "\"b\":2}" } }), Value::Null),
+        chunk(json!({}), json!("function_call")),
+        "data: [DONE]\n\n".to_owned(),
+    ]
+    .concat();
+    for reply in [Reply::json(200, &whole.to_string()), wire.stream(&streamed)] {
+        let (response, seen) = turn(wire, [reply, wire.whole("It is 3.")]).await;
+        assert_eq!((response.text().as_str(), seen.len()), ("It is 3.", 2));
+        let sent = seen[1].json();
+        let called = &sent["messages"][1]["tool_calls"][0];
+        assert_eq!(called["function"], call);
+        assert_eq!(
+            (&sent["messages"][2]["tool_call_id"], &sent["messages"][2]["content"]),
+            (&called["id"], &json!("3"))
+        );
+    }
+}

@@ -1,9 +1,10 @@
 //! What Ollama says.
 
-use opentool_chat::{ChatResponse, FinishReason, Usage};
+use futures_util::StreamExt;
+use opentool_chat::{ChatOptions, ChatResponse, Delta, FinishReason, Message, Request, ToolDefinitions, Usage};
 use serde_json::{Value, json};
 
-use super::server::{Reply, Server};
+use super::server::{Reply, Server, Then};
 use super::support::{Wire, ask, ask_streaming, calls, message};
 
 const WIRE: Wire = Wire::Ollama;
@@ -58,4 +59,25 @@ async fn finish_reasons_are_understood_and_a_missing_one_is_no_harm() {
         assert_eq!(whole(last.clone()).await.finish_reason(), Some(&expected));
         assert_eq!(streamed(&[last]).await.finish_reason(), Some(&expected));
     }
+}
+
+#[tokio::test]
+async fn json_is_understood_in_one_text_of_many_lines_and_in_many_lines_of_one_text() {
+    let whole: Value = serde_json::from_str(&WIRE.whole_text("Hi")).unwrap();
+    let pretty = serde_json::to_string_pretty(&whole).unwrap();
+    let lines = WIRE.streamed("", "Hi", &[]);
+    for body in [pretty.as_str(), lines.as_str(), &whole.to_string()] {
+        let server = Server::start([Reply::json(200, body)]).await;
+        let response = ask_streaming(&*WIRE.provider(&server.url())).await.unwrap();
+        assert_eq!((response.text().as_str(), response.usage.total_tokens()), ("Hi", 5), "{body}");
+    }
+    // As they come, and not when all are there.
+    let begun =
+        Reply::unfinished("application/json", [lines.lines().next().unwrap().as_bytes(), b"\n"]).then(Then::Hang);
+    let server = Server::start([begun]).await;
+    let provider = WIRE.provider(&server.url());
+    let (options, tools, messages) = (ChatOptions::new(), ToolDefinitions::default(), [Message::user("Hello?")]);
+    let mut stream = provider.stream(Request::new(&messages, &options, &tools));
+    assert!(matches!(stream.next().await, Some(Ok(Delta::Begin { .. }))));
+    assert!(matches!(stream.next().await, Some(Ok(Delta::Text(text))) if text == "Hi"));
 }

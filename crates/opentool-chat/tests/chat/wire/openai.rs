@@ -202,3 +202,38 @@ async fn chunks_that_say_nothing_are_passed_over() {
     .await;
     assert_eq!((response.text().as_str(), response.usage), ("Hi", Usage::default()));
 }
+
+#[tokio::test]
+async fn a_stream_without_any_answer_in_it_is_none() {
+    for chunks in [vec![], vec![json!({ "id": "1", "choices": [] })], vec![json!({ "usage": { "prompt_tokens": 3 } })]]
+    {
+        let body: String = chunks.iter().map(|chunk| WIRE.event(chunk)).collect();
+        let server = Server::start([WIRE.stream(&format!("{body}data: [DONE]\n\n"))]).await;
+        let error = ask_streaming(&*WIRE.provider(&server.url())).await.unwrap_err();
+        assert!(matches!(error.cause(), Cause::Unreadable { .. }), "{error:?}");
+        assert!(error.to_string().contains("no `choices`"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_error_beside_an_answer_is_none() {
+    for error in [Value::Null, json!(""), json!({}), json!([]), json!(false)] {
+        let mut body = answer(json!({ "content": "Hi" }), json!("stop"));
+        body["error"] = error.clone();
+        assert_eq!(whole(body.clone()).await.text(), "Hi", "{error}");
+        let mut begun = chunk(json!({ "content": "Hi" }));
+        begun["error"] = error.clone();
+        assert_eq!(streamed(&[begun, finish("stop")]).await.text(), "Hi", "{error}");
+    }
+    // Without an answer it is what there is to tell, and it is told in words.
+    for error in [json!(""), json!({}), json!({ "message": "" })] {
+        let server = Server::start([Reply::json(200, &json!({ "error": error }).to_string())]).await;
+        let told = ask(&*WIRE.provider(&server.url())).await.unwrap_err();
+        assert!(matches!(told.cause(), Cause::Refused { message, .. } if !message.is_empty()), "{error}: {told:?}");
+    }
+    // One that says something counts, whatever stands beside it.
+    let mut body = answer(json!({ "content": "Hi" }), json!("stop"));
+    body["error"] = json!({ "message": "out of memory" });
+    let server = Server::start([Reply::json(200, &body.to_string())]).await;
+    assert!(ask(&*WIRE.provider(&server.url())).await.unwrap_err().to_string().ends_with("out of memory"));
+}
