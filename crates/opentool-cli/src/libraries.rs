@@ -9,8 +9,11 @@ use opentool_dyn::{DynLibrary, Isolation, MemorySize, Permissions};
 use crate::{
     failure::Failure,
     terminal::{visible, warn},
-    time::duration,
+    time::some_time,
 };
+
+/// How long a call may run where nobody says, as in the hall.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Every option is absent until somebody gives it, so that a file can be asked after the command line.
 #[derive(Debug, Default, Args)]
@@ -32,13 +35,13 @@ pub(crate) struct LibraryGrants {
     #[arg(long, value_name = "WHERE", value_enum, help_heading = "C libraries")]
     isolation: Option<Where>,
     /// How long a call of it may run, such as 500ms or 2s [default: 30s]
-    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "C libraries")]
+    #[arg(long, value_name = "TIME", value_parser = some_time, help_heading = "C libraries")]
     timeout: Option<Duration>,
     /// What it may do: net, read=PATH, write=PATH or unsafe, which lets it start programs; repeatable
     #[arg(long, value_name = "WHAT", value_parser = grant, help_heading = "C libraries")]
     allow: Vec<String>,
-    /// A variable of the environment that it gets; repeatable
-    #[arg(long, value_name = "NAME", help_heading = "C libraries")]
+    /// A variable of the environment that it gets, from here or with a value of its own; repeatable
+    #[arg(long, value_name = "NAME[=VALUE]", help_heading = "C libraries")]
     env: Vec<String>,
 }
 
@@ -53,7 +56,8 @@ impl From<&LibraryGrants> for LibraryOptions {
 enum Where {
     /// In a process of its own, which it can crash, and nothing else
     Process,
-    /// In this process, for a library that is trusted as this program is
+    /// In this process, for a library that is trusted as this program is and whose functions are quick: nothing keeps it
+    /// from anything, and nothing ends a call
     None,
 }
 
@@ -83,11 +87,12 @@ impl LibraryOptions {
             return Err(Failure::LibraryDocument { name: name.to_owned() });
         };
         let mut builder = DynLibrary::builder().document_text(text).library(library).permissions(self.permissions()?);
-        if let Some(Where::None) = self.grants.isolation {
-            builder = builder.isolation(Isolation::None);
-        }
-        if let Some(timeout) = self.grants.timeout {
-            builder = builder.timeout(timeout);
+        match self.grants.isolation {
+            Some(Where::None) => {
+                self.refuse_what_needs_a_worker()?;
+                builder = builder.isolation(Isolation::None);
+            }
+            Some(Where::Process) | None => builder = builder.timeout(self.grants.timeout.unwrap_or(TIMEOUT)),
         }
         let opened = builder.open().map_err(|error| Failure::library(&error))?;
         for (function, reason) in opened.disabled() {
@@ -106,13 +111,33 @@ impl LibraryOptions {
         Ok(opened)
     }
 
+    /// Says so where somebody relies on what only a process of its own can give.
+    fn refuse_what_needs_a_worker(&self) -> Result<(), Failure> {
+        let LibraryGrants { timeout, allow, env, .. } = &self.grants;
+        let given = [
+            ("--timeout", timeout.is_some()),
+            ("--allow", !allow.is_empty()),
+            ("--env", !env.is_empty()),
+            ("--memory", self.memory.is_some()),
+        ];
+        match given.into_iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(Failure::usage(format!(
+                "`{option}` has no effect with `--isolation none`: in this process nothing limits a library; leave one of them out"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     fn permissions(&self) -> Result<Permissions, Failure> {
         let mut permissions = Permissions::new();
         for grant in &self.grants.allow {
             permissions = permissions.allow(grant).map_err(|error| Failure::usage(error.to_string()))?;
         }
-        for name in &self.grants.env {
-            permissions = permissions.env(name);
+        for variable in &self.grants.env {
+            if !variable.contains('=') && std::env::var_os(variable).is_none() {
+                warn(&format_args!("`--env {}`: there is no such variable here", visible(variable)));
+            }
+            permissions = permissions.env(variable);
         }
         Ok(match self.memory {
             Some(size) => permissions.memory(size),

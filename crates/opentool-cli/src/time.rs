@@ -16,6 +16,11 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// The same for what needs some time.
+pub(crate) fn some_time(text: &str) -> Result<Duration, String> {
+    duration(text).and_then(|time| if time.is_zero() { Err("nothing is done in no time".to_owned()) } else { Ok(time) })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -72,10 +72,12 @@ impl Permissions {
         self
     }
 
-    /// Hands a variable of this process's environment to the library.
+    /// Hands a variable of this process's environment to the library; `NAME=VALUE` gives it a value of its own.
+    ///
+    /// A library has no other variables but `LC_ALL=C`, which one of that name replaces.
     #[must_use]
-    pub fn env(mut self, name: impl Into<String>) -> Self {
-        self.env.push(name.into());
+    pub fn env(mut self, variable: impl Into<String>) -> Self {
+        self.env.push(variable.into());
         self
     }
 

@@ -118,6 +118,22 @@ fn what_the_operator_permits_is_permitted_and_nothing_else_can_be() {
 }
 
 #[test]
+fn options_that_would_do_nothing_are_refused() {
+    let desk = desk();
+    let call = |more: &[&str]| {
+        desk.run(&[&["call", "sums.json", "add", "a=1", "b=2", "--library", "./libsums.so"][..], more].concat())
+    };
+    for (option, value) in [("--timeout", "1s"), ("--allow", "net"), ("--env", "HOME"), ("--memory", "64M")] {
+        let ran = call(&["--isolation", "none", option, value]);
+        assert!(ran.code == Some(2) && ran.stderr.contains(&format!("`{option}` has no effect")), "{ran:?}");
+    }
+    let ran = call(&["--timeout", "0s"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("0s"), "{ran:?}");
+    let ran = call(&["--env", "NO_SUCH_VARIABLE", "--env", "LC_ALL=C.UTF-8"]);
+    assert!(ran.code == Some(0) && ran.stderr.contains("NO_SUCH_VARIABLE"), "{ran:?}");
+}
+
+#[test]
 fn a_library_is_served_from_the_configuration_file_and_goes_with_the_server() {
     let desk = desk();
     desk.put("opentool.toml", "sources = [\"sums.json\", \"demo\"]\nlibrary = \"sums.json=./libsums.so\"\nenv = [\"SUMS\"]\nmemory = \"512M\"\n");

@@ -1,6 +1,7 @@
 //! How a worker is started.
 
-use std::ffi::{CString, OsStr};
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
@@ -46,15 +47,21 @@ impl Launch {
             }
         };
         let arguments = [c"opentool".to_owned(), c_string(MARK)?, c_string(std::process::id().to_string())?];
-        let mut environment = vec![c"LC_ALL=C".to_owned()];
-        for name in settings.permissions.variables() {
-            if let Some(value) = std::env::var_os(name) {
-                let mut variable = std::ffi::OsString::from(name);
-                variable.push("=");
-                variable.push(value);
-                environment.push(c_string(variable)?);
+        let mut variables = BTreeMap::from([("LC_ALL", OsString::from("C"))]);
+        for variable in settings.permissions.variables() {
+            if let Some((name, value)) = variable.split_once('=') {
+                variables.insert(name, value.into());
+            } else if let Some(value) = std::env::var_os(variable) {
+                variables.insert(variable, value);
             }
         }
+        let assigned = variables.into_iter().map(|(name, value)| {
+            let mut variable = OsString::from(name);
+            variable.push("=");
+            variable.push(value);
+            c_string(variable)
+        });
+        let environment = assigned.collect::<Result<_, _>>()?;
         Ok(Launch { program, arguments, environment })
     }
 

@@ -147,6 +147,10 @@ async fn the_environment_is_empty_but_for_what_the_operator_names() {
     let variable = |name: &str| json!({ "name": name });
     assert_eq!(call(&library, "variable", variable("LC_ALL")).await.unwrap(), json!({ "value": "C" }));
     assert_eq!(call(&library, "variable", variable("PATH")).await.unwrap(), json!({ "value": null }));
+    let library = hostile(Permissions::new().env("LC_ALL=C.UTF-8").env("OWN=a=b"));
+    assert_eq!(call(&library, "variable", variable("LC_ALL")).await.unwrap(), json!({ "value": "C.UTF-8" }));
+    assert_eq!(call(&library, "variable", variable("OWN")).await.unwrap(), json!({ "value": "a=b" }));
+    assert_eq!(call(&library, "count_variables", json!({})).await.unwrap(), json!({ "result": 2 }));
     let library = hostile(Permissions::new().env("PATH").env("NO_SUCH_VARIABLE"));
     let path = std::env::var("PATH").unwrap();
     assert_eq!(call(&library, "variable", variable("PATH")).await.unwrap(), json!({ "value": path }));
