@@ -80,6 +80,7 @@ impl<'d> Mapper<'d> {
                 makes: BTreeSet::new(),
                 takes: BTreeSet::new(),
             },
+            of_function: Vec::new(),
             names: names(self, signature),
             signature,
         };
@@ -89,7 +90,8 @@ impl<'d> Mapper<'d> {
         }
         making.returned()?;
         making.judge_by_name(name);
-        Ok(making.made)
+        making.judge_comment();
+        Ok(making.finish())
     }
 }
 
@@ -119,6 +121,8 @@ pub(super) struct Making<'m, 'd> {
     pub(super) mapper: &'m Mapper<'d>,
     pub(super) comment: Option<&'m Comment>,
     pub(super) made: Described,
+    /// What somebody should look at in the function as a whole.
+    of_function: Vec<&'static str>,
     pub(super) names: Vec<String>,
     pub(super) signature: &'m Signature,
 }
@@ -215,11 +219,24 @@ impl Making<'_, '_> {
             function.parameters.iter().any(|parameter| !parameter.is_in && parameter.extra.contains_key("x-handle"));
         let returns_int = matches!(self.signature.returns.scalar(), Some(CTypeName::Int));
         if returns_int && (closes || hands_out) {
-            let reason = "the function is taken to return 0 for success, and anything else for an error";
             function.extra.insert("x-returnsCode".to_owned(), true.into());
-            function.extra.insert("x-review".to_owned(), reason.into());
-            self.made.reviews.push((None, reason.to_owned()));
+            self.of_function.push("the function is taken to return 0 for success, and anything else for an error");
         }
+    }
+
+    fn judge_comment(&mut self) {
+        if self.comment.is_some_and(|comment| comment.is_shared) {
+            self.of_function.push("its description is the comment of a function above it: say what this one does");
+        }
+    }
+
+    fn finish(mut self) -> Described {
+        if !self.of_function.is_empty() {
+            let reasons = self.of_function.join("; ");
+            self.made.function.extra.insert("x-review".to_owned(), reasons.clone().into());
+            self.made.reviews.push((None, reasons));
+        }
+        self.made
     }
 }
 
