@@ -1,5 +1,7 @@
 //! The terminal: what is said on it, and what its user is asked.
 
+#[cfg(unix)]
+use std::fs::File;
 use std::{
     io::{self, IsTerminal as _, Write as _},
     mem,
@@ -87,7 +89,8 @@ impl Console {
         let console = self.clone();
         self.with_editor(move |editor| {
             console.hold(question)?;
-            let answer = editor.readline(prompt);
+            // Whoever typed before the question stood there has not answered it.
+            let answer = drop_typed().map_err(ReadlineError::from).and_then(|()| editor.readline(prompt));
             console.release()?;
             answer
         })
@@ -178,6 +181,24 @@ impl Screen {
             }
         }
     }
+}
+
+/// Drops what was typed at the terminal that the editor reads, and not read yet.
+#[cfg(unix)]
+fn drop_typed() -> io::Result<()> {
+    use rustix::termios::{QueueSelector::IFlush, tcflush};
+
+    match File::open("/dev/tty") {
+        Ok(terminal) => tcflush(terminal, IFlush)?,
+        Err(_) => tcflush(io::stdin(), IFlush)?,
+    }
+    Ok(())
+}
+
+/// Elsewhere there is no way to do so without unsafe code.
+#[cfg(not(unix))]
+fn drop_typed() -> io::Result<()> {
+    Ok(())
 }
 
 fn editor() -> Result<DefaultEditor, Failure> {

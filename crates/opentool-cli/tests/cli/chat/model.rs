@@ -19,6 +19,8 @@ pub(super) enum Reply {
     SaysSlowly(Vec<&'static str>, mpsc::Receiver<()>),
     /// Calls tools: name and arguments.
     Calls(Vec<(&'static str, &'static str)>),
+    /// Calls a tool when the test lets it.
+    CallsSlowly((&'static str, &'static str), mpsc::Receiver<()>),
     /// Says something and calls a tool.
     SaysAndCalls(&'static str, (&'static str, &'static str)),
     /// Says nothing until the client goes away.
@@ -124,6 +126,10 @@ fn answer(stream: &mut BufReader<TcpStream>, request: &Asked, reply: Reply) -> s
         Reply::Says(texts) => (texts, None, vec![]),
         Reply::SaysSlowly(texts, gate) => (texts, Some(gate), vec![]),
         Reply::Calls(calls) => (vec![], None, calls),
+        Reply::CallsSlowly(call, gate) => {
+            let _ = gate.recv();
+            (vec![], None, vec![call])
+        }
         Reply::SaysAndCalls(text, call) => (vec![text], None, vec![call]),
         Reply::Hangs => {
             stream.read_exact(&mut [0]).ok();

@@ -90,6 +90,28 @@ fn the_user_is_asked_before_a_destructive_tool_runs() {
 }
 
 #[test]
+fn only_what_is_typed_after_the_question_answers_it() {
+    let desk = Desk::new();
+    let (go_on, gate) = mpsc::channel();
+    let model =
+        Model::start(vec![Reply::CallsSlowly(("delete_note", r#"{"id": 1}"#), gate), Reply::says("Not deleted.")]);
+    let mut terminal = talk(&desk, &model, &[]);
+    terminal.wait_for("> ");
+    terminal.enter("Delete it");
+    model.wait_for_request(1);
+    terminal.enter("y");
+    terminal.wait_for("y\r\n");
+    go_on.send(()).unwrap();
+    terminal.wait_for("allow it? [y]es, [a]lways, [N]o: ");
+    terminal.enter("n");
+    terminal.wait_for("← delete_note error: the user did not approve the call\r\n");
+    terminal.wait_for("Not deleted.\r\n");
+    terminal.wait_for("> ");
+    terminal.type_in(CTRL_D);
+    assert_eq!(terminal.wait().code(), Some(0));
+}
+
+#[test]
 fn always_is_for_the_tool_that_was_asked_about() {
     let desk = Desk::new();
     let add = ("add_note", r#"{"title": "a", "text": "b"}"#);
