@@ -47,8 +47,8 @@ pub(super) async fn run(session: &Session) -> Result<Verdict, Failure> {
             Line::End => break,
         }
     }
-    if let Some(conversation) = session.memory.kept() {
-        console.note(format!("go on with: opentool chat --conversation {}", visible(conversation)))?;
+    if let Some(options) = session.memory.options() {
+        console.note(format!("go on with: opentool chat {}", visible(&options)))?;
     }
     Ok(Verdict::Clean)
 }

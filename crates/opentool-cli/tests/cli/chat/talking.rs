@@ -246,6 +246,17 @@ fn earlier_lines_come_back_even_from_an_earlier_conversation() {
 }
 
 #[test]
+fn how_to_go_on_is_told_as_a_shell_wants_it() {
+    let desk = Desk::new();
+    let model = Model::start(vec![]);
+    let mut terminal = talk(&desk, &model, &["--memory", "my talks.sqlite", "--conversation=-it's mine"]);
+    terminal.wait_for("> ");
+    terminal.type_in(CTRL_D);
+    terminal.wait_for(r"go on with: opentool chat --memory='my talks.sqlite' --conversation='-it'\''s mine'");
+    assert_eq!(terminal.wait().code(), Some(0));
+}
+
+#[test]
 fn a_conversation_that_cannot_be_kept_is_had_all_the_same() {
     let desk = Desk::with("data", "a file where the folder should be");
     let model = Model::start(vec![Reply::says("One."), Reply::says("Two.")]);
