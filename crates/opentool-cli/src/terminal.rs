@@ -35,8 +35,10 @@ pub(crate) fn write_data(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     if stdout.is_terminal() {
         for line in text.split_inclusive('\n') {
-            let line = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
-            write!(stdout, "{}{}", visible(line.0), line.1)?;
+            let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+            // The terminal's own CR comes with the LF.
+            let line = line.strip_suffix('\r').filter(|_| !end.is_empty()).unwrap_or(line);
+            write!(stdout, "{}{end}", visible(line))?;
         }
     } else {
         stdout.write_all(text.as_bytes())?;
@@ -44,36 +46,83 @@ pub(crate) fn write_data(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// A text whose control and direction-changing characters stand as `�`; tabs stay.
+/// A text whose control, direction-changing and invisible characters stand as `�`; tabs stay.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_invisible) {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(text.chars().map(|char| if is_invisible(char) { char::REPLACEMENT_CHARACTER } else { char }).collect())
+    shown(text, |_| false, |_, text| text.push(char::REPLACEMENT_CHARACTER))
 }
 
 /// JSON text in which such characters are escaped. They can only stand in its strings.
 pub(crate) fn visible_json(json: &str) -> Cow<'_, str> {
-    let is_hidden = |char: char| char != '\n' && is_invisible(char);
-    if !json.contains(is_hidden) {
-        return Cow::Borrowed(json);
-    }
-    let mut text = String::with_capacity(json.len() + 16);
-    for char in json.chars() {
-        if is_hidden(char) {
-            // All of them are in the basic plane.
-            text.push_str(&format!("\\u{:04x}", u32::from(char)));
-        } else {
-            text.push(char);
+    let escape = |char: char, text: &mut String| {
+        // Outside the basic plane JSON has two escapes for one character.
+        for unit in char.encode_utf16(&mut [0; 2]) {
+            text.push_str(&format!("\\u{unit:04x}"));
         }
-    }
-    Cow::Owned(text)
+    };
+    shown(json, |char| char == '\n', escape)
 }
 
+/// A text in which something else is shown for every character that nobody would see, unless it is spared.
+fn shown(text: &str, is_spared: fn(char) -> bool, show: impl Fn(char, &mut String)) -> Cow<'_, str> {
+    let mut before = None;
+    let mut hidden = text.char_indices().filter(|(_, char)| {
+        let before = before.replace(*char);
+        !is_spared(*char) && is_hidden(before, *char)
+    });
+    let Some((mut at, mut char)) = hidden.next() else { return Cow::Borrowed(text) };
+    let (mut shown, mut rest) = (String::with_capacity(text.len() + 16), 0);
+    loop {
+        shown.push_str(&text[rest..at]);
+        show(char, &mut shown);
+        rest = at + char.len_utf8();
+        let Some(next) = hidden.next() else { break };
+        (at, char) = next;
+    }
+    shown.push_str(&text[rest..]);
+    Cow::Owned(shown)
+}
+
+/// Whether nobody would see a character behind another; what joins or varies its neighbour is seen by what it does.
+fn is_hidden(before: Option<char>, char: char) -> bool {
+    match char {
+        _ if char.is_ascii() => char.is_ascii_control() && char != '\t',
+        ZERO_WIDTH_NON_JOINER | ZERO_WIDTH_JOINER => {
+            !before.is_some_and(|before| is_seen(before) || before == EMOJI_SELECTOR)
+        }
+        _ if is_selector(char) => {
+            let has_variants = |before| is_seen(before) || matches!(before, '0'..='9' | '#' | '*');
+            !before.is_some_and(has_variants)
+        }
+        _ => is_invisible(char),
+    }
+}
+
+const ZERO_WIDTH_NON_JOINER: char = '\u{200c}';
+const ZERO_WIDTH_JOINER: char = '\u{200d}';
+const EMOJI_SELECTOR: char = '\u{fe0f}';
+
+/// Whether a character is of a script or a set of pictures whose characters are joined or varied.
+fn is_seen(char: char) -> bool {
+    !char.is_ascii()
+        && !is_invisible(char)
+        && !is_selector(char)
+        && !matches!(char, ZERO_WIDTH_NON_JOINER | ZERO_WIDTH_JOINER)
+}
+
+/// Whether a character chooses how the one before it looks.
+fn is_selector(char: char) -> bool {
+    matches!(char, '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// Whether a character beyond ASCII is a control, changes the direction, or is one that Unicode says to show nothing for.
 fn is_invisible(char: char) -> bool {
-    (char.is_control() && char != '\t')
+    char.is_control()
         || matches!(char,
-            '\u{061c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+            '\u{00ad}' | '\u{034f}' | '\u{0600}'..='\u{0605}' | '\u{061c}' | '\u{06dd}' | '\u{070f}' | '\u{0890}'..='\u{0891}'
+            | '\u{08e2}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180e}' | '\u{200b}' | '\u{200e}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -87,15 +136,34 @@ mod tests {
     }
 
     #[test]
-    fn escaped_json_means_the_same() {
-        let value = serde_json::json!({ "key\u{9b}": "a\u{7f}\u{202e}b" });
-        let text = serde_json::to_string_pretty(&value).unwrap_or_default();
-        let escaped = visible_json(&text);
-        assert!(!escaped.contains(is_invisible_on_a_line));
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).ok(), Some(value));
+    fn nothing_that_nobody_sees_passes_unseen() {
+        for hidden in ['\u{ad}', '\u{3164}', '\u{e0041}', '\u{e007f}', '\u{2061}', '\u{115f}', '\u{fff9}', '\u{1d173}']
+        {
+            assert_eq!(visible(&format!("a{hidden}b é{hidden}")), "a�b é�", "{hidden:?}");
+        }
+        // Joiners and selectors where they join and select nothing, or nothing any more.
+        assert_eq!(visible("rm\u{200d}x \u{200c}y z\u{fe0f} \u{fe01}"), "rm�x �y z� �");
+        assert_eq!(visible("é\u{fe00}\u{fe01}\u{e0100}\u{200d}\u{200d}"), "é\u{fe00}����");
+        // And where they do.
+        for seen in [
+            "❤\u{fe0f}",
+            "1\u{fe0f}\u{20e3}",
+            "👩\u{200d}❤\u{fe0f}\u{200d}👨",
+            "می\u{200c}خواهم",
+            "葛\u{e0100}",
+            "क\u{94d}\u{200d}",
+        ] {
+            assert_eq!(visible(seen), seen);
+        }
     }
 
-    fn is_invisible_on_a_line(char: char) -> bool {
-        char != '\n' && is_invisible(char)
+    #[test]
+    fn escaped_json_means_the_same() {
+        let value = serde_json::json!({ "key\u{9b}": "a\u{7f}\u{202e}b\u{e0041}\u{1d173}\u{3164}c\u{200d}" });
+        let text = serde_json::to_string_pretty(&value).unwrap_or_default();
+        let escaped = visible_json(&text);
+        assert_eq!(visible_json(&escaped), escaped, "nothing is left to escape");
+        assert!(escaped.contains(r"\u202eb\udb40\udc41\ud834\udd73\u3164c\u200d"), "{escaped}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).ok(), Some(value));
     }
 }

@@ -104,6 +104,8 @@ mod tests {
         assert_eq!(plain("rm", r#"{ "path": "\u002ftmp" }"#), r#"the model wants to run rm {"path":"/tmp"}"#);
         let hidden = plain("rm", "{\"path\":\"/\u{9b}2K\u{202e}\\u001b[2K\\r safe\"}");
         assert_eq!(hidden, r#"the model wants to run rm {"path":"/\u009b2K\u202e\u001b[2K\r safe"}"#);
+        let smuggled = plain("rm\u{ad}", "{\"path\":\"/tmp\u{e0041}\u{3164}\"}");
+        assert_eq!(smuggled, r#"the model wants to run rm� {"path":"/tmp\udb40\udc41\u3164"}"#);
         let long = plain("write", &format!(r#"{{"text":"{}","end":"x"}}"#, "a".repeat(5_000)));
         assert!(long.starts_with("the model wants to run write \n{\n  \"text\": \"aaa"), "{long}");
         assert!(long.ends_with("aaa\",\n  \"end\": \"x\"\n}"), "nothing is cut off");

@@ -40,6 +40,8 @@ struct Screen {
     held: Vec<Piece>,
     /// Whether the model's text ended in the middle of a line.
     open_line: bool,
+    /// Whether it ended with a CR, which may turn out to be a part of a line's end.
+    after_cr: bool,
 }
 
 enum Piece {
@@ -166,15 +168,30 @@ impl Console {
 }
 
 impl Screen {
+    /// Keeps a CR at the end of a piece for the next one, where a LF may follow.
+    fn hold_cr(&mut self, text: String) -> String {
+        let mut text = if mem::take(&mut self.after_cr) { format!("\r{text}") } else { text };
+        self.after_cr = text.ends_with('\r');
+        if self.after_cr {
+            text.pop();
+        }
+        text
+    }
+
     fn write(&mut self, piece: Piece) -> io::Result<()> {
         match piece {
             Piece::Text(text) if text.is_empty() => Ok(()),
             Piece::Text(text) => {
-                self.open_line = !text.ends_with('\n');
+                let text = if io::stdout().is_terminal() { self.hold_cr(text) } else { text };
+                if !text.is_empty() {
+                    self.open_line = !text.ends_with('\n');
+                }
                 write_data(&text)
             }
             Piece::Note(line) => {
-                if mem::take(&mut self.open_line) && io::stdout().is_terminal() {
+                self.after_cr = false;
+                // What the model says next begins a line of its own, wherever the notes go.
+                if mem::take(&mut self.open_line) {
                     write_data("\n")?;
                 }
                 writeln!(anstream::stderr().lock(), "{line}")

@@ -14,7 +14,7 @@ fn a_prompt_is_answered_with_what_tools_say_and_each_call_is_shown() {
         Reply::Says(vec!["It is ", "42."]),
     ]);
     let ran = chat(&desk, &model, &["What is 17 + 25?"], "");
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "Let me see. It is 42.\n"), "{}", ran.stderr);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "Let me see. \nIt is 42.\n"), "{}", ran.stderr);
     assert_eq!(ran.stderr, "→ add {\"a\":17,\"b\":25}\n← add 42\n");
 
     let asked = model.asked();
