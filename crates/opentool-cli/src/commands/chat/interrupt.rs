@@ -8,6 +8,7 @@ use std::{
     },
 };
 
+use futures_util::FutureExt as _;
 use tokio::sync::Notify;
 
 /// What a shell makes of a process that Ctrl-C ended.
@@ -26,8 +27,12 @@ impl Interrupt {
     pub(super) fn listen() -> Arc<Self> {
         let interrupt = Arc::new(Interrupt::default());
         let listening = interrupt.clone();
+        let mut next = Box::pin(tokio::signal::ctrl_c());
+        // Asked for once, the signal no longer ends the process; the task may begin later.
+        let _ = (&mut next).now_or_never();
         tokio::spawn(async move {
-            while tokio::signal::ctrl_c().await.is_ok() {
+            while next.await.is_ok() {
+                next = Box::pin(tokio::signal::ctrl_c());
                 if listening.is_given() {
                     process::exit(i32::from(EXIT_CODE));
                 }

@@ -20,7 +20,7 @@ use std::{
 
 use clap::Args;
 
-use self::{model::ModelName, session::Session, words::Words};
+use self::{interrupt::Interrupt, model::ModelName, session::Session, words::Words};
 use super::{
     Verdict,
     access::{Secret, warn_of_visible_key},
@@ -116,12 +116,22 @@ impl Chat {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|source| Failure::Runtime { source })?;
         let ended = runtime.block_on(async {
-            let session = Session::open(self, &sources, &model, prompt.is_none()).await?;
+            let interrupt = Interrupt::listen();
+            let session = tokio::select! {
+                session = Session::open(self, &sources, &model, prompt.is_none(), &interrupt) => session?,
+                () = interrupt.given() => return Ok(Verdict::Interrupted),
+            };
             let ended = match &prompt {
                 Some(prompt) => session.answer(prompt, self.json).await,
                 None => repl::run(&session).await,
             };
-            session.memory.close().await;
+            // Whoever gave up does not wait for the file either; the next who opens it tidies up.
+            if !matches!(ended, Ok(Verdict::Interrupted)) {
+                tokio::select! {
+                    () = session.memory.close() => {}
+                    () = interrupt.given() => {}
+                }
+            }
             ended
         });
         // A tool on the blocking pool, or a question that nobody answers, may never end.

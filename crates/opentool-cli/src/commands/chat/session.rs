@@ -26,6 +26,10 @@ use crate::{
     terminal::{complain, visible, warn},
 };
 
+/// What is kept in place of the answer of a turn that has none.
+const CANCELLED: &str = "(the turn was cancelled)";
+const FAILED: &str = "(the turn failed)";
+
 /// A model with its tools, its memory and the console.
 pub(super) struct Session {
     client: ChatClient,
@@ -43,6 +47,7 @@ impl Session {
         sources: &[(Source, Option<String>)],
         model: &ModelName,
         is_conversation: bool,
+        interrupt: &Arc<Interrupt>,
     ) -> Result<Self, Failure> {
         let provider = model.provider().map_err(of_chat)?;
         let known = known::metadata(&[], &chat.destructive, &[]);
@@ -56,10 +61,9 @@ impl Session {
         let tools = names.listed().into_iter().map(str::to_owned).collect();
 
         let console = Console::new(!chat.json)?;
-        let interrupt = Interrupt::listen();
         let approval = match (chat.yes, console.is_manned()) {
             (true, _) => approval::yes(),
-            (false, true) => approval::user(&console, &interrupt),
+            (false, true) => approval::user(&console, interrupt),
             (false, false) => approval::nobody(),
         };
         let options = ChatOptions::new().with_model(&model.name).with_tools(joined);
@@ -73,7 +77,8 @@ impl Session {
         if let (Some(shared), Some(conversation)) = (&memory.shared, &memory.conversation) {
             client = client.memory(shared.clone()).conversation(conversation);
         }
-        Ok(Session { client: client.build(), interrupt, console, memory, model: model.clone(), tools })
+        let (client, interrupt) = (client.build(), interrupt.clone());
+        Ok(Session { client, interrupt, console, memory, model: model.clone(), tools })
     }
 
     /// Answers one prompt.
@@ -91,6 +96,7 @@ impl Session {
 
     /// Runs a turn of a conversation, whose failure is told and ends nothing but itself.
     pub(super) async fn converse(&self, prompt: &str) -> Result<(), Failure> {
+        self.interrupt.forget();
         let told = self.turn(prompt, false).await?;
         if told.was_cancelled() {
             self.console.note("cancelled")?;
@@ -101,20 +107,29 @@ impl Session {
     }
 
     async fn turn(&self, prompt: &str, quiet: bool) -> Result<Told, Failure> {
-        self.interrupt.forget();
-        let told = turn::run(&self.client, prompt, &self.console, &self.interrupt, quiet).await?;
+        let mut told = turn::run(&self.client, prompt, &self.console, &self.interrupt, quiet).await?;
         self.keep_unfinished(&told).await;
-        Ok(told)
+        // Only now, since what happened is to be kept whether or not anybody reads of it.
+        match told.unheard.take() {
+            Some(failure) => Err(failure),
+            None => Ok(told),
+        }
     }
 
     /// Keeps what tools did in a turn that has no answer: the model should know of it in the next one.
     async fn keep_unfinished(&self, told: &Told) {
-        let said = told.exchange().messages();
+        let mut said = told.exchange().messages().to_vec();
         let acted = told.error.is_some() && said.iter().any(|message| matches!(message, Message::Tool(_)));
-        if let (true, Some(memory), Some(conversation)) = (acted, &self.memory.shared, &self.memory.conversation)
-            && let Err(error) = memory.add(conversation, said).await
-        {
-            warn(&visible(&error.to_string()));
+        let (true, Some(memory), Some(conversation)) = (acted, &self.memory.shared, &self.memory.conversation) else {
+            return;
+        };
+        // Who speaks next is the user, and some models want to have had the word before.
+        said.push(Message::assistant(if told.was_cancelled() { CANCELLED } else { FAILED }));
+        tokio::select! {
+            kept = memory.add(conversation, &said) => if let Err(error) = kept {
+                warn(&visible(&error.to_string()));
+            },
+            () = self.interrupt.given() => warn(&turn::NOT_KEPT),
         }
     }
 }

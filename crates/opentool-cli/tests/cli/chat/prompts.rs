@@ -1,10 +1,15 @@
 //! One prompt, one answer.
 
-use std::net::TcpListener;
+use std::{
+    io::{BufRead as _, BufReader},
+    net::TcpListener,
+    process::{Command, Stdio},
+    sync::mpsc,
+};
 
 use serde_json::{Value, json};
 
-use super::*;
+use super::{super::binary, *};
 
 #[test]
 fn a_prompt_is_answered_with_what_tools_say_and_each_call_is_shown() {
@@ -26,6 +31,40 @@ fn a_prompt_is_answered_with_what_tools_say_and_each_call_is_shown() {
     assert!(tools.iter().any(|tool| tool["function"]["name"] == "add"), "the demo tools are there");
     assert_eq!(asked[1].said_by("tool"), ["42"]);
     assert!(!desk.path("data").join("opentool/conversations.sqlite").exists(), "one prompt is kept nowhere");
+}
+
+#[test]
+fn what_tools_did_is_kept_although_nobody_reads_the_answer_to_its_end() {
+    let desk = Desk::new();
+    let (go_on, gate) = mpsc::channel();
+    let model = Model::start(vec![
+        Reply::SaysAndCalls("Let me see.", ("add", r#"{"a": 1, "b": 2}"#)),
+        Reply::SaysSlowly(vec!["It", " is", " 3."], gate),
+        Reply::says("You asked for 1 + 2."),
+    ]);
+    let mut command = Command::new(binary());
+    for variable in VARIABLES {
+        command.env_remove(variable);
+    }
+    command.current_dir(desk.0.path()).env("XDG_DATA_HOME", desk.path("data")).envs(environment(&model));
+    command.args(["chat", "--conversation", "a", "What is 1 + 2?"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut read = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    read.read_line(&mut line).unwrap();
+    assert_eq!(line, "Let me see.\n");
+    drop(read);
+    go_on.send(()).unwrap();
+    go_on.send(()).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "whoever read the output has seen enough");
+
+    chat(&desk, &model, &["--conversation", "a", "What did I ask?"], "");
+    let last = model.asked().pop().unwrap();
+    assert_eq!(last.said_by("user"), ["What is 1 + 2?", "What did I ask?"]);
+    assert_eq!(
+        (last.said_by("tool"), last.said_by("assistant").pop()),
+        (vec!["3".to_owned()], Some("It is 3.".to_owned()))
+    );
 }
 
 #[test]

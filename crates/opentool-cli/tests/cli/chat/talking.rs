@@ -1,6 +1,8 @@
 //! Conversations at a terminal.
 
-use std::sync::mpsc;
+use std::{path::Path, sync::mpsc};
+
+use sqlx::{Connection as _, Executor as _, SqliteConnection, sqlite::SqliteConnectOptions};
 
 use super::{
     terminal::{CTRL_C, CTRL_D, Terminal, UP},
@@ -12,6 +14,29 @@ fn talk(desk: &Desk, model: &Model, arguments: &[&str]) -> Terminal {
     let environment = environment(model);
     let environment: Vec<_> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
     Terminal::start(desk, &[&["chat"], arguments].concat(), &environment)
+}
+
+/// Somebody else who holds a file of conversations.
+struct Holder(SqliteConnection, tokio::runtime::Runtime);
+
+impl Holder {
+    /// Holds a file, which is made where there is none, until this is dropped.
+    fn of(file: &Path, how: &'static str) -> Self {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let options = SqliteConnectOptions::new().filename(file).create_if_missing(true);
+        let connection = runtime.block_on(async {
+            let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
+            connection.execute(how).await.unwrap();
+            connection
+        });
+        Holder(connection, runtime)
+    }
+
+    /// Lets go of the file.
+    fn let_go(self) {
+        let Holder(connection, runtime) = self;
+        runtime.block_on(connection.close()).unwrap();
+    }
 }
 
 #[test]
@@ -172,6 +197,7 @@ fn ctrl_c_reaches_a_tool_that_runs_elsewhere() {
     terminal.wait_for("> ");
     terminal.type_in(CTRL_D);
     assert_eq!(terminal.wait().code(), Some(0));
+    assert_eq!(model.asked()[1].said_by("assistant"), ["null", "(the turn was cancelled)"]);
 }
 
 #[test]
@@ -203,6 +229,56 @@ fn one_prompt_that_was_given_up_ends_with_130() {
     model.wait_for_request(1);
     terminal.type_in(CTRL_C);
     assert_eq!(terminal.wait().code(), Some(130), "{:?}", terminal.shown());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_before_the_model_is_asked_is_heard() {
+    let desk = Desk::new();
+    let file = desk.path("held.sqlite");
+    let holder = Holder::of(&file, "BEGIN EXCLUSIVE");
+    let model = Model::start(vec![Reply::says("Hello.")]);
+    let mut terminal = talk(&desk, &model, &["--memory", "held.sqlite", "--conversation", "a", "Hello"]);
+    terminal.wait_for_file(&file);
+    terminal.type_in(CTRL_C);
+    assert_eq!(terminal.wait().code(), Some(130), "{:?}", terminal.shown());
+    holder.let_go();
+    assert!(model.asked().is_empty());
+}
+
+#[test]
+fn ctrl_c_twice_gives_up_a_turn_that_waits_for_its_memory() {
+    let desk = Desk::new();
+    let (go_on, gate) = mpsc::channel();
+    let model = Model::start(vec![Reply::SaysSlowly(vec!["One, ", "two."], gate), Reply::says("Hello.")]);
+    let environment = environment(&model);
+    let mut environment: Vec<_> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    environment.push(("RUST_LOG", "opentool::chat=debug"));
+    let arguments = ["chat", "--memory", "held.sqlite", "--conversation", "a", "Count"];
+    let mut terminal = Terminal::start(&desk, &arguments, &environment);
+    terminal.wait_for("One, ");
+    let holder = Holder::of(&desk.path("held.sqlite"), "BEGIN IMMEDIATE");
+    go_on.send(()).unwrap();
+    terminal.wait_for("the model answered");
+    terminal.type_in(CTRL_C);
+    terminal.wait_for("Ctrl-C again gives it up at once\r\n");
+    terminal.type_in(CTRL_C);
+    terminal.wait_for("nothing of this turn is remembered\r\n");
+    assert_eq!(terminal.wait().code(), Some(130), "{:?}", terminal.shown());
+    holder.let_go();
+
+    let next = chat(&desk, &model, &["--memory", "held.sqlite", "--conversation", "a", "Hello"], "");
+    assert_eq!(next.code, Some(0), "{}", next.stderr);
+    assert_eq!(model.asked()[1].said_by("user"), ["Hello"], "no half of a turn is there");
+}
+
+#[test]
+fn lines_end_as_they_should_whatever_they_end_with() {
+    let desk = Desk::new();
+    let model = Model::start(vec![Reply::Says(vec!["one\r\ntwo\r", "\nthree\r", "four\r\n"])]);
+    let mut terminal = talk(&desk, &model, &["Count"]);
+    assert_eq!(terminal.wait().code(), Some(0));
+    terminal.wait_for("one\r\ntwo\r\nthree\u{fffd}four\r\n");
 }
 
 #[test]

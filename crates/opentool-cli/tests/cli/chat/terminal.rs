@@ -54,6 +54,17 @@ impl Terminal {
         Terminal { child, pty, shown, seen: 0 }
     }
 
+    /// Waits until the binary has opened a file.
+    #[cfg(target_os = "linux")]
+    pub(super) fn wait_for_file(&self, path: &std::path::Path) {
+        let files = format!("/proc/{}/fd", self.child.id());
+        let is_open = || {
+            let mut files = std::fs::read_dir(&files).into_iter().flatten().flatten();
+            files.any(|file| std::fs::read_link(file.path()).is_ok_and(|open| open == path))
+        };
+        wait_until(is_open, || format!("{} to be opened: {:?}", path.display(), self.shown()));
+    }
+
     /// Everything that was shown.
     pub(super) fn shown(&self) -> String {
         self.shown.lock().unwrap().clone()
