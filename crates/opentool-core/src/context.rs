@@ -13,7 +13,8 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::blocking::BlockingPool;
 use crate::definition::ToolName;
-use crate::event::{EventSink, Progress};
+use crate::event::Progress;
+use crate::sink::EventSink;
 use crate::{Cancellation, ToolDefinition, ToolError, ToolOutput};
 
 /// What the application hands to tools and the model never sees.
@@ -246,7 +247,10 @@ impl ToolContext {
         }
     }
 
-    /// Streams a piece of the result from a thread that may block.
+    /// Streams a piece of the result from code that cannot await.
+    ///
+    /// Code on the pool of [blocking tools](Self::run_blocking) waits while whoever watches the batch is behind. Everywhere else
+    /// nothing waits and nothing is lost: what is not yet read is kept.
     pub fn emit_blocking(&self, output: impl Into<ToolOutput>) {
         if let Some(sink) = self.sink() {
             sink.emit_blocking(output.into());
@@ -276,11 +280,15 @@ impl ToolContext {
         let scope = self.scope.as_ref();
         let pool = scope.and_then(|scope| scope.pool.as_ref()).unwrap_or_else(|| BlockingPool::shared());
         let permit = scope.and_then(|scope| scope.permit.clone());
+        let sink = self.sink().cloned();
         let cancellation = self.cancellation().clone();
         let code = move || {
             let _until_it_returns = permit;
             // A call that was given up before its thread began must not run after all.
-            (!cancellation.is_cancelled()).then(code)
+            (!cancellation.is_cancelled()).then(|| match &sink {
+                Some(sink) => sink.blocking(code),
+                None => code(),
+            })
         };
         pool.run(code).await?.ok_or_else(ToolError::cancelled)
     }
@@ -347,8 +355,8 @@ impl ToolContext {
         self
     }
 
-    fn sink(&self) -> Option<&EventSink> {
-        self.scope.as_ref()?.sink.as_deref()
+    fn sink(&self) -> Option<&Arc<EventSink>> {
+        self.scope.as_ref()?.sink.as_ref()
     }
 
     fn values_mut(&mut self) -> &mut Values {

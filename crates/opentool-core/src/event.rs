@@ -1,11 +1,8 @@
 //! What happens while a batch runs: [`ToolEvent`].
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::{Arguments, Outcome, ToolOutput};
 
@@ -66,57 +63,5 @@ impl ToolEvent {
             | Self::Failed(call, _)
             | Self::Suspended(call) => call,
         }
-    }
-}
-
-/// Where a call's streamed pieces go.
-#[derive(Clone)]
-pub(crate) struct EventSink {
-    call: CallRef,
-    sender: mpsc::Sender<ToolEvent>,
-    /// Set when the call has its outcome: code that goes on after it is heard no more.
-    over: Arc<AtomicBool>,
-}
-
-impl EventSink {
-    pub(crate) fn new(call: CallRef, sender: mpsc::Sender<ToolEvent>) -> Self {
-        Self { call, sender, over: Arc::default() }
-    }
-
-    /// Lets nothing more through.
-    pub(crate) fn close(&self) {
-        self.over.store(true, Ordering::Release);
-    }
-
-    fn is_open(&self) -> bool {
-        !self.over.load(Ordering::Acquire)
-    }
-
-    pub(crate) async fn started(&self) {
-        let _ = self.sender.send(ToolEvent::Started(self.call.clone())).await;
-    }
-
-    pub(crate) async fn emit(&self, output: ToolOutput) {
-        if self.is_open() {
-            // Nobody watching any more is no failure of the tool.
-            let _ = self.sender.send(ToolEvent::Output(self.call.clone(), output)).await;
-        }
-    }
-
-    pub(crate) fn emit_blocking(&self, output: ToolOutput) {
-        if !self.is_open() {
-            return;
-        }
-        if let Err(TrySendError::Full(event)) = self.sender.try_send(ToolEvent::Output(self.call.clone(), output)) {
-            // Inline code, which runs where its watcher does, must not wait for it: that would be for ever.
-            let _ = catch_unwind(AssertUnwindSafe(|| self.sender.blocking_send(event)));
-        }
-    }
-
-    pub(crate) fn progress(&self, progress: Progress) {
-        if !self.is_open() {
-            return;
-        }
-        let _ = self.sender.try_send(ToolEvent::Progress(self.call.clone(), progress));
     }
 }

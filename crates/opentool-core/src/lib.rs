@@ -64,6 +64,7 @@ mod policy;
 mod resolver;
 mod returns;
 mod schema;
+mod sink;
 mod source;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -9,20 +9,17 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 use futures_core::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use tokio::sync::mpsc;
 
 use super::Policies;
 use super::settle::{Gate, Job, Round, guarded, settle};
-use crate::event::{CallRef, EventSink};
+use crate::event::CallRef;
 use crate::policy::Decision;
+use crate::sink::{EventSink, Inbox, mailbox};
 use crate::turn::{Slot, SlotState};
 use crate::{
     Cancellation, Outcome, Outcomes, Resolver, Tool, ToolCall, ToolContext, ToolError, ToolEvent, ToolOutput, Toolbox,
     Turn,
 };
-
-/// How many events of one batch may wait for somebody to read them before `emit` waits.
-const BACKLOG: usize = 64;
 
 /// The calls of one round while they run.
 ///
@@ -41,7 +38,7 @@ pub struct Batch<'a> {
     entries: Vec<Entry>,
     running: FuturesUnordered<BoxFuture<'a, Settlement>>,
     events: VecDeque<ToolEvent>,
-    inbox: Option<mpsc::Receiver<ToolEvent>>,
+    inbox: Option<Inbox>,
     phase: Phase,
 }
 
@@ -168,10 +165,10 @@ impl<'a> Batch<'a> {
     /// Makes the futures of the calls; `watched` says whether anybody reads events.
     fn launch(&mut self, watched: bool) {
         self.phase = Phase::Running;
-        let sender = watched.then(|| {
-            let (sender, inbox) = mpsc::channel(BACKLOG);
+        let outbox = watched.then(|| {
+            let (outbox, inbox) = mailbox();
             self.inbox = Some(inbox);
-            sender
+            outbox
         });
         let waiting =
             self.entries.iter().filter(|entry| matches!(entry.state, State::Asked | State::Waiting { .. })).count();
@@ -204,7 +201,7 @@ impl<'a> Batch<'a> {
                 decision: decided,
                 gate: gate.clone(),
                 resolved,
-                sink: sender.clone().map(|sender| Arc::new(EventSink::new(call_ref(index, &call), sender))),
+                sink: outbox.clone().map(|outbox| Arc::new(EventSink::new(call_ref(index, &call), outbox))),
             });
             let (policies, tools, context) = (self.policies, self.tools.clone(), self.context.clone());
             let resumable = matches!(self.turn, Owner::Caller(_));
@@ -234,7 +231,7 @@ impl<'a> Batch<'a> {
         let watched = self.inbox.is_some();
         if let Some(inbox) = &mut self.inbox {
             // What the call streamed comes before its end.
-            while let Ok(event) = inbox.try_recv() {
+            while let Some(event) = inbox.take() {
                 self.events.push_back(event);
             }
         }
@@ -321,8 +318,8 @@ impl Stream for Batch<'_> {
                 Poll::Ready(None) => batch.record(),
                 Poll::Pending => {
                     let Some(inbox) = &mut batch.inbox else { return Poll::Pending };
-                    // The batch holds no sender, but its calls do, and they are not all over.
-                    return inbox.poll_recv(cx);
+                    // The batch holds no way in, but its calls do, and they are not all over.
+                    return inbox.poll(cx);
                 }
             }
         }

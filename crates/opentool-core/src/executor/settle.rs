@@ -18,8 +18,8 @@ use super::host::nobody_to_resume;
 use super::interrupt::{Abandon, interrupt, no_timer};
 use super::{Policies, span};
 use crate::context::{CallScope, Permit};
-use crate::event::EventSink;
 use crate::policy::{ApprovalRequest, Decision};
+use crate::sink::EventSink;
 use crate::{
     ArgumentChecker, Arguments, Concurrency, Invocation, Next, Resolver, Severity, Strictness, Tool, ToolCall,
     ToolContext, ToolDefinition, ToolError, ToolMetadata, ToolOutput, Toolbox, Turn,

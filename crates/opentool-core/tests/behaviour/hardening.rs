@@ -298,18 +298,95 @@ async fn nothing_is_heard_of_a_call_after_its_end() {
     }
 }
 
+/// More pieces than a batch keeps for its watcher.
+const MANY: usize = 300;
+
+fn streaming() -> FnTool {
+    FnTool::new("b", |context: ToolContext| (0..MANY).for_each(|n| context.emit_blocking(n.to_string())))
+}
+
+/// Watches a call of the tool `b` to its end; returns what it streamed, after which it must have finished.
+async fn watched(tool: FnTool) -> Vec<String> {
+    let (host, context) = (Executor::new().host(tool), ToolContext::new());
+    let mut batch = host.watch(ToolCall::new("1", "b", ""), &context).await.unwrap();
+    let (mut pieces, mut finished) = (Vec::new(), false);
+    while let Some(event) = batch.next().await {
+        match event {
+            ToolEvent::Output(_, output) => pieces.push(output.to_text()),
+            ToolEvent::Finished(..) => finished = true,
+            _ => {}
+        }
+    }
+    assert!(finished);
+    pieces
+}
+
+/// Polls a future that waits for nobody else.
+fn without_runtime<T>(future: impl Future<Output = T>) -> T {
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    match std::pin::pin!(future).poll(&mut context) {
+        std::task::Poll::Ready(result) => result,
+        std::task::Poll::Pending => panic!("it waits"),
+    }
+}
+
+fn numbers() -> Vec<String> {
+    (0..MANY).map(|n| n.to_string()).collect()
+}
+
 #[tokio::test]
-async fn an_inline_tool_may_stream_without_awaiting() {
+async fn an_inline_tool_may_stream_without_awaiting_however_much_it_is() {
+    assert_eq!(watched(streaming()).await, numbers());
+    let on_a_thread_that_may_block = tokio::task::spawn_blocking(|| without_runtime(watched(streaming())));
+    assert_eq!(on_a_thread_that_may_block.await.unwrap(), numbers());
+}
+
+#[test]
+fn an_inline_tool_may_stream_where_there_is_no_runtime() {
+    assert_eq!(without_runtime(watched(streaming())), numbers());
+}
+
+#[tokio::test]
+async fn a_blocking_tool_that_streams_loses_nothing() {
+    assert_eq!(watched(streaming().blocking()).await, numbers());
+}
+
+#[tokio::test]
+async fn a_blocking_tool_may_stream_from_a_runtime_inside_its_thread() {
     let tool = FnTool::new("b", |context: ToolContext| {
-        context.emit_blocking("piece");
-        1
+        tokio::runtime::Handle::current().block_on(async {
+            (0..MANY).for_each(|n| context.emit_blocking(n.to_string()));
+        });
     });
-    let host = Executor::new().host(tool);
-    let context = ToolContext::new();
-    let batch = host.watch(ToolCall::new("1", "b", ""), &context).await.unwrap();
-    let events: Vec<_> = batch.collect().await;
-    assert!(events.iter().any(|event| matches!(event, ToolEvent::Output(..))), "{events:?}");
-    assert!(events.iter().any(|event| matches!(event, ToolEvent::Finished(..))), "{events:?}");
+    assert_eq!(watched(tool.blocking()).await, numbers());
+}
+
+#[tokio::test]
+async fn a_blocking_tool_may_watch_calls_of_its_own_on_its_thread() {
+    let outer = FnTool::new("b", |context: ToolContext| {
+        without_runtime(watched(streaming())).into_iter().for_each(|piece| context.emit_blocking(piece));
+    });
+    assert_eq!(watched(outer.blocking()).await, numbers());
+}
+
+#[tokio::test]
+async fn a_blocking_tool_waits_while_its_watcher_is_behind() {
+    let emitted = Arc::new(AtomicUsize::new(0));
+    let counter = emitted.clone();
+    let tool = FnTool::new("b", move |context: ToolContext| {
+        for _ in 0..1000 {
+            context.emit_blocking("piece");
+            counter.fetch_add(1, SeqCst);
+        }
+    });
+    let (host, context) = (Executor::new().host(tool.blocking()), ToolContext::new());
+    let mut batch = host.watch(ToolCall::new("1", "b", ""), &context).await.unwrap();
+    let mut read = 0;
+    while let Some(event) = batch.next().await {
+        read += usize::from(matches!(event, ToolEvent::Output(..)));
+        assert!(emitted.load(SeqCst) <= read + 64, "{} emitted, {read} read", emitted.load(SeqCst));
+    }
+    assert_eq!(read, 1000);
 }
 
 #[test]
