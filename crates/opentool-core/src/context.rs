@@ -3,18 +3,17 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use tokio::sync::OwnedSemaphorePermit;
-
 use crate::blocking::BlockingPool;
 use crate::definition::ToolName;
 use crate::event::Progress;
 use crate::sink::EventSink;
+use crate::turnstile::Stay;
 use crate::{Cancellation, ToolDefinition, ToolError, ToolOutput};
 
 /// What the application hands to tools and the model never sees.
@@ -66,8 +65,8 @@ struct Scope {
     sink: Option<Arc<EventSink>>,
     /// None for the pool that all executors share.
     pool: Option<BlockingPool>,
-    /// What keeps others waiting while the call runs; code on a blocking thread holds it until it returns.
-    permit: Option<Arc<Permit>>,
+    /// What keeps others waiting while a serial or exclusive call runs; code on a blocking thread holds it until it returns.
+    stay: Option<Weak<Stay>>,
 }
 
 /// What the executor tells a tool about the call.
@@ -77,14 +76,7 @@ pub(crate) struct CallScope<'a> {
     pub(crate) timeout: Option<Duration>,
     pub(crate) sink: Option<Arc<EventSink>>,
     pub(crate) pool: Option<&'a BlockingPool>,
-    pub(crate) permit: Option<Arc<Permit>>,
-}
-
-/// What a running call holds so that others wait.
-pub(crate) struct Permit {
-    pub(crate) _place: Option<OwnedSemaphorePermit>,
-    pub(crate) _slot: Option<OwnedSemaphorePermit>,
-    pub(crate) _turn_of_tool: Option<OwnedSemaphorePermit>,
+    pub(crate) stay: Option<Weak<Stay>>,
 }
 
 impl ToolContext {
@@ -267,7 +259,8 @@ impl ToolContext {
     /// Runs code that blocks its thread, on the executor's bounded pool.
     ///
     /// This is what `#[tool(blocking)]` does. A thread cannot be stopped: past the deadline the call has
-    /// its outcome, while the thread stays counted until the code returns, so that the pool stays bounded.
+    /// its outcome, while the thread stays counted until the code returns, so that the pool stays bounded. Until then no other call
+    /// of a serial tool runs, and no other call of the batch of an exclusive one.
     ///
     /// # Errors
     ///
@@ -279,11 +272,11 @@ impl ToolContext {
     {
         let scope = self.scope.as_ref();
         let pool = scope.and_then(|scope| scope.pool.as_ref()).unwrap_or_else(|| BlockingPool::shared());
-        let permit = scope.and_then(|scope| scope.permit.clone());
+        let stay = scope.and_then(|scope| scope.stay.as_ref()?.upgrade());
         let sink = self.sink().cloned();
         let cancellation = self.cancellation().clone();
         let code = move || {
-            let _until_it_returns = permit;
+            let _until_it_returns = stay;
             // A call that was given up before its thread began must not run after all.
             (!cancellation.is_cancelled()).then(|| match &sink {
                 Some(sink) => sink.blocking(code),
@@ -319,7 +312,7 @@ impl ToolContext {
                 deadline: OnceLock::new(),
                 sink: call.sink,
                 pool: call.pool.cloned(),
-                permit: call.permit,
+                stay: call.stay,
             }),
         }
     }

@@ -72,6 +72,7 @@ mod tool;
 mod toolbox;
 mod trace;
 mod turn;
+mod turnstile;
 
 pub use arguments::Arguments;
 pub use call::{Outcome, Outcomes, ToolCall};

@@ -5,11 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
 
 use crate::ResultConverter;
+use crate::turnstile::Turnstile;
 
 /// How calls of one tool may overlap with other calls of the same batch.
+///
+/// A call waits for others without a clock, because each of them ends by its own deadline. Only where one was given up while its
+/// [thread](crate::ToolContext::run_blocking) goes on, and the tool is serial or exclusive, the wait ends after the time that the
+/// waiting call itself may run, with an error that says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Concurrency {
@@ -46,8 +50,8 @@ pub struct ToolMetadata {
     approval: bool,
     checks_own_arguments: bool,
     concurrency: Concurrency,
-    /// The one permit of a serial tool, shared by clones, so that it holds across batches and hosts.
-    serial: Option<Arc<Semaphore>>,
+    /// The turn of a serial tool, shared by clones, so that it holds across batches and hosts.
+    serial: Option<Arc<Turnstile>>,
     timeout: Option<Duration>,
     max_result_size: Option<usize>,
     call_limit: Option<u32>,
@@ -115,7 +119,7 @@ impl ToolMetadata {
     #[must_use]
     pub fn with_concurrency(mut self, concurrency: Concurrency) -> Self {
         self.concurrency = concurrency;
-        self.serial = (concurrency == Concurrency::Serial).then(|| Arc::new(Semaphore::new(1)));
+        self.serial = (concurrency == Concurrency::Serial).then(|| Turnstile::new(1));
         self
     }
 
@@ -216,7 +220,7 @@ impl ToolMetadata {
         self.converter.as_deref()
     }
 
-    pub(crate) fn serial(&self) -> Option<&Arc<Semaphore>> {
+    pub(crate) fn serial(&self) -> Option<&Arc<Turnstile>> {
         self.serial.as_ref()
     }
 

@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::task::Poll;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use serde_json::json;
@@ -17,9 +18,10 @@ use tracing::{Instrument, debug};
 use super::host::nobody_to_resume;
 use super::interrupt::{Abandon, interrupt, no_timer};
 use super::{Policies, span};
-use crate::context::{CallScope, Permit};
+use crate::context::CallScope;
 use crate::policy::{ApprovalRequest, Decision};
 use crate::sink::EventSink;
+use crate::turnstile::{Stay, Turnstile};
 use crate::{
     ArgumentChecker, Arguments, Concurrency, Invocation, Next, Resolver, Severity, Strictness, Tool, ToolCall,
     ToolContext, ToolDefinition, ToolError, ToolMetadata, ToolOutput, Toolbox, Turn,
@@ -75,26 +77,37 @@ impl From<ToolError> for Stop {
 
 /// Lets only so many calls of a batch run at once, in the order in which they ask.
 pub(super) struct Gate {
-    slots: Arc<Semaphore>,
-    size: u32,
+    slots: Arc<Turnstile>,
     /// For each serial tool of the batch, whose turn it is to queue: one call of it may take a slot, and no more.
     queues: Mutex<HashMap<usize, Arc<Semaphore>>>,
 }
 
 impl Gate {
     pub(super) fn new(size: u32) -> Self {
-        Self { slots: Arc::new(Semaphore::new(size as usize)), size, queues: Mutex::default() }
+        Self { slots: Turnstile::new(size), queues: Mutex::default() }
     }
 
-    /// The queue of a serial tool, which is known by its permit.
-    fn queue(&self, serial: &Arc<Semaphore>) -> Arc<Semaphore> {
+    /// The queue of a serial tool, which is known by its turn.
+    fn queue(&self, serial: &Arc<Turnstile>) -> Arc<Semaphore> {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         queues.entry(Arc::as_ptr(serial).addr()).or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
     }
+}
 
-    async fn enter(&self, concurrency: Concurrency) -> Result<OwnedSemaphorePermit, ToolError> {
-        let slots = if concurrency == Concurrency::Exclusive { self.size } else { 1 };
-        self.slots.clone().acquire_many_owned(slots).await.map_err(|_| ToolError::cancelled())
+/// What a running call holds so that others wait; all of it is free when the call is over, but for what a thread keeps.
+#[derive(Default)]
+struct Permit {
+    _place: Option<OwnedSemaphorePermit>,
+    _slot: Option<OwnedSemaphorePermit>,
+    /// The turn of a serial tool, or every slot for an exclusive one.
+    stay: Option<Arc<Stay>>,
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if let Some(stay) = self.stay.take() {
+            stay.over();
+        }
     }
 }
 
@@ -182,7 +195,7 @@ async fn attempt(job: &mut Job<'_>) -> Result<(), Stop> {
         timeout: metadata.timeout().or(policies.timeout),
         sink,
         pool: policies.pool.as_ref(),
-        permit,
+        stay: permit.as_ref().and_then(|permit| permit.stay.as_ref()).map(Arc::downgrade),
     });
     let mut abandon = Abandon::unless_over(&context);
     let invocation = Invocation::new(job.arguments, &context);
@@ -358,34 +371,58 @@ fn must_wait(job: &Job<'_>, metadata: &ToolMetadata) -> bool {
 }
 
 /// Waits for approval, for the tool's own turn, and for a slot of the batch.
-async fn wait(job: &mut Job<'_>, admitted: Admitted<'_>) -> Result<Arc<Permit>, Stop> {
+async fn wait(job: &mut Job<'_>, admitted: Admitted<'_>) -> Result<Box<Permit>, Stop> {
     permit(job, admitted).await?;
     let (context, metadata) = (job.context, admitted.metadata);
-    let gate = job.round.as_ref().and_then(|round| round.gate.as_ref());
-    // Always in this order: a place in the tool's queue, a slot, the tool's own turn. Whoever has the turn runs and waits for
-    // neither of the others, so nobody waits for ever; and the queue keeps one tool's calls from taking every slot.
-    let place = match (metadata.serial(), gate) {
-        (Some(serial), Some(gate)) => Some(turn(context, gate.queue(serial)).await?),
-        _ => None,
-    };
-    let slot = match gate {
-        Some(gate) => Some(unless_cancelled(context, gate.enter(metadata.concurrency())).await??),
-        None => None,
-    };
-    let turn_of_tool = match metadata.serial() {
-        Some(serial) => Some(turn(context, serial.clone()).await?),
-        None => None,
-    };
+    let gate = job.round.as_ref().and_then(|round| round.gate.as_deref());
+    let most = metadata.timeout().or(job.policies.timeout);
+    let patience = context.remaining().map_or(most, |left| Some(most.map_or(left, |most| most.min(left))));
+    let permit = unless_cancelled(context, async {
+        let entering = enter(metadata, gate);
+        let Some(gate) = gate else { return patiently(metadata.serial(), patience, entering).await };
+        let entering = gate.slots.patiently(patience, entering, "a call that runs alone");
+        patiently(metadata.serial(), patience, entering).await
+    })
+    .await??;
     // What was cancelled with the call frees its slot at the same moment, and the slot may come first.
     if context.is_cancelled() {
         return Err(ToolError::cancelled().into());
     }
-    Ok(Arc::new(Permit { _place: place, _slot: slot, _turn_of_tool: turn_of_tool }))
+    Ok(Box::new(permit))
 }
 
-/// Waits for the one permit of a semaphore.
-async fn turn(context: &ToolContext, semaphore: Arc<Semaphore>) -> Result<OwnedSemaphorePermit, ToolError> {
-    unless_cancelled(context, semaphore.acquire_owned()).await?.map_err(|_| ToolError::cancelled())
+/// Waits for what a serial tool's turn is needed for, though not for ever where that turn may never end.
+async fn patiently<T>(
+    serial: Option<&Arc<Turnstile>>,
+    patience: Option<Duration>,
+    entering: impl Future<Output = Result<T, ToolError>>,
+) -> Result<T, ToolError> {
+    match serial {
+        Some(serial) => serial.patiently(patience, entering, "an earlier call of the tool").await,
+        None => entering.await,
+    }
+}
+
+/// Waits for everything that a call must hold to run.
+///
+/// Always in this order: a place in the tool's queue, a slot, the tool's own turn. Whoever has the turn runs and waits for
+/// neither of the others, so nobody waits for ever; and the queue keeps one tool's calls from taking every slot.
+async fn enter(metadata: &ToolMetadata, gate: Option<&Gate>) -> Result<Permit, ToolError> {
+    let mut permit = Permit::default();
+    if let (Some(serial), Some(gate)) = (metadata.serial(), gate) {
+        permit._place = Some(gate.queue(serial).acquire_owned().await.map_err(|_| ToolError::cancelled())?);
+    }
+    match gate {
+        Some(gate) if metadata.concurrency() == Concurrency::Exclusive => {
+            permit.stay = Some(gate.slots.enter_alone().await?);
+        }
+        Some(gate) => permit._slot = Some(gate.slots.enter().await?),
+        None => {}
+    }
+    if let Some(serial) = metadata.serial() {
+        permit.stay = Some(serial.enter_alone().await?);
+    }
+    Ok(permit)
 }
 
 /// Sees to it that a call which needs approval has it; the arguments may be others afterwards.

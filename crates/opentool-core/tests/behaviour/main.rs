@@ -11,6 +11,7 @@ mod hardening;
 mod limits;
 mod names;
 mod outcomes;
+mod overdue;
 mod property;
 mod results;
 mod scheduling;
