@@ -149,6 +149,8 @@ impl ToolContext {
     }
 
     /// Returns this context with the values of another added; where both have one, the other's wins.
+    ///
+    /// So does its cancellation, where it was given one or is the context of a call.
     #[must_use]
     pub fn merge(&self, other: &Self) -> Self {
         let mut merged = self.clone();
@@ -165,8 +167,8 @@ impl ToolContext {
                 }
             }
         }
-        if let Some(cancellation) = other.cancellation.get() {
-            merged.cancellation = OnceLock::from(cancellation.clone());
+        if other.given_cancellation().is_some() || other.scope.is_some() {
+            merged.cancellation = OnceLock::from(other.cancellation().clone());
         }
         merged
     }
@@ -208,6 +210,8 @@ impl ToolContext {
     }
 
     /// Returns the signal that is given when the call is cancelled, cut off or dropped.
+    ///
+    /// Outside a call it is the signal that cancels every call made with this context.
     pub fn cancellation(&self) -> &Cancellation {
         self.cancellation.get_or_init(|| match &self.parent {
             Some(parent) => parent.child(),

@@ -119,10 +119,7 @@ impl<'a> Batch<'a> {
         draft: Turn,
         context: &ToolContext,
     ) -> Self {
-        let cancellation = match context.given_cancellation() {
-            Some(outer) => outer.child(),
-            None => Cancellation::new(),
-        };
+        let cancellation = context.cancellation().child();
         let context = Arc::new(context.clone().with_cancellation(cancellation.clone()));
         Self {
             policies,

@@ -79,6 +79,8 @@ impl Host {
 
     /// Calls a tool with an id and a context.
     pub async fn run(&self, call: ToolCall, context: &ToolContext) -> Outcome {
+        // Made now, so that whoever asks for it while the call runs gets the one that stops the call.
+        let _ = context.cancellation();
         let ToolCall { id, name, mut arguments } = call;
         let asked = match self.source.fixed() {
             Some(toolbox) => Ok(toolbox.clone()),
@@ -114,6 +116,7 @@ impl Host {
     ///
     /// Where the tools cannot be had. Everything else is the outcome of the call.
     pub async fn watch<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> Result<Batch<'a>, ToolError> {
+        let _ = context.cancellation();
         let toolbox = match self.source.fixed() {
             Some(toolbox) => toolbox.clone(),
             None => Box::pin(self.ask(context)).await?,

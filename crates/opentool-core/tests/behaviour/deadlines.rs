@@ -3,8 +3,12 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
+use futures_util::future::join;
 use opentool_core::testing::{FakeTool, Probe};
-use opentool_core::{Cancellation, ErrorKind, Executor, ToolContext, ToolMetadata, ToolOutput};
+use opentool_core::{
+    BoxFuture, Cancellation, ErrorKind, Executor, Invocation, Middleware, Next, ToolCall, ToolContext, ToolError,
+    ToolMetadata, ToolOutput, Turn,
+};
 use tokio::time::Instant;
 
 #[tokio::test(start_paused = true)]
@@ -101,6 +105,52 @@ async fn a_call_made_by_a_tool_cannot_outlive_the_tools_own_call() {
     let start = Instant::now();
     let _ = Probe::of(outer).call("outer", "").await;
     assert_eq!(start.elapsed().as_secs(), 5);
+}
+
+/// Gives the signal of a context some time after the calls made with it began.
+async fn cancel_later(context: &ToolContext) {
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    context.cancellation().cancel();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_signal_of_a_context_stops_its_calls_whenever_it_was_first_asked_for() {
+    let executor = Executor::new();
+    let tools = opentool_core::Toolbox::of([FakeTool::new("a").hangs()]).unwrap();
+    let host = executor.host(tools.clone());
+    let call = || ToolCall::new("1", "a", "");
+
+    let context = ToolContext::new();
+    let (outcome, ()) = join(host.run(call(), &context), cancel_later(&context)).await;
+    assert_eq!(outcome.error().unwrap().kind(), ErrorKind::Cancelled);
+
+    let (context, mut turn) = (ToolContext::new(), Turn::new());
+    let batch = executor.run(&tools, vec![call()], &mut turn, &context).finish();
+    let (outcomes, ()) = join(batch, cancel_later(&context)).await;
+    assert_eq!(outcomes[0].error().unwrap().kind(), ErrorKind::Cancelled);
+
+    let context = ToolContext::new();
+    let watched = async { host.watch(call(), &context).await.unwrap().finish().await };
+    let (outcomes, ()) = join(watched, cancel_later(&context)).await;
+    assert_eq!(outcomes[0].error().unwrap().kind(), ErrorKind::Cancelled);
+}
+
+/// Merges the context of a call, which nobody has cloned, into another and never answers.
+struct Merging(mpsc::Sender<ToolContext>);
+
+impl Middleware for Merging {
+    fn call<'a>(&'a self, invocation: Invocation<'a>, _: Next<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        self.0.send(ToolContext::new().with("tenant", "acme").merge(invocation.context)).unwrap();
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_context_into_which_that_of_a_call_was_merged_is_cancelled_with_the_call() {
+    let (sender, receiver) = mpsc::channel();
+    let executor = Executor::builder().middleware(Merging(sender)).build();
+    Probe::with(&executor, FakeTool::new("a")).call("a", "").await.assert_error(ErrorKind::Timeout);
+    assert!(receiver.recv().unwrap().is_cancelled());
 }
 
 /// A tool that blocks its thread until the test lets it go.
