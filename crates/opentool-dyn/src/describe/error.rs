@@ -54,7 +54,7 @@ pub enum DescribeError {
     Syntax {
         /// The header and line.
         place: String,
-        /// The line after preprocessing.
+        /// The line, as it was written.
         text: String,
     },
     /// The header needs a C++ compiler.
@@ -87,12 +87,8 @@ impl DescribeError {
     }
 
     pub(super) fn syntax(source: &Preprocessed, error: &lang_c::driver::SyntaxError) -> Self {
-        let place = source.place(error.offset);
-        let place =
-            place.map_or_else(|| "a header".to_owned(), |place| format!("{}:{}", place.file.display(), place.line));
-        let text = error.source[..error.offset].rfind('\n').map_or(0, |newline| newline + 1);
-        let text = error.source[text..].lines().next().unwrap_or_default().trim().chars().take(120).collect();
-        DescribeError::Syntax { place, text }
+        let (place, line) = source.written(error.offset);
+        DescribeError::Syntax { place, text: line.trim().chars().take(120).collect() }
     }
 
     /// Adds what the library exports, where that is of use.

@@ -142,6 +142,23 @@ impl Preprocessed {
         Some(Place { file: &file.path, line: stretch.line + newlines, wanted: file.wanted })
     }
 
+    /// The last line up to a byte of the preprocessed text that somebody has written: its place, and what stands there.
+    pub(super) fn written(&self, offset: usize) -> (String, String) {
+        let mut start = self.text.len().min(offset);
+        start = self.text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let is_written = |line: &str| !line.trim().is_empty() && line_marker(line).is_none();
+        let line_at = |start: usize| self.text[start..].lines().next().unwrap_or_default();
+        // Where a header ends too early, the fault is found behind it, where nothing is.
+        while start > 0 && !is_written(line_at(start)) {
+            start = self.text[..start - 1].rfind('\n').map_or(0, |newline| newline + 1);
+        }
+        let line = line_at(start);
+        let Some(place) = self.place(start) else { return ("a header".to_owned(), line.to_owned()) };
+        let header = std::fs::read_to_string(place.file).unwrap_or_default();
+        let line = header.lines().nth(place.line.saturating_sub(1)).unwrap_or(line);
+        (format!("{}:{}", place.file.display(), place.line), line.to_owned())
+    }
+
     /// The pieces of text that come from wanted headers.
     pub(super) fn wanted(&self) -> impl Iterator<Item = (usize, &str)> {
         let ends = self.stretches.iter().skip(1).map(|next| next.offset).chain([self.text.len()]);

@@ -61,6 +61,15 @@ fn headers_that_cannot_be_read_are_refused_with_what_the_compiler_says() {
 }
 
 #[test]
+fn a_header_that_ends_too_early_is_named_with_its_last_line_as_it_was_written() {
+    let vendor = Vendor::new("int a(void);", "int a(void) { return 0; }");
+    let header = vendor.write("early.h", "#define NUMBER int\nint a(void);\nNUMBER f(NUMBER  x\n\n/* more */\n");
+    let error = Describer::new().header(&header).describe(&vendor.exports()).unwrap_err().to_string();
+    let place = header.canonicalize().unwrap();
+    assert_eq!(error, format!("{}:3: this is beyond the parser: `NUMBER f(NUMBER  x`", place.display()));
+}
+
+#[test]
 fn a_header_that_needs_a_cpp_compiler_is_recognised_and_its_library_gets_advice() {
     let vendor = Vendor::new("int a(void);", "int a(void) { return 0; }");
     // The mangled names of C++ without a C++ compiler, which a machine may lack.
