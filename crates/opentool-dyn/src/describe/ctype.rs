@@ -34,7 +34,24 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Enumeration {
     pub(super) tag: Option<String>,
-    pub(super) values: Vec<(String, Option<i64>)>,
+    pub(super) values: Vec<(String, Option<i128>)>,
+}
+
+impl Enumeration {
+    /// The type that has room for its values, as compilers choose it: `int` where that does.
+    fn c_type(&self) -> CTypeName {
+        let values = || self.values.iter().filter_map(|(_, value)| *value);
+        let (least, most) = (values().min().unwrap_or(0), values().max().unwrap_or(0));
+        if i32::try_from(least).is_ok() && i32::try_from(most).is_ok() {
+            CTypeName::Int
+        } else if least >= 0 && u32::try_from(most).is_ok() {
+            CTypeName::UnsignedInt
+        } else if i64::try_from(most).is_ok() {
+            CTypeName::LongLong
+        } else {
+            CTypeName::UnsignedLongLong
+        }
+    }
 }
 
 /// A struct or union.
@@ -81,12 +98,20 @@ impl Type {
         }
     }
 
+    /// How many elements it has, where it is an array of a length that is known.
+    pub(super) fn array_length(&self) -> Option<u64> {
+        match self.resolved().kind {
+            Kind::Array(_, length) => length.filter(|length| *length > 0),
+            _ => None,
+        }
+    }
+
     /// The C type of the spec, where it is passed as one of those.
     pub(super) fn scalar(&self) -> Option<CTypeName> {
         match self.resolved().kind {
             Kind::Scalar(name) => Some(name),
             Kind::SignedChar => Some(CTypeName::Char),
-            Kind::Enum(_) => Some(CTypeName::Int),
+            Kind::Enum(enumeration) => Some(enumeration.c_type()),
             _ => None,
         }
     }
@@ -98,6 +123,11 @@ impl Type {
     /// Whether it is some `char`, or `void`, which stands for bytes too.
     pub(super) fn is_bytes(&self) -> bool {
         matches!(self.scalar(), Some(CTypeName::Char | CTypeName::UnsignedChar)) || self.is_void()
+    }
+
+    /// Whether it is the plain `char` that texts are made of.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self.resolved().kind, Kind::Scalar(CTypeName::Char))
     }
 
     pub(super) fn is_void(&self) -> bool {

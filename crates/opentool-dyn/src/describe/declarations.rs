@@ -31,7 +31,7 @@ pub(super) struct Declarations {
     pub(super) left_out: Vec<Range<usize>>,
     typedefs: HashMap<String, Type>,
     enumerations: HashMap<String, Rc<Enumeration>>,
-    constants: HashMap<String, i64>,
+    constants: HashMap<String, i128>,
     anonymous: usize,
 }
 
@@ -284,7 +284,7 @@ impl Declarations {
             let empty = || Rc::new(Enumeration { tag: Some(tag.clone()), values: Vec::new() });
             return Kind::Enum(self.enumerations.get(tag).cloned().unwrap_or_else(empty)).into();
         }
-        let mut next = Some(0);
+        let mut next = Some(0_i128);
         let mut values = Vec::new();
         for enumerator in &node.enumerators {
             let name = enumerator.node.identifier.node.name.clone();
@@ -371,7 +371,7 @@ impl Declarations {
     }
 
     /// The value of an expression, where it is a plain one.
-    fn constant(&self, expression: &Expression) -> Option<i64> {
+    fn constant(&self, expression: &Expression) -> Option<i128> {
         match expression {
             Expression::Constant(constant) => match &constant.node {
                 Constant::Integer(integer) => {
@@ -381,10 +381,10 @@ impl Declarations {
                         IntegerBase::Hexadecimal => 16,
                         IntegerBase::Binary => 2,
                     };
-                    i64::from_str_radix(&integer.number, radix).ok()
+                    i128::from_str_radix(&integer.number, radix).ok()
                 }
                 Constant::Character(text) => match text.trim_matches('\'').chars().collect::<Vec<_>>().as_slice() {
-                    [char] if char.is_ascii() => Some(i64::from(u32::from(*char))),
+                    [char] if char.is_ascii() => Some(i128::from(u32::from(*char))),
                     _ => None,
                 },
                 Constant::Float(_) => None,

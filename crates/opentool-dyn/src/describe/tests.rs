@@ -2,6 +2,7 @@
 
 mod comments;
 mod headers;
+mod values;
 
 use std::fs;
 use std::path::PathBuf;
