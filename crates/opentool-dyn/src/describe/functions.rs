@@ -10,7 +10,24 @@ use super::ctype::{Enumeration, Kind, Signature};
 use super::declarations::Declarations;
 
 /// The ends of names that say that a function ends what it is given.
-const ENDINGS: [&str; 7] = ["close", "free", "destroy", "finalize", "delete", "release", "dispose"];
+const ENDINGS: [&str; 14] = [
+    "close",
+    "free",
+    "destroy",
+    "finalize",
+    "delete",
+    "release",
+    "dispose",
+    "unref",
+    "finish",
+    "cleanup",
+    "deinit",
+    "uninit",
+    "terminate",
+    "teardown",
+];
+/// Those that other words end with too (`send`, `infini`), so that they count only as words of their own.
+const LAST_WORDS: [&str; 3] = ["end", "fini", "term"];
 /// How many values of an enumeration a description names.
 const VALUES: usize = 24;
 
@@ -240,16 +257,26 @@ impl Making<'_, '_> {
     }
 }
 
-/// Whether the name says that something ends: `sqlite3_close_v2`, `gzclose`, `widget_free`.
+/// Whether the name says that something ends: `sqlite3_close_v2`, `gzclose`, `widget_free`, `inflateEnd`.
 fn ends_something(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
     let name = match name.rsplit_once("_v") {
         Some((name, version)) if !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit()) => name,
         // `gzclose_r` and `gzclose_w`.
         _ if name.as_bytes().iter().rev().nth(1) == Some(&b'_') => &name[..name.len() - 2],
-        _ => name.as_str(),
+        _ => name,
     };
-    ENDINGS.iter().any(|ending| name.ends_with(ending))
+    let lower = name.to_ascii_lowercase();
+    ENDINGS.iter().any(|ending| lower.ends_with(ending)) || LAST_WORDS.iter().any(|word| is_last_word(name, word))
+}
+
+/// Whether a word stands at the end of a name, after an underscore or with a capital letter.
+fn is_last_word(name: &str, word: &str) -> bool {
+    let Some(start) = name.len().checked_sub(word.len()).filter(|start| name.is_char_boundary(*start)) else {
+        return false;
+    };
+    let (before, last) = name.split_at(start);
+    last.eq_ignore_ascii_case(word)
+        && (before.ends_with('_') || last.starts_with(|char: char| char.is_ascii_uppercase()))
 }
 
 /// The type that callers see.

@@ -33,3 +33,15 @@ fn an_enumeration_has_the_type_that_its_values_need() {
     let returns = function(&described, "give").returns.as_ref().unwrap();
     assert_eq!(returns.schema.c_type.as_ref().unwrap().name, CTypeName::UnsignedInt);
 }
+
+#[test]
+fn whatever_a_function_is_called_that_ends_a_handle_it_is_taken_to_end_it() {
+    let ends = ["dev_unref", "dev_end", "devEnd", "dev_finish", "dev_free", "dev_close_v2"];
+    let goes_on = ["dev_append", "dev_send", "dev_reference", "dev_freeze"];
+    let mut prototypes = vec!["dev *dev_new(void)".to_owned()];
+    prototypes.extend(ends.iter().chain(&goes_on).map(|name| format!("int {name}(dev *which)")));
+    let described = declared("typedef struct dev dev;", &prototypes.iter().map(String::as_str).collect::<Vec<_>>());
+    let closes = |name: &str| parameter(&described, name, "which").extra.contains_key("x-closes");
+    assert!(ends.iter().all(|name| closes(name)));
+    assert!(!goes_on.iter().any(|name| closes(name)));
+}
