@@ -7,6 +7,7 @@ mod declarations;
 mod error;
 mod functions;
 mod glob;
+mod lengths;
 mod parameters;
 mod preprocess;
 mod shim;

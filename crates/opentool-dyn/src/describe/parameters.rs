@@ -8,9 +8,7 @@ use serde_json::Value;
 use super::comments::OfParameter;
 use super::ctype::{Kind, Type};
 use super::functions::{Making, one_of, seen_as};
-
-/// What the names of parameters have in them that count something.
-const LENGTHS: [&str; 8] = ["len", "size", "byte", "count", "cap", "max", "num", "sz"];
+use super::lengths::{Counter, LENGTHS, LENGTHS_OF_TEXT};
 
 /// A parameter under way.
 struct Draft {
@@ -35,6 +33,14 @@ impl Draft {
 
     fn key(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.parameter.extra.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// How long the value is, by two keys of its schema.
+    fn exactly(mut self, [least, most]: [&str; 2], length: u64) -> Self {
+        for key in [least, most] {
+            self.parameter.schema.extra.insert(key.to_owned(), length.into());
+        }
         self
     }
 
@@ -70,8 +76,8 @@ impl Making<'_, '_> {
         if let Some(key) = target.record() {
             return self.record(index, &key, &told()).map(|()| 1);
         }
-        if let Some(inner) = target.pointee() {
-            return self.pointer_to_pointer(index, &inner, &told()).map(|()| 1);
+        if target.pointee().is_some() {
+            return self.pointer_to_pointer(index, &target, &told()).map(|()| 1);
         }
         if target.is_bytes() {
             return self.bytes(index, &target, &told());
@@ -93,8 +99,16 @@ impl Making<'_, '_> {
         Ok(())
     }
 
-    fn pointer_to_pointer(&mut self, index: usize, inner: &Type, told: &str) -> Result<(), String> {
+    fn pointer_to_pointer(&mut self, index: usize, target: &Type, told: &str) -> Result<(), String> {
         let name = self.names[index].clone();
+        let Some(inner) = target.pointee().filter(|_| !matches!(target.resolved().kind, Kind::Array(..))) else {
+            return Err(format!("{told}, an array of arrays"));
+        };
+        // What is counted, or may not be written to, are many pointers that go in.
+        if target.is_const || self.length_after(index, &LENGTHS).is_some_and(|counter| !counter.by_pointer) {
+            let of = if inner.record().is_some() { "handles" } else { "texts" };
+            return Err(format!("{told}, an array of {of}"));
+        }
         if let Some(key) = inner.record().filter(|key| self.mapper.handles.contains(key)) {
             self.made.makes.insert(key.clone());
             let handle = self.mapper.handle_name(&key);
@@ -103,6 +117,9 @@ impl Making<'_, '_> {
             return Ok(());
         }
         if inner.is_bytes() && !inner.is_void() {
+            if self.is_counted_before(index) {
+                return Err(format!("{told}, an array of texts"));
+            }
             // Nobody ever has a handle of this kind, so that NULL is all that can be passed.
             let draft = Draft::new(&name, SchemaType::String, CType::pointer(CTypeName::Void)).optional();
             let mut draft = draft.key("x-handle", "NULL");
@@ -120,22 +137,35 @@ impl Making<'_, '_> {
     /// Text, or bytes with their length.
     fn bytes(&mut self, index: usize, target: &Type, told: &str) -> Result<usize, String> {
         let name = self.names[index].clone();
-        let is_text = matches!(target.resolved().kind, Kind::Scalar(CTypeName::Char));
+        let is_text = target.is_text();
         let scalar = if is_text { CTypeName::Char } else { CTypeName::UnsignedChar };
         let draft = Draft::new(&name, SchemaType::String, CType::pointer(scalar));
         let encoded = |draft: Draft| if is_text { draft } else { draft.key("x-encoding", "base64") };
         let direction = self.said(index).and_then(|said| said.direction);
         let goes_in = direction.map_or(target.is_const, |(_, out)| !out);
-        let length = self.length_after(index, if goes_in { &["len", "size", "byte"] } else { &LENGTHS });
-        let Some((length, by_pointer)) = length else {
+        let counter = self.length_after(index, if goes_in { &LENGTHS_OF_TEXT } else { &LENGTHS });
+        let Some(Counter { index: length, by_pointer, is_named }) = counter else {
+            if let Some(counter) = self.copied(index, target).filter(|_| !goes_in) {
+                return Ok(self.copy(index, encoded(draft.out()), counter, is_text));
+            }
             if target.is_void() {
                 return Err(format!("{told}, an address without a length"));
             }
             let told = told.trim_start_matches("takes ");
-            self.push(index, match (goes_in, is_text) {
-                (true, true) => draft,
-                (true, false) => draft.review(format!("{told} is taken as text: where it holds other bytes, say `x-encoding`")),
-                (false, _) => draft.out().key("x-size", 4096).review(format!(
+            let fixed = self.signature.parameters[index].1.array_length();
+            let taken_as_output = || format!("{told} is taken as output: say `\"isIn\": true` where it is read");
+            self.push(index, match (goes_in, fixed) {
+                (true, _) if is_text => draft,
+                // Callers write every three bytes as four characters.
+                (true, Some(length)) => {
+                    encoded(draft).exactly(["minLength", "maxLength"], length.div_ceil(3).saturating_mul(4))
+                }
+                (true, None) => {
+                    draft.review(format!("{told} is taken as text: where it holds other bytes, say `x-encoding`"))
+                }
+                (false, Some(length)) if direction.is_some() => encoded(draft.out()).key("x-size", length),
+                (false, Some(length)) => encoded(draft.out()).key("x-size", length).review(taken_as_output()),
+                (false, None) => draft.out().key("x-size", 4096).review(format!(
                     "{told} is taken as a buffer of 4096 bytes that the function fills: say in `x-size` how many it may \
                      need, or `\"isIn\": true` where it is read"
                 )),
@@ -152,7 +182,9 @@ impl Making<'_, '_> {
             return Ok(1);
         }
         if goes_in {
-            self.push(index, encoded(draft).key("x-lengthParam", counter.clone()));
+            let draft = encoded(draft).key("x-lengthParam", counter.clone());
+            let is_sure = is_named || (!is_text && counter == "n");
+            self.push(index, if is_sure { draft } else { draft.review(guessed(&counter)) });
             let scalar = counter_kind.scalar().unwrap_or(CTypeName::Int);
             let draft = Draft::new(&counter, SchemaType::Integer, CType::value(scalar)).optional();
             self.push_described(
@@ -200,8 +232,11 @@ impl Making<'_, '_> {
         let direction = self.said(index).and_then(|said| said.direction);
         let goes_in = direction.map_or(target.is_const, |(_, out)| !out);
         let array = Draft::new(&name, SchemaType::Array, CType::pointer(scalar));
-        if let Kind::Array(_, Some(length)) = kind.resolved().kind {
-            let draft = if goes_in { array } else { array.out().key("x-size", length) };
+        if let Some(length) = kind.array_length() {
+            let draft = match goes_in {
+                true => array.exactly(["minItems", "maxItems"], length),
+                false => array.out().key("x-size", length),
+            };
             let draft = match direction {
                 None if !goes_in => {
                     draft.review(format!("{told} is taken as output: say `\"isIn\": true` where it is read"))
@@ -211,12 +246,14 @@ impl Making<'_, '_> {
             self.push(index, draft);
             return 1;
         }
-        if let Some((length, false)) = self.length_after(index, &LENGTHS) {
+        if let Some(Counter { index: length, by_pointer: false, is_named }) = self.length_after(index, &LENGTHS) {
             let counter = self.names[length].clone();
             let of_counter = self.signature.parameters[length].1.scalar().unwrap_or(CTypeName::Int);
             let counted = Draft::new(&counter, SchemaType::Integer, CType::value(of_counter));
             if goes_in {
-                self.push(index, array.key("x-lengthParam", counter.clone()));
+                let draft = array.key("x-lengthParam", counter.clone());
+                let is_sure = is_named || counter == "n";
+                self.push(index, if is_sure { draft } else { draft.review(guessed(&counter)) });
                 let text = format!("The number of elements of `{name}`; it follows from that where it is left out.");
                 self.push_described(length, counted.optional(), &text);
             } else {
@@ -234,6 +271,9 @@ impl Making<'_, '_> {
             }
             return 2;
         }
+        if let Some(counter) = self.copied(index, target).filter(|_| !goes_in) {
+            return self.copy(index, array.out(), counter, false);
+        }
         let draft = Draft::new(&name, seen_as(scalar), CType::pointer(scalar));
         self.push(
             index,
@@ -250,29 +290,31 @@ impl Making<'_, '_> {
         1
     }
 
-    /// The index of the parameter after one, where it is its length, and whether it is passed by pointer.
-    fn length_after(&self, index: usize, words: &[&str]) -> Option<(usize, bool)> {
-        let (name, kind) = self.signature.parameters.get(index + 1)?;
-        let name = name.as_deref().unwrap_or_default().trim_start_matches('_');
-        let by_pointer = !kind.is_integer();
-        let counted = match kind.pointee() {
-            Some(target) if by_pointer => {
-                Some(target).filter(|target| target.is_integer() && !target.is_const && !target.is_bytes())?
-            }
-            _ if by_pointer => return None,
-            _ => kind.clone(),
-        };
-        let lower = name.to_lowercase();
-        // `nByte`, `n_items`, `n`: the Hungarian way.
-        let hungarian = name
-            .strip_prefix('n')
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(|char: char| char.is_uppercase() || char == '_'));
-        let is_length =
-            hungarian || words.iter().any(|word| lower.contains(word)) || counted.is_named(&["size_t", "ssize_t"]);
-        (is_length && counted.enumeration().is_none()).then_some((index + 1, by_pointer))
+    /// A buffer that what follows it is copied into; returns how many parameters that makes.
+    fn copy(&mut self, index: usize, draft: Draft, counter: usize, is_text: bool) -> usize {
+        let [into, from, size] = [index, index + 1, counter].map(|index| self.names[index].clone());
+        let draft = draft.key("x-sizeParam", size.clone());
+        if !is_text {
+            self.push(
+                index,
+                draft.review(format!("`{into}` is taken to be as long as `{from}`: where it is not, say `x-size`")),
+            );
+            return 1;
+        }
+        self.push(
+            index,
+            draft.review(format!(
+                "`{size}` is taken as the size of `{into}`: where it is the length of `{from}`, say that there by `x-lengthParam`"
+            )),
+        );
+        self.push(index + 1, Draft::new(&from, SchemaType::String, CType::pointer(CTypeName::Char)));
+        let scalar = self.signature.parameters[counter].1.scalar().unwrap_or(CTypeName::Int);
+        let counted = Draft::new(&size, SchemaType::Integer, CType::value(scalar));
+        self.push_described(counter, counted, &format!("The size of the buffer for `{into}`."));
+        3
     }
 
-    fn said(&self, index: usize) -> Option<&OfParameter> {
+    pub(super) fn said(&self, index: usize) -> Option<&OfParameter> {
         let own = self.signature.parameters[index].0.as_deref()?;
         self.comment?.parameters.get(own)
     }
@@ -296,4 +338,11 @@ impl Making<'_, '_> {
         }
         self.made.function.parameters.push(draft.parameter);
     }
+}
+
+/// Why a length should be looked at that nobody calls one.
+fn guessed(counter: &str) -> String {
+    format!(
+        "`{counter}` is taken as its length by its type and place: where it is something else, remove `x-lengthParam`"
+    )
 }

@@ -201,3 +201,43 @@ fn zlib_and_sqlite_work_as_they_are_described() {
     call(&sqlite, "sqlite3_finalize", json!({ "pStmt": statement }));
     assert_eq!(call(&sqlite, "sqlite3_close", json!({ "sqlite3": db })), json!({ "result": 0 }));
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn buffers_sizes_and_enumerations_of_a_vendor_work_as_they_are_described() {
+    let header = r"#include <stddef.h>
+#include <stdint.h>
+typedef enum { NONE, ALL = 0xFFFFFFFF, FAR = 0x7FFFFFFF } mask;
+typedef enum { NEAR, BEYOND = 0x100000000LL } wide;
+void digest(const uint8_t *data, size_t length, uint8_t digest[4]);
+void label(char name[8]);
+size_t copy(char *into, const char *from, size_t size);
+void invert(unsigned char *into, const unsigned char *from, size_t length);
+mask same(mask m);
+wide same_wide(wide w);
+";
+    let source = r#"#include "vendor.h"
+#include <string.h>
+void digest(const uint8_t *data, size_t length, uint8_t digest[4]) { memset(digest, 0, 4); for (size_t i = 0; i < length; i++) digest[1 + i % 3] ^= data[i]; }
+void label(char name[8]) { strcpy(name, "station"); }
+size_t copy(char *into, const char *from, size_t size) { size_t n = strlen(from); if (size) { size_t m = n < size - 1 ? n : size - 1; memcpy(into, from, m); into[m] = 0; } return n; }
+void invert(unsigned char *into, const unsigned char *from, size_t length) { for (size_t i = 0; i < length; i++) into[i] = ~from[i]; }
+mask same(mask m) { return m; }
+wide same_wide(wide w) { return w; }
+"#;
+    let folder = tempfile::tempdir().unwrap();
+    let (written, library) = (folder.path().join("vendor.c"), folder.path().join("libvendor.so"));
+    std::fs::write(folder.path().join("vendor.h"), header).unwrap();
+    std::fs::write(&written, source).unwrap();
+    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &written]).status();
+    assert!(compiled.unwrap().success());
+    let (_, vendor) = describe(library.to_str().unwrap(), folder.path().join("vendor.h").to_str().unwrap());
+    // The bytes 1, 2, 3 in base 64, and a digest that begins with a NUL.
+    assert_eq!(call(&vendor, "digest", json!({ "data": "AQID" })), json!({ "digest": "AAECAw==" }));
+    assert_eq!(call(&vendor, "label", json!({})), json!({ "name": "station" }));
+    assert_eq!(call(&vendor, "copy", json!({ "from": "hello", "size": 16 })), json!({ "result": 5, "into": "hello" }));
+    assert_eq!(call(&vendor, "copy", json!({ "from": "hello", "size": 3 })), json!({ "result": 5, "into": "he" }));
+    assert_eq!(call(&vendor, "invert", json!({ "from": "AQID" })), json!({ "into": "/v38" }));
+    assert_eq!(call(&vendor, "same", json!({ "m": 4_294_967_295_u64 })), json!({ "result": 4_294_967_295_u64 }));
+    assert_eq!(call(&vendor, "same_wide", json!({ "w": 4_294_967_296_u64 })), json!({ "result": 4_294_967_296_u64 }));
+}

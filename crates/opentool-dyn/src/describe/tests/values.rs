@@ -12,6 +12,110 @@ fn declared(types: &str, prototypes: &[&str]) -> Description {
 }
 
 #[test]
+fn an_array_of_known_length_is_a_buffer_or_a_list_of_that_length() {
+    let described = declared(
+        "typedef char name[32];",
+        &[
+            "int digest(const uint8_t *data, size_t length, uint8_t digest[16])",
+            "int tell(name out)",
+            "int seal(const unsigned char key[16])",
+            "int mean(const double values[static 4])",
+            "int call(const char code[8])",
+        ],
+    );
+    let shape = |of: &str, name: &str| shape(parameter(&described, of, name));
+    assert_eq!(
+        shape("digest", "digest"),
+        json!(["string", "unsigned char", "pointer", "out", "optional", {"x-size": 16, "x-encoding": "base64", "x-review": true}])
+    );
+    assert_eq!(
+        shape("tell", "out"),
+        json!(["string", "char", "pointer", "out", "optional", {"x-size": 32, "x-review": true}])
+    );
+    assert_eq!(
+        shape("seal", "key"),
+        json!(["string", "unsigned char", "pointer", "in", "required", {"x-encoding": "base64"}])
+    );
+    assert_eq!(shape("call", "code"), json!(["string", "char", "pointer", "in", "required"]));
+    let limits = |of: &str, name: &str| json!(parameter(&described, of, name).schema.extra);
+    assert_eq!(limits("mean", "values"), json!({"minItems": 4, "maxItems": 4}));
+    // 16 bytes in base 64, with their padding.
+    assert_eq!(limits("seal", "key"), json!({"minLength": 24, "maxLength": 24}));
+    assert_eq!(limits("digest", "digest"), json!({}));
+    assert_eq!(limits("call", "code"), json!({}));
+}
+
+#[test]
+fn a_size_after_a_source_is_that_of_the_buffer_before_it() {
+    let described = declared(
+        "",
+        &[
+            "size_t copy_text(char *into, const char *from, size_t size)",
+            "int copy_bytes(unsigned char *into, const unsigned char *from, size_t length)",
+            "int copy_numbers(double *into, const double *from, int count)",
+            "int encode(char *into, const unsigned char *from, size_t length)",
+        ],
+    );
+    let shape = |of: &str, name: &str| shape(parameter(&described, of, name));
+    assert_eq!(
+        shape("copy_text", "into"),
+        json!(["string", "char", "pointer", "out", "optional", {"x-sizeParam": "size", "x-review": true}])
+    );
+    assert_eq!(shape("copy_text", "from"), json!(["string", "char", "pointer", "in", "required"]));
+    assert_eq!(shape("copy_text", "size"), json!(["integer", "unsigned long", "value", "in", "required"]));
+    assert_eq!(
+        shape("copy_bytes", "into"),
+        json!(["string", "unsigned char", "pointer", "out", "optional",
+            {"x-encoding": "base64", "x-sizeParam": "length", "x-review": true}])
+    );
+    assert_eq!(
+        shape("copy_bytes", "from"),
+        json!(["string", "unsigned char", "pointer", "in", "required", {"x-encoding": "base64", "x-lengthParam": "length"}])
+    );
+    assert_eq!(shape("copy_bytes", "length"), json!(["integer", "unsigned long", "value", "in", "optional"]));
+    assert_eq!(
+        shape("copy_numbers", "into"),
+        json!(["array", "double", "pointer", "out", "optional", {"x-sizeParam": "count", "x-review": true}])
+    );
+    assert_eq!(
+        shape("copy_numbers", "from"),
+        json!(["array", "double", "pointer", "in", "required", {"x-lengthParam": "count"}])
+    );
+    // Where the two hold different things, the size is that of the one before it.
+    assert_eq!(
+        shape("encode", "from"),
+        json!(["string", "unsigned char", "pointer", "in", "required", {"x-encoding": "base64", "x-lengthParam": "length"}])
+    );
+}
+
+#[test]
+fn a_number_after_a_text_that_is_not_called_a_length_is_one_with_a_mark() {
+    let described = declared(
+        "",
+        &[
+            "int at(const char *text, size_t place)",
+            "int first(const char *text, size_t n)",
+            "int hash(const char *text, size_t text_length)",
+            "int pick(const double *values, size_t place)",
+            "int sum(const double *values, int n)",
+            "int put(const void *bytes, int n)",
+        ],
+    );
+    let mark = |of: &str, name: &str| parameter(&described, of, name).extra.get("x-review").cloned();
+    let guess = |counter: &str| {
+        Some(json!(format!(
+            "`{counter}` is taken as its length by its type and place: where it is something else, remove `x-lengthParam`"
+        )))
+    };
+    assert_eq!(mark("at", "text"), guess("place"));
+    assert_eq!(mark("first", "text"), guess("n"));
+    assert_eq!(mark("hash", "text"), None);
+    assert_eq!(mark("pick", "values"), guess("place"));
+    assert_eq!(mark("sum", "values"), None);
+    assert_eq!(mark("put", "bytes"), None);
+}
+
+#[test]
 fn an_enumeration_has_the_type_that_its_values_need() {
     let described = declared(
         "typedef enum { A = 1, B = 0xFFFFFFFF } wide;
@@ -32,6 +136,34 @@ fn an_enumeration_has_the_type_that_its_values_need() {
     assert_eq!(told, Some("One of 18446744073709551615 (F)."));
     let returns = function(&described, "give").returns.as_ref().unwrap();
     assert_eq!(returns.schema.c_type.as_ref().unwrap().name, CTypeName::UnsignedInt);
+}
+
+#[test]
+fn an_array_of_texts_is_no_pointer_that_may_be_null() {
+    let described = declared(
+        "",
+        &[
+            "int join(const char *const *parts, size_t n)",
+            "int join_all(const char *const *parts)",
+            "int count(char **lines, int count)",
+            "int run(int argc, char **argv)",
+            "int grid(char cells[3][3])",
+            "int rest(const char *text, const char **tail)",
+        ],
+    );
+    for (name, declared) in [
+        ("join", "const char *const *parts"),
+        ("join_all", "const char *const *parts"),
+        ("count", "char **lines"),
+        ("run", "char **argv"),
+    ] {
+        assert_eq!(skipped(&described, name).reason, format!("takes `{declared}`, an array of texts"));
+    }
+    assert_eq!(skipped(&described, "grid").reason, "takes `char cells[3][3]`, an array of arrays");
+    assert_eq!(
+        shape(parameter(&described, "rest", "tail")),
+        json!(["string", "void", "pointer", "in", "optional", {"x-handle": "NULL", "x-review": true}])
+    );
 }
 
 #[test]
