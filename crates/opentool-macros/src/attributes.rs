@@ -1,8 +1,9 @@
 //! Which attributes of the user's code are ours, and which must be carried along.
 
-use proc_macro2::Span;
 use quote::ToTokens;
 use syn::{Attribute, Error, Path, Result};
+
+use crate::list::Given;
 
 /// Says whether a path names one of our attributes, however it was imported.
 pub(crate) fn is(attribute: &Attribute, name: &str) -> bool {
@@ -53,16 +54,11 @@ pub(crate) fn path_text(path: &impl ToTokens) -> String {
 }
 
 /// Reads `crate = path`, also written as a string.
-pub(crate) fn crate_path(meta: &syn::meta::ParseNestedMeta<'_>) -> Result<Path> {
-    let value = meta.value()?;
-    if value.peek(syn::LitStr) {
-        value.parse::<syn::LitStr>()?.parse_with(Path::parse_mod_style)
+pub(crate) fn crate_path(given: &Given<'_>) -> Result<Path> {
+    given.equals()?;
+    if given.input.peek(syn::LitStr) {
+        given.input.parse::<syn::LitStr>()?.parse_with(Path::parse_mod_style)
     } else {
-        value.call(Path::parse_mod_style)
+        given.input.call(Path::parse_mod_style)
     }
-}
-
-/// The span of a whole list of options, for faults that concern two of them.
-pub(crate) fn joined(first: Span, second: Span) -> Span {
-    first.join(second).unwrap_or(first)
 }

@@ -32,7 +32,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
         return quote!(#function #error);
     }
     let mut faults = Faults::default();
-    let options = faults.take(ToolOptions::parse(options));
+    let options = ToolOptions::parse(options, &mut faults);
     let krate = match &options.krate {
         Some(path) => quote!(#path),
         None => krate.clone(),

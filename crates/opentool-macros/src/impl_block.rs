@@ -22,7 +22,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
         }
     };
     let mut faults = Faults::default();
-    let options = faults.take(ToolboxOptions::parse(options));
+    let options = ToolboxOptions::parse(options, &mut faults);
     let krate = match &options.krate {
         Some(path) => quote!(#path),
         None => krate.clone(),
@@ -127,7 +127,7 @@ fn read_methods(block: &mut ItemImpl, faults: &mut Faults) -> Vec<Method> {
 }
 
 fn read_method(mark: &Attribute, method: &mut ImplItemFn, faults: &mut Faults) -> Method {
-    let options = faults.take(ToolOptions::of(mark));
+    let options = ToolOptions::of(mark, faults);
     if let Some(path) = &options.krate {
         faults.at(path, "the crate's path stands once, in `#[toolbox(crate = …)]`");
     }

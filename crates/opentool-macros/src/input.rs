@@ -36,7 +36,7 @@ enum Kind {
 impl Parameter {
     /// Reads a parameter and takes off the attributes that the compiler would refuse there.
     pub(crate) fn read(typed: &mut PatType, faults: &mut Faults) -> Option<Self> {
-        let options = faults.take(ParamOptions::of(&attributes::take(&mut typed.attrs, "param")));
+        let options = ParamOptions::of(&attributes::take(&mut typed.attrs, "param"), faults);
         let carried: Vec<_> =
             ["doc", "serde", "schemars"].iter().flat_map(|name| attributes::take(&mut typed.attrs, name)).collect();
         if let Some(condition) = attributes::take(&mut typed.attrs, "cfg").first() {
@@ -154,7 +154,7 @@ impl Parameter {
         if let Some(description) = &options.description {
             attributes.extend(quote!(#[schemars(description = #description)]));
         }
-        if options.required.as_ref().is_some_and(|required| required.value) {
+        if options.is_required() {
             attributes.extend(quote!(#[schemars(required)]));
         }
         let default_function = self.default_value().map(|value| {

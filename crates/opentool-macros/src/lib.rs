@@ -14,6 +14,7 @@ mod docs;
 mod free_function;
 mod impl_block;
 mod input;
+mod list;
 mod options;
 mod signature;
 

@@ -2,18 +2,52 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
-use syn::meta::ParseNestedMeta;
-use syn::parse::Parser;
-use syn::spanned::Spanned;
-use syn::{Attribute, Error, Expr, Lit, LitBool, LitStr, Meta, Path, Result, Token};
+use syn::{Attribute, Error, Expr, Lit, LitBool, LitStr, Path, Result};
 
-use crate::attributes::crate_path;
+use crate::attributes::{Faults, crate_path};
+use crate::list::{Given, List, Owner};
 
 /// The flags of `#[tool]` that are a setter of `ToolMetadata` of the same name.
 const FLAGS: [&str; 5] = ["return_direct", "read_only", "destructive", "idempotent", "approval"];
 
-const TOOL_OPTIONS: &str = "`name`, `description`, `output_name`, `return_direct`, `converter`, `timeout`, `read_only`, \
-     `destructive`, `idempotent`, `approval`, `serial`, `exclusive`, `blocking`, `crate`";
+const TOOL: Owner = Owner {
+    attribute: "tool",
+    noun: "a tool",
+    options: &[
+        "name",
+        "description",
+        "output_name",
+        "return_direct",
+        "converter",
+        "timeout",
+        "read_only",
+        "destructive",
+        "idempotent",
+        "approval",
+        "serial",
+        "exclusive",
+        "blocking",
+        "crate",
+    ],
+    text: "description",
+    elsewhere: "",
+};
+
+const TOOLBOX: Owner = Owner {
+    attribute: "toolbox",
+    noun: "a toolbox",
+    options: &["title", "version", "crate"],
+    text: "title",
+    elsewhere: "; options of one tool stand in its own `#[tool(…)]`",
+};
+
+const PARAM: Owner = Owner {
+    attribute: "param",
+    noun: "a parameter",
+    options: &["name", "description", "required", "default"],
+    text: "description",
+    elsewhere: "; what serde and schemars offer for fields stands in `#[serde(…)]` and `#[schemars(…)]`",
+};
 
 /// The options of `#[tool(…)]`.
 #[derive(Default)]
@@ -28,61 +62,67 @@ pub(crate) struct ToolOptions {
 
 impl ToolOptions {
     /// Reads the options between the parentheses of the attribute.
-    pub(crate) fn parse(tokens: TokenStream) -> Result<Self> {
+    pub(crate) fn parse(tokens: TokenStream, faults: &mut Faults) -> Self {
         let mut options = Self::default();
-        let mut seen = Seen::default();
-        let parser = syn::meta::parser(|meta| options.read(&meta, &mut seen));
-        parser.parse2(tokens)?;
-        seen.exclude("read_only", "destructive", "a tool that destroys something is not read-only")?;
-        seen.exclude(
+        let mut list = List::new(&TOOL, faults);
+        list.read_tokens(tokens, |given| options.read(given));
+        options.agree(&mut list);
+        options
+    }
+
+    /// Reads the options of an attribute inside a `#[toolbox] impl`.
+    pub(crate) fn of(attribute: &Attribute, faults: &mut Faults) -> Self {
+        let mut options = Self::default();
+        let mut list = List::new(&TOOL, faults);
+        list.read_attribute(attribute, |given| options.read(given));
+        options.agree(&mut list);
+        options
+    }
+
+    /// Refuses options that contradict each other.
+    fn agree(&self, list: &mut List<'_>) {
+        list.exclude("read_only", "destructive", "a tool that destroys something is not read-only");
+        list.exclude(
             "serial",
             "exclusive",
             "take `serial` where no two calls of this tool may run at once, also of different batches, and \
              `exclusive` where no other call of its batch may run beside it",
-        )?;
-        Ok(options)
+        );
     }
 
-    /// Reads the options of an attribute inside a `#[toolbox] impl`.
-    pub(crate) fn of(attribute: &Attribute) -> Result<Self> {
-        Self::parse(list(attribute)?)
-    }
-
-    fn read(&mut self, meta: &ParseNestedMeta<'_>, seen: &mut Seen) -> Result<()> {
-        let key = seen.note(meta)?;
+    fn read(&mut self, given: &Given<'_>) -> Result<()> {
+        let key = given.key.to_string();
         match key.as_str() {
-            "crate" => self.krate = Some(crate_path(meta)?),
-            "name" => self.name = Some(tool_name(meta.value()?.parse()?)?),
-            "description" => self.description = Some(meta.value()?.parse()?),
-            "output_name" => self.output_name = Some(meta.value()?.parse()?),
+            "crate" => self.krate = Some(crate_path(given)?),
+            "name" => self.name = Some(tool_name(given.value()?)?),
+            "description" => self.description = Some(given.value()?),
+            "output_name" => self.output_name = Some(given.value()?),
             "converter" => {
-                let converter: Expr = meta.value()?.parse()?;
+                let converter: Expr = given.value()?;
                 self.metadata.push(quote!(.with_converter(#converter)));
             }
             "timeout" => {
-                let millis = duration(&meta.value()?.parse()?)?;
+                let millis = duration(&given.value()?)?;
                 self.metadata.push(quote!(.with_timeout(::core::time::Duration::from_millis(#millis))));
             }
             "serial" | "exclusive" => {
-                let set = flag(meta)?;
+                let set = given.flag()?;
                 let concurrency = if key == "serial" { "Serial" } else { "Exclusive" };
                 if set {
                     self.metadata.push(concurrency_setter(concurrency));
                 }
             }
             "blocking" => {
-                if flag(meta)? {
-                    self.blocking = Some(meta.path.span());
+                if given.flag()? {
+                    self.blocking = Some(given.key.span());
                 }
             }
             key if FLAGS.contains(&key) => {
-                let set = flag(meta)?;
+                let set = given.flag()?;
                 let setter = format_ident!("with_{key}");
                 self.metadata.push(quote!(.#setter(#set)));
             }
-            unknown => {
-                return Err(meta.error(format!("unknown option `{unknown}`; a tool has {TOOL_OPTIONS}")));
-            }
+            _ => return Err(given.unknown()),
         }
         Ok(())
     }
@@ -110,25 +150,18 @@ pub(crate) struct ToolboxOptions {
 
 impl ToolboxOptions {
     /// Reads the options between the parentheses of the attribute.
-    pub(crate) fn parse(tokens: TokenStream) -> Result<Self> {
+    pub(crate) fn parse(tokens: TokenStream, faults: &mut Faults) -> Self {
         let mut options = Self::default();
-        let mut seen = Seen::default();
-        let parser = syn::meta::parser(|meta| {
-            match seen.note(&meta)?.as_str() {
-                "crate" => options.krate = Some(crate_path(&meta)?),
-                "title" => options.title = Some(meta.value()?.parse()?),
-                "version" => options.version = Some(meta.value()?.parse()?),
-                unknown => {
-                    return Err(meta.error(format!(
-                        "unknown option `{unknown}`; a toolbox has `title`, `version`, `crate`; \
-                         options of one tool stand in its own `#[tool(…)]`"
-                    )));
-                }
+        List::new(&TOOLBOX, faults).read_tokens(tokens, |given| {
+            match given.key.to_string().as_str() {
+                "crate" => options.krate = Some(crate_path(given)?),
+                "title" => options.title = Some(given.value()?),
+                "version" => options.version = Some(given.value()?),
+                _ => return Err(given.unknown()),
             }
             Ok(())
         });
-        parser.parse2(tokens)?;
-        Ok(options)
+        options
     }
 }
 
@@ -143,75 +176,39 @@ pub(crate) struct ParamOptions {
 
 impl ParamOptions {
     /// Reads every `#[param(…)]` of one parameter.
-    pub(crate) fn of(attributes: &[Attribute]) -> Result<Self> {
+    pub(crate) fn of(attributes: &[Attribute], faults: &mut Faults) -> Self {
         let mut options = Self::default();
-        let mut seen = Seen::default();
+        let mut list = List::new(&PARAM, faults);
         for attribute in attributes {
-            let parser = syn::meta::parser(|meta| options.read(&meta, &mut seen));
-            parser.parse2(list(attribute)?)?;
+            list.read_attribute(attribute, |given| options.read(given));
         }
-        if options.required.as_ref().is_some_and(LitBool::value) {
-            seen.exclude("required", "default", "an argument with a default may be left out, so it is not required")?;
+        if options.is_required() {
+            list.exclude("required", "default", "an argument with a default may be left out, so it is not required");
         }
-        Ok(options)
+        options
     }
 
-    fn read(&mut self, meta: &ParseNestedMeta<'_>, seen: &mut Seen) -> Result<()> {
-        match seen.note(meta)?.as_str() {
-            "name" => self.name = Some(meta.value()?.parse()?),
-            "description" => self.description = Some(meta.value()?.parse()?),
-            "required" => self.required = Some(LitBool::new(flag(meta)?, meta.path.span())),
-            "default" => self.default = Some(meta.value()?.parse()?),
-            unknown => {
-                return Err(meta.error(format!(
-                    "unknown option `{unknown}`; a parameter has `name`, `description`, `required`, \
-                     `default`; what serde and schemars offer for fields stands in `#[serde(…)]` and \
-                     `#[schemars(…)]`"
-                )));
+    /// Says whether the argument must be there, by the author's word.
+    pub(crate) fn is_required(&self) -> bool {
+        self.required.as_ref().is_some_and(LitBool::value)
+    }
+
+    fn read(&mut self, given: &Given<'_>) -> Result<()> {
+        match given.key.to_string().as_str() {
+            "name" => self.name = Some(given.value()?),
+            "description" => self.description = Some(given.value()?),
+            "required" => self.required = Some(LitBool::new(given.flag()?, given.key.span())),
+            "default" if given.is_bare() => {
+                return Err(given.error(
+                    "option `default` needs a value: write `default = …`, or `required = false` where the type's own \
+                     `Default` will do",
+                ));
             }
+            "default" => self.default = Some(given.value()?),
+            _ => return Err(given.unknown()),
         }
         Ok(())
     }
-}
-
-/// The options seen so far, since giving one twice is a mistake.
-#[derive(Default)]
-struct Seen(Vec<(String, Span)>);
-
-impl Seen {
-    fn note(&mut self, meta: &ParseNestedMeta<'_>) -> Result<String> {
-        let key = crate::attributes::path_text(&meta.path);
-        if self.0.iter().any(|(seen, _)| *seen == key) {
-            return Err(meta.error(format!("option `{key}` is given twice")));
-        }
-        self.0.push((key.clone(), meta.path.span()));
-        Ok(key)
-    }
-
-    fn exclude(&self, first: &str, second: &str, why: &str) -> Result<()> {
-        let place = |key: &str| self.0.iter().find(|(seen, _)| seen == key).map(|(_, span)| *span);
-        match (place(first), place(second)) {
-            (Some(a), Some(b)) => Err(Error::new(
-                crate::attributes::joined(a, b),
-                format!("`{first}` and `{second}` cannot both be given: {why}"),
-            )),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// What stands between the parentheses of an attribute; nothing where there are none.
-fn list(attribute: &Attribute) -> Result<TokenStream> {
-    match &attribute.meta {
-        Meta::Path(_) => Ok(TokenStream::new()),
-        Meta::List(list) => Ok(list.tokens.clone()),
-        Meta::NameValue(meta) => Err(Error::new(meta.span(), "options stand in parentheses: `#[tool(name = \"…\")]`")),
-    }
-}
-
-/// `flag` or `flag = true` or `flag = false`.
-fn flag(meta: &ParseNestedMeta<'_>) -> Result<bool> {
-    if meta.input.peek(Token![=]) { Ok(meta.value()?.parse::<LitBool>()?.value) } else { Ok(true) }
 }
 
 /// The spec's rule for names, checked here so that a macro's tool cannot fail to build for its name.
