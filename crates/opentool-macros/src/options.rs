@@ -58,6 +58,8 @@ pub(crate) struct ToolOptions {
     pub(crate) output_name: Option<Expr>,
     pub(crate) blocking: Option<Span>,
     metadata: Vec<TokenStream>,
+    /// The flags that are given and not `= false`.
+    set: Vec<String>,
 }
 
 impl ToolOptions {
@@ -79,15 +81,28 @@ impl ToolOptions {
         options
     }
 
-    /// Refuses options that contradict each other.
+    /// Refuses flags that contradict each other; one that is `= false` contradicts nothing.
     fn agree(&self, list: &mut List<'_>) {
-        list.exclude("read_only", "destructive", "a tool that destroys something is not read-only");
-        list.exclude(
-            "serial",
-            "exclusive",
-            "take `serial` where no two calls of this tool may run at once, also of different batches, and \
-             `exclusive` where no other call of its batch may run beside it",
-        );
+        let set = |name: &str| self.set.iter().any(|set| set == name);
+        if set("read_only") && set("destructive") {
+            list.exclude("read_only", "destructive", "a tool that destroys something is not read-only");
+        }
+        if set("serial") && set("exclusive") {
+            list.exclude(
+                "serial",
+                "exclusive",
+                "take `serial` where no two calls of this tool may run at once, also of different batches, and \
+                 `exclusive` where no other call of its batch may run beside it",
+            );
+        }
+    }
+
+    fn flag(&mut self, given: &Given<'_>) -> Result<bool> {
+        let set = given.flag()?;
+        if set {
+            self.set.push(given.key.to_string());
+        }
+        Ok(set)
     }
 
     fn read(&mut self, given: &Given<'_>) -> Result<()> {
@@ -106,19 +121,18 @@ impl ToolOptions {
                 self.metadata.push(quote!(.with_timeout(::core::time::Duration::from_millis(#millis))));
             }
             "serial" | "exclusive" => {
-                let set = given.flag()?;
                 let concurrency = if key == "serial" { "Serial" } else { "Exclusive" };
-                if set {
+                if self.flag(given)? {
                     self.metadata.push(concurrency_setter(concurrency));
                 }
             }
             "blocking" => {
-                if given.flag()? {
+                if self.flag(given)? {
                     self.blocking = Some(given.key.span());
                 }
             }
             key if FLAGS.contains(&key) => {
-                let set = given.flag()?;
+                let set = self.flag(given)?;
                 let setter = format_ident!("with_{key}");
                 self.metadata.push(quote!(.#setter(#set)));
             }

@@ -139,6 +139,21 @@ fn every_option_reaches_the_metadata() {
     assert!(metadata.converter().is_none());
 }
 
+#[test]
+fn a_flag_that_is_off_contradicts_nothing() {
+    #[tool(read_only = true, destructive = false, serial, exclusive = false)]
+    fn reading() {}
+    #[tool(destructive, read_only = false, exclusive, serial = false)]
+    fn wiping() {}
+
+    let reading = the_tool(reading::tool());
+    assert!(reading.metadata().is_read_only() && !reading.metadata().is_destructive());
+    assert_eq!(reading.metadata().concurrency(), Concurrency::Serial);
+    let wiping = the_tool(wiping::tool());
+    assert!(wiping.metadata().is_destructive() && !wiping.metadata().is_read_only());
+    assert_eq!(wiping.metadata().concurrency(), Concurrency::Exclusive);
+}
+
 #[tokio::test]
 async fn a_converter_changes_what_the_tool_answered() {
     fn shout(output: ToolOutput) -> Result<ToolOutput, ToolError> {
