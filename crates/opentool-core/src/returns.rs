@@ -109,15 +109,15 @@ fn take_known<T: 'static>(slot: &mut Option<T>) -> Option<ToolOutput> {
     slot.downcast_mut::<Option<ToolOutput>>()?.take()
 }
 
-/// What the error of a fallible tool can be: whatever becomes a boxed error.
+/// What the error of a fallible tool can be: whatever becomes a `Box<dyn Error + Send + Sync>`.
 ///
-/// That is every [`std::error::Error`], [`ToolError`], [`Failure`], `String`, `&str`, and boxed errors such as
+/// That is every [`std::error::Error`], [`ToolError`], [`Failure`], `String`, `&str`, such a box itself, and the like of
 /// `anyhow::Error`. A `ToolError`, also one inside a box, arrives as it is; of everything else the text
 /// is told to the model.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
     label = "this error cannot be told to a model",
-    note = "implement `std::error::Error` for it, whose text is then told to the model; or return `ToolError`, `Failure`, `String` or a boxed error"
+    note = "implement `std::error::Error` for it, whose text is then told to the model; or return `ToolError`, `Failure`, `String` or `Box<dyn Error + Send + Sync>`"
 )]
 pub trait IntoToolError {
     /// Converts the error.

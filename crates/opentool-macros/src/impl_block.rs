@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use proc_macro2::TokenStream;
-use quote::quote;
-use syn::{Attribute, Expr, ImplItem, ImplItemFn, ItemImpl};
+use quote::{ToTokens, quote};
+use syn::visit_mut::{self, VisitMut};
+use syn::{Attribute, Expr, ImplItem, ImplItemFn, ItemImpl, Lifetime, TypeReference};
 
 use crate::attributes::{self, Faults};
 use crate::declaration::Declaration;
@@ -30,12 +31,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
     if let Some((path, _)) = &block.trait_ {
         faults.at(path, "`#[toolbox]` stands on a type's own `impl` block; call the trait's methods from tools there");
     }
-    for lifetime in block.generics.lifetimes() {
-        faults.at(
-            lifetime,
-            "tools live as long as whoever holds them: the type must own what it uses, or share it by `Arc`",
-        );
-    }
+    let borrows = refuse_borrowed_state(&block, &mut faults);
     let methods = read_methods(&mut block, &mut faults);
     if methods.is_empty() {
         faults.at(&block.self_ty, "a toolbox needs tools: write `#[tool]` on at least one method");
@@ -45,7 +41,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
         let error = error.to_compile_error();
         // Whoever uses the toolbox is not to be told that there is none.
         let stub = implement(&block, &krate, &quote!(::core::unimplemented!()));
-        let stub = (block.trait_.is_none() && block.generics.lifetimes().next().is_none()).then_some(stub);
+        let stub = (block.trait_.is_none() && !borrows).then_some(stub);
         return quote!(#block #error #stub);
     }
 
@@ -68,6 +64,39 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
         },
     );
     quote!(#block #implementation)
+}
+
+/// Refuses the lifetimes of a type, and says whether there were any.
+fn refuse_borrowed_state(block: &ItemImpl, faults: &mut Faults) -> bool {
+    let mut places: Vec<TokenStream> = block.generics.lifetimes().map(ToTokens::to_token_stream).collect();
+    let mut borrowed = Borrowed(&mut places);
+    borrowed.visit_type_mut(&mut block.self_ty.clone());
+    for place in &places {
+        faults.at(
+            place,
+            "tools live as long as whoever holds them: the type must own what it uses, or share it by `Arc`",
+        );
+    }
+    !places.is_empty()
+}
+
+/// Finds the lifetimes of a type that have no name; those that have one are declared by the `impl`.
+struct Borrowed<'a>(&'a mut Vec<TokenStream>);
+
+impl VisitMut for Borrowed<'_> {
+    fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+        if lifetime.ident == "_" {
+            self.0.push(lifetime.to_token_stream());
+        }
+    }
+
+    fn visit_type_reference_mut(&mut self, reference: &mut TypeReference) {
+        if reference.lifetime.is_none() {
+            self.0.push(reference.to_token_stream());
+        } else {
+            visit_mut::visit_type_reference_mut(self, reference);
+        }
+    }
 }
 
 /// The implementation of the trait, whose one method has this body.

@@ -11,7 +11,8 @@ use syn::{
 
 use crate::attributes::{self, Faults};
 use crate::options::ParamOptions;
-use crate::signature::{Place, Unsuitable, is_optional_text, is_path, is_text, parameter_name};
+use crate::signature::parameter_name;
+use crate::types::{Unsuitable, is_optional_text, is_path, is_text};
 
 /// Something that the model fills in.
 #[derive(Clone)]
@@ -51,8 +52,7 @@ impl Parameter {
             Kind::Owned
         };
         if kind == Kind::Owned && !refuse_context(&typed.ty, faults) {
-            let mut unsuitable = Unsuitable { faults, place: Place::Argument };
-            unsuitable.visit_type_mut(&mut typed.ty.clone());
+            Unsuitable::in_argument(&typed.ty, is_told(&carried), faults);
         }
         Some(Self { ident: ident?, ty: (*typed.ty).clone(), kind, options, carried })
     }
@@ -118,9 +118,9 @@ impl Parameter {
 
     /// Asks for the traits that the type needs, unless its author says how else it is read.
     fn check(&self) -> Option<TokenStream> {
-        let told = self.carried.iter().any(|attribute| !attribute.path().is_ident("doc"));
         let ty = &self.ty;
-        (self.kind == Kind::Owned && !told).then(|| quote_spanned!(ty.span()=> __private::check_parameter::<#ty>();))
+        (self.kind == Kind::Owned && !is_told(&self.carried))
+            .then(|| quote_spanned!(ty.span()=> __private::check_parameter::<#ty>();))
     }
 
     /// What stands for the argument where the model leaves it out.
@@ -172,6 +172,11 @@ impl Parameter {
     }
 }
 
+/// Says whether the author says more about a parameter than what it is for.
+fn is_told(carried: &[Attribute]) -> bool {
+    carried.iter().any(|attribute| !attribute.path().is_ident("doc"))
+}
+
 /// Says so where a context is taken in a way that does not work.
 fn refuse_context(ty: &Type, faults: &mut Faults) -> bool {
     let message = match ty {
@@ -179,6 +184,9 @@ fn refuse_context(ty: &Type, faults: &mut Faults) -> bool {
             "the context is shared by the calls of a batch: take `&ToolContext`"
         }
         owned if is_path(owned, "ToolContext") => "take the context by reference: `&ToolContext`",
+        wrapped if mentions(wrapped.to_token_stream(), &Ident::new("ToolContext", Span::call_site())) => {
+            "the context is always there, and lent to the call: take `&ToolContext`"
+        }
         _ => return false,
     };
     faults.at(ty, message);

@@ -17,6 +17,7 @@ mod input;
 mod list;
 mod options;
 mod signature;
+mod types;
 
 use proc_macro::TokenStream;
 use quote::quote;

@@ -3,16 +3,15 @@
 use std::collections::HashMap;
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote};
+use quote::quote;
 use syn::spanned::Spanned;
-use syn::visit_mut::{self, VisitMut};
 use syn::{
-    FnArg, GenericArgument, GenericParam, Ident, Lifetime, Pat, PathArguments, PathSegment, Receiver, ReceiverKind,
-    ReturnType, Safety, Signature, Type, TypeReference, WherePredicate,
+    FnArg, GenericParam, Ident, Pat, Receiver, ReceiverKind, ReturnType, Safety, Signature, Type, WherePredicate,
 };
 
 use crate::attributes::Faults;
 use crate::input::Parameter;
+use crate::types::{Unsuitable, is_context, is_path, is_static};
 
 /// A signature that can be called with JSON.
 pub(crate) struct ToolSignature {
@@ -180,137 +179,8 @@ fn read_result(output: &ReturnType, faults: &mut Faults) -> Returns {
     {
         return Returns::BorrowedText;
     }
-    let mut found = Unsuitable { faults, place: Place::Result };
-    found.visit_type_mut(&mut ty.clone());
+    Unsuitable::in_result(ty, faults);
     Returns::Owned(ty.clone())
-}
-
-/// Where a type stands, which decides how its faults are worded.
-#[derive(Clone, Copy)]
-pub(crate) enum Place {
-    Argument,
-    Result,
-}
-
-/// Finds the parts of a type that cannot cross from a model's text into a call, or back.
-pub(crate) struct Unsuitable<'a> {
-    pub(crate) faults: &'a mut Faults,
-    pub(crate) place: Place,
-}
-
-impl VisitMut for Unsuitable<'_> {
-    fn visit_type_mut(&mut self, ty: &mut Type) {
-        let message = match (&*ty, self.place) {
-            (Type::Reference(reference), Place::Result) if is_static(reference) => None,
-            (Type::Reference(reference), place) => Some(reference_advice(reference, place)),
-            (Type::ImplTrait(_), Place::Argument) => {
-                Some("`impl Trait` has no schema: name a type that implements it".to_owned())
-            }
-            (Type::ImplTrait(found), Place::Result) => {
-                Some(if found.to_token_stream().to_string().contains("Future") {
-                    "write `async fn` instead of returning a future".to_owned()
-                } else {
-                    "`impl Trait` hides the result's type: name a type that implements \
-                     `serde::Serialize`"
-                        .to_owned()
-                })
-            }
-            (Type::Ptr(_), _) => Some("a pointer cannot be sent to a model".to_owned()),
-            _ => None,
-        };
-        match message {
-            Some(message) => self.faults.at(ty, message),
-            None => visit_mut::visit_type_mut(self, ty),
-        }
-    }
-
-    fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
-        if lifetime.ident != "static" {
-            let message = match self.place {
-                Place::Argument => "an argument cannot carry a lifetime: take an owned type",
-                Place::Result => "a result outlives the call that made it: return an owned type",
-            };
-            self.faults.at(lifetime, message);
-        }
-    }
-}
-
-fn reference_advice(reference: &TypeReference, place: Place) -> String {
-    let element = &reference.elem;
-    match place {
-        Place::Result => {
-            "a result outlives the call that made it: return an owned value instead of a reference".to_owned()
-        }
-        Place::Argument => {
-            let owned = match &**element {
-                Type::Slice(slice) => format!("Vec<{}>", pretty(&slice.elem)),
-                Type::Path(_) if is_path(element, "String") => "&str".to_owned(),
-                Type::Path(_) if is_path(element, "str") && is_static(reference) => {
-                    return "an argument lives as long as its call: take `&str`".to_owned();
-                }
-                Type::Path(_) if is_path(element, "str") => "String".to_owned(),
-                other => pretty(other),
-            };
-            let context = if reference_is_shared(reference) && may_be_alias(element) {
-                "; the context is known by its name, `&ToolContext`, and by no alias"
-            } else {
-                ""
-            };
-            format!(
-                "an argument is read from a model's text, so that only `&str`, `Option<&str>` and \
-                 `&ToolContext` can be borrowed: take `{owned}`{context}"
-            )
-        }
-    }
-}
-
-/// Says whether a type may be the context under another name.
-fn may_be_alias(ty: &Type) -> bool {
-    !is_path(ty, "String")
-        && !is_path(ty, "str")
-        && matches!(ty, Type::Path(path)
-            if path.path.segments.last().is_some_and(|segment| segment.arguments.is_none()))
-}
-
-/// A type as its author wrote it, more or less.
-fn pretty(ty: &Type) -> String {
-    ty.to_token_stream().to_string().replace(" :: ", "::").replace(" < ", "<").replace(" >", ">")
-}
-
-/// Says whether a parameter is the context, by the name of its type.
-fn is_context(ty: &Type) -> bool {
-    matches!(ty, Type::Reference(reference)
-        if reference_is_shared(reference) && is_path(&reference.elem, "ToolContext"))
-}
-
-/// Says whether a type is `&str`, of a lifetime that a call can have.
-pub(crate) fn is_text(ty: &Type) -> bool {
-    matches!(ty, Type::Reference(reference)
-        if reference_is_shared(reference) && !is_static(reference) && is_path(&reference.elem, "str"))
-}
-
-/// Says whether a type is `Option<&str>`.
-pub(crate) fn is_optional_text(ty: &Type) -> bool {
-    let Type::Path(path) = ty else { return false };
-    let Some(PathSegment { ident, arguments: PathArguments::AngleBracketed(arguments) }) = path.path.segments.last()
-    else {
-        return false;
-    };
-    ident == "Option" && matches!(arguments.args.first(), Some(GenericArgument::Type(inner)) if is_text(inner))
-}
-
-/// Says whether the last segment of a type's path is `name`.
-pub(crate) fn is_path(ty: &Type, name: &str) -> bool {
-    matches!(ty, Type::Path(path)
-        if path.path.segments.last().is_some_and(|segment| segment.ident == name))
-}
-
-fn is_static(reference: &TypeReference) -> bool {
-    reference.lifetime.as_ref().is_some_and(|lifetime| lifetime.ident == "static")
-}
-
-fn reference_is_shared(reference: &TypeReference) -> bool {
-    reference.mutability.is_none()
 }
 
 /// The plain name of a parameter; patterns have none that a model could use.

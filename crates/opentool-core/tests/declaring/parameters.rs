@@ -1,7 +1,9 @@
 use std::collections::{BTreeMap, HashMap};
+use std::error::Error;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use opentool_core::{ErrorKind, ToolOutput, tool};
+use opentool_core::{ErrorKind, ToolContext, ToolOutput, tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -163,6 +165,24 @@ async fn parameters_take_what_serde_and_schemars_offer_for_fields() {
     let bad = json!({"pageNumber": 1, "pageSize": 101, "tag": "ab", "type": true});
     let error = call(page::tool(), bad).await.unwrap_err();
     assert_eq!(error.data().unwrap()["problems"][0]["pointer"], "/pageSize");
+}
+
+#[tokio::test]
+async fn what_the_compile_errors_of_borrowed_parameters_advise_is_accepted() {
+    #[tool]
+    fn owned(
+        path: PathBuf,
+        other: Option<PathBuf>,
+        words: Vec<String>,
+        pairs: Vec<(String, u8)>,
+        map: HashMap<String, Vec<String>>,
+        context: &ToolContext,
+    ) -> Result<Value, Box<dyn Error + Send + Sync>> {
+        Ok(json!([path, other, words, pairs, map, context.tool_name()]))
+    }
+    let given = json!({"path": "a/b", "other": "c", "words": ["d"], "pairs": [["e", 1]], "map": {"f": ["g"]}});
+    let output = json(call(owned::tool(), given).await.unwrap());
+    assert_eq!(output, json!(["a/b", "c", ["d"], [["e", 1]], {"f": ["g"]}, "owned"]));
 }
 
 #[tokio::test]

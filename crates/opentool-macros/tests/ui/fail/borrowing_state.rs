@@ -10,4 +10,24 @@ impl<'a> Reader<'a> {
     }
 }
 
+struct Database<'a>(&'a str);
+
+#[toolbox]
+impl Database<'_> {
+    #[tool]
+    fn query(&self) -> String {
+        self.0.to_owned()
+    }
+}
+
+struct Holder<T>(T);
+
+#[toolbox]
+impl Holder<&str> {
+    #[tool]
+    fn held(&self) -> String {
+        self.0.to_owned()
+    }
+}
+
 fn main() {}
