@@ -3,6 +3,7 @@
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
+use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
@@ -40,6 +41,7 @@ impl Parameter {
         let options = ParamOptions::of(&attributes::take(&mut typed.attrs, "param"), faults);
         let carried: Vec<_> =
             ["doc", "serde", "schemars"].iter().flat_map(|name| attributes::take(&mut typed.attrs, name)).collect();
+        refuse_other_names(&carried, faults);
         if let Some(condition) = attributes::take(&mut typed.attrs, "cfg").first() {
             faults.at(condition, "a tool's schema cannot depend on `cfg`; write two functions");
         }
@@ -63,29 +65,22 @@ impl Parameter {
             return Some(name.value());
         }
         let mut name = Some(self.ident.unraw().to_string());
-        for attribute in self.carried.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-            // What serde does not understand either is for serde to say.
-            let _ = attribute.parse_nested_meta(|meta| {
-                if meta.path.is_ident("flatten") || meta.path.is_ident("skip") {
-                    name = None;
-                } else if meta.path.is_ident("rename") && meta.input.peek(Token![=]) {
-                    name = Some(meta.value()?.parse::<LitStr>()?.value());
-                } else if meta.path.is_ident("rename") {
-                    meta.parse_nested_meta(|side| {
-                        let given = side.value()?.parse::<LitStr>()?;
-                        if side.path.is_ident("deserialize") {
-                            name = Some(given.value());
-                        }
-                        Ok(())
-                    })?;
-                } else if meta.input.peek(Token![=]) {
-                    meta.value()?.parse::<Expr>()?;
-                } else if meta.input.peek(syn::token::Paren) {
-                    meta.parse_nested_meta(|_| Ok(()))?;
-                }
-                Ok(())
-            });
-        }
+        each_option(&self.carried, "serde", |meta| {
+            if ["flatten", "skip", "skip_deserializing"].iter().any(|hidden| meta.path.is_ident(hidden)) {
+                name = None;
+            } else if meta.path.is_ident("rename") && meta.input.peek(Token![=]) {
+                name = Some(meta.value()?.parse::<LitStr>()?.value());
+            } else if meta.path.is_ident("rename") {
+                meta.parse_nested_meta(|side| {
+                    let given = side.value()?.parse::<LitStr>()?;
+                    if side.path.is_ident("deserialize") {
+                        name = Some(given.value());
+                    }
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        });
         name
     }
 
@@ -170,6 +165,40 @@ impl Parameter {
         });
         (quote_spanned!(span=> #(#carried)* #attributes #ident: #ty,), default_function)
     }
+}
+
+/// Looks at each option that the author gives to serde or schemars. What they do not understand either is for them to say.
+fn each_option(carried: &[Attribute], whose: &str, mut look: impl FnMut(&ParseNestedMeta<'_>) -> syn::Result<()>) {
+    for attribute in carried.iter().filter(|attribute| attribute.path().is_ident(whose)) {
+        let _ = attribute.parse_nested_meta(|meta| {
+            look(&meta)?;
+            while !meta.input.is_empty() && !meta.input.peek(Token![,]) {
+                meta.input.parse::<TokenTree>()?;
+            }
+            Ok(())
+        });
+    }
+}
+
+/// A parameter has one name, which the schema tells; what comes under another is dropped before anybody reads it.
+fn refuse_other_names(carried: &[Attribute], faults: &mut Faults) {
+    each_option(carried, "serde", |meta| {
+        if meta.path.is_ident("alias") {
+            faults.at(
+                &meta.path,
+                "a model knows a parameter by the one name in the schema, and what comes under another is dropped: \
+                 take the alias away, or make it the name by `#[param(name = \"…\")]`",
+            );
+        }
+        Ok(())
+    });
+    each_option(carried, "schemars", |meta| {
+        if meta.path.is_ident("rename") {
+            faults
+                .at(&meta.path, "schemars would tell a name that serde does not read: write `#[param(name = \"…\")]`");
+        }
+        Ok(())
+    });
 }
 
 /// Says whether the author says more about a parameter than what it is for.

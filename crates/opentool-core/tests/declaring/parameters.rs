@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::path::PathBuf;
@@ -183,6 +184,73 @@ async fn what_the_compile_errors_of_borrowed_parameters_advise_is_accepted() {
     let given = json!({"path": "a/b", "other": "c", "words": ["d"], "pairs": [["e", 1]], "map": {"f": ["g"]}});
     let output = json(call(owned::tool(), given).await.unwrap());
     assert_eq!(output, json!(["a/b", "c", ["d"], [["e", 1]], {"f": ["g"]}, "owned"]));
+}
+
+#[tokio::test]
+async fn a_parameter_is_read_as_serde_is_told_to() {
+    fn seven() -> u8 {
+        7
+    }
+    mod hex {
+        use serde::{Deserialize, Deserializer, de::Error};
+
+        pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+            u32::from_str_radix(&String::deserialize(deserializer)?, 16).map_err(Error::custom)
+        }
+    }
+    fn loud<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
+        Ok(String::deserialize(deserializer)?.to_uppercase().into())
+    }
+    #[tool]
+    fn read(
+        #[serde(rename(deserialize = "sortBy"))] sort_by: String,
+        #[serde(default = "seven")] left_out: u8,
+        #[serde(skip)] skipped: u8,
+        #[serde(skip_deserializing, default = "seven")] never_read: u8,
+        #[serde(with = "hex")]
+        #[schemars(with = "String")]
+        mask: u32,
+        #[serde(deserialize_with = "loud")] word: &str,
+    ) -> Value {
+        json!([sort_by, left_out, skipped, never_read, mask, word])
+    }
+    let known = read::definition().unwrap();
+    assert_eq!(required(&known), ["sortBy", "mask", "word"]);
+    assert_eq!(property(&known, "left_out")["default"], 7);
+    assert_eq!(property(&known, "mask"), json!({"type": "string"}));
+    assert_eq!(known.input_schema()["properties"].as_object().unwrap().len(), 4, "a model hears of no skipped ones");
+
+    let given = json!({"sortBy": "x", "skipped": 1, "never_read": 1, "mask": "ff", "word": "psst"});
+    let output = json(call(read::tool(), given).await.unwrap());
+    assert_eq!(output, json!(["x", 7, 0, 7, 255, "PSST"]));
+}
+
+#[tokio::test]
+async fn the_fields_of_a_flattened_parameter_are_arguments_of_their_own() {
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    struct Page {
+        /// The first one.
+        from: u32,
+        size: Option<u32>,
+    }
+    #[tool]
+    fn list(tag: &str, #[serde(flatten)] page: Page) -> Value {
+        json!([tag, page])
+    }
+    #[tool]
+    fn rest(tag: &str, #[serde(flatten)] rest: BTreeMap<String, u8>) -> Value {
+        json!([tag, rest])
+    }
+    let known = list::definition().unwrap();
+    assert_eq!(required(&known), ["tag", "from"]);
+    assert_eq!(property(&known, "from")["description"], "The first one.");
+    let output = json(call(list::tool(), json!({"tag": "a", "from": 1, "size": 2, "other": 3})).await.unwrap());
+    assert_eq!(output, json!(["a", {"from": 1, "size": 2}]));
+    let error = call(list::tool(), json!({"tag": "a", "from": "b"})).await.unwrap_err();
+    assert_eq!(error.data().unwrap()["problems"][0]["pointer"], "/from");
+
+    let output = json(call(rest::tool(), json!({"tag": "a", "b": 1, "c": 2})).await.unwrap());
+    assert_eq!(output, json!(["a", {"b": 1, "c": 2}]), "a map takes what no other parameter does");
 }
 
 #[tokio::test]
