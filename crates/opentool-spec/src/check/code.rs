@@ -111,6 +111,8 @@ codes! {
     Returns = "OT029" Warning, model;
     /// A function declares `stream`, an extension.
     Stream = "OT030" Note;
+    /// A parameter's name is empty.
+    EmptyParameterName = "OT031" Warning;
 
     /// A schema has neither `type` nor `$ref`.
     NoType = "OT040" Error;
@@ -176,6 +178,12 @@ codes! {
     NotAPointer = "OT074" Error;
     /// An `x-…` key has a value that nobody understands.
     InvalidExtension = "OT075" Error;
+    /// An `x-…` key is nearly one that is known.
+    MisspeltExtension = "OT076" Warning;
+    /// A parameter needs a handle that no function hands out.
+    UnknownHandle = "OT077" Warning;
+    /// The function that `x-init` names must be given arguments.
+    InitNeedsArguments = "OT078" Error;
 
     /// A function cannot be called in the library that the document is checked against.
     NotInLibrary = "OT080" Error;

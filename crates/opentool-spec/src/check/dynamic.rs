@@ -242,11 +242,20 @@ impl Judge<'_, '_> {
         Some(Passed { schema_type, ..passed })
     }
 
+    /// Whether a parameter goes in, by what it says itself, or its C type.
+    pub(super) fn goes_in(&self, nodes: &ParameterNodes) -> bool {
+        let own = nodes.is_in.and_then(|own| self.tree.bool(own));
+        own.or_else(|| self.passed(nodes.schema)?.is_in?.1).unwrap_or(true)
+    }
+
     /// Judges what needs the whole function: directions, pointers, handles, clashes.
     pub(super) fn judge_signatures(&mut self) {
         let mut waiting = HashSet::new();
         let mut inside = Vec::new();
-        for signature in std::mem::take(&mut self.signatures) {
+        let signatures = std::mem::take(&mut self.signatures);
+        self.handles(&signatures);
+        self.initialiser(&signatures);
+        for signature in signatures {
             let named = signature.parameters.iter().filter_map(|nodes| self.tree.string(nodes.name?));
             let names: HashSet<_> = named.collect();
             self.signature_extensions(&signature, &names);
@@ -255,7 +264,8 @@ impl Judge<'_, '_> {
                 self.returned(returns, schema);
                 results.extend(name.and_then(|node| Some((self.tree.string(node)?, node))));
             }
-            for ParameterNodes { parameter, name, schema, is_in: own } in signature.parameters {
+            for nodes in signature.parameters {
+                let ParameterNodes { parameter, name, schema, is_in: own } = nodes;
                 let Some(passed) = self.passed(schema) else { continue };
                 if let Some((node, value)) = passed.is_in {
                     inside.extend(value.map(|value| (parameter, node, value, own.is_some())));
@@ -267,9 +277,9 @@ impl Judge<'_, '_> {
                     let remedy = Remedy::Add(parameter, "isIn", "true".to_owned());
                     self.fix(Code::NoIsIn, At::Value(parameter), message, remedy);
                 }
-                let is_in = own.and_then(|own| self.tree.bool(own)).or(passed.is_in.and_then(|(_, value)| value));
-                self.parameter_passed(parameter, own, is_in.unwrap_or(true), passed);
-                if is_in == Some(false)
+                let goes_in = self.goes_in(&nodes);
+                self.parameter_passed(&nodes, goes_in, passed);
+                if !goes_in
                     && let Some(node) = name
                     && let Some(text) = self.tree.string(node)
                     && results.contains_key(&text)
@@ -311,9 +321,10 @@ impl Judge<'_, '_> {
         }
     }
 
-    fn parameter_passed(&mut self, parameter: NodeId, own: Option<NodeId>, is_in: bool, passed: Passed) {
+    fn parameter_passed(&mut self, nodes: &ParameterNodes, is_in: bool, passed: Passed) {
+        let ParameterNodes { parameter, is_in: own, .. } = *nodes;
+        let handle = self.handle_of(parameter, nodes.schema).is_some();
         let at = At::Value(parameter);
-        let handle = self.tree.get(parameter, "x-handle").is_some();
         match (passed.name, passed.pointer) {
             (Some(CTypeName::Void), false) => {
                 let message = "a parameter cannot be `void`".to_owned();
@@ -345,7 +356,7 @@ impl Judge<'_, '_> {
 
     fn returned(&mut self, returns: NodeId, schema: Option<NodeId>) {
         let Some(passed) = self.passed(schema) else { return };
-        let handle = self.tree.get(returns, "x-handle").is_some();
+        let handle = self.handle_of(returns, schema).is_some();
         if passed.name == Some(CTypeName::Void) && passed.pointer && !handle {
             self.raw_pointer(returns);
         } else if passed.schema_type == Some(SchemaType::Object) && passed.node.is_some() {

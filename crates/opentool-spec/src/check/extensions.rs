@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use foldhash::HashSet;
 
 use super::{
-    Code,
-    draft::At,
+    Code, DocumentKind,
+    draft::{At, Remedy},
     dynamic::Signature,
     judge::Judge,
-    suggest::{nearest, quote},
+    suggest::{is_same, nearest, quote},
 };
-use crate::tree::{Kind, NodeId};
+use crate::tree::{Kind, NodeId, Tree};
 
 /// The most bytes or elements that a buffer may have.
 const LARGEST: u64 = 16 << 20;
@@ -56,6 +56,38 @@ const OF_RETURN: &[(&str, Wanted)] = &[
     ("x-encoding", Wanted::OneOf(&["utf8", "latin1", "base64", "hex"])),
 ];
 
+/// What whoever reads a document says to whoever wrote it.
+const OF_ANYTHING: &[(&str, Wanted)] = &[("x-review", Wanted::Name)];
+/// How many parameters are fixed, of which a function says how many they may be.
+const FIXED_ARGUMENTS: &[(&str, Wanted)] = &[("x-fixedArgs", Wanted::Count(LARGEST))];
+
+/// A key as long as this is nobody's by chance: what nearly is one, is meant as one.
+const UNMISTAKABLE: usize = 10;
+
+/// All keys that are known, in the order in which they are compared.
+fn known() -> impl Iterator<Item = (&'static str, Wanted)> {
+    [OF_DOCUMENT, OF_FUNCTION, FIXED_ARGUMENTS, OF_PARAMETER, OF_RETURN, OF_ANYTHING].into_iter().flatten().copied()
+}
+
+impl Wanted {
+    /// Whether a value is of the kind that is wanted, if not one that is right.
+    fn is_of_kind(self, kind: Kind) -> bool {
+        match self {
+            Wanted::Flag => kind == Kind::Bool,
+            Wanted::Name | Wanted::OneOf(_) | Wanted::Counter { .. } => kind == Kind::String,
+            Wanted::Count(_) => kind == Kind::Number,
+            Wanted::Codes => matches!(kind, Kind::Bool | Kind::Array),
+        }
+    }
+}
+
+/// Whether a key looks like an extension: `x-size`, `X-size`, `x_size`, `xSize`.
+fn looks_like_one(key: &str) -> bool {
+    let mut chars = key.chars();
+    let begins = matches!(chars.next(), Some('x' | 'X'));
+    begins && chars.next().is_some_and(|second| matches!(second, '-' | '_') || second.is_ascii_uppercase())
+}
+
 /// What a function calls its values.
 struct Values<'v, 'a> {
     parameters: &'v HashSet<Cow<'a, str>>,
@@ -63,6 +95,28 @@ struct Values<'v, 'a> {
 }
 
 impl<'a> Judge<'_, 'a> {
+    /// Whether a key is one of those by which documents say more than the spec: in OpenDyn documents, one that is known.
+    pub(super) fn is_extension(&self, key: &str) -> bool {
+        key.starts_with("x-") && (self.kind != DocumentKind::OpenDyn || known().any(|(name, _)| name == key))
+    }
+
+    /// Tells a member of an object that is nearly an extension, and returns whether it is one.
+    pub(super) fn misspelt_extension(&mut self, object: NodeId, member: NodeId) -> bool {
+        let (key, kind) = (self.tree.key(member), self.tree.kind(member));
+        if self.kind != DocumentKind::OpenDyn || !looks_like_one(&key) {
+            return false;
+        }
+        let fitting = known().filter(|(_, wanted)| wanted.is_of_kind(kind)).map(|(name, _)| name);
+        let Some(meant) = nearest(&key, fitting).filter(|meant| self.tree.get(object, meant).is_none()) else {
+            return false;
+        };
+        let message = format!("{} is no extension that is known: it is kept, and nobody acts on it", quote(&key));
+        let is_sure = meant.len() >= UNMISTAKABLE || is_same(&key, meant);
+        let remedy = Remedy::Rename(member, meant.to_owned());
+        self.propose(is_sure, Code::MisspeltExtension, At::Key(member), message, remedy);
+        true
+    }
+
     /// The keys of the document as a whole, which may also stand in its `info`.
     pub(super) fn document_extensions(&mut self, root: NodeId) {
         let none = HashSet::default();
@@ -86,6 +140,35 @@ impl<'a> Judge<'_, 'a> {
         if let Some((returns, ..)) = signature.returns {
             self.extensions(returns, OF_RETURN, &values);
         }
+    }
+
+    /// Tells where the function that `x-init` names cannot be called as it is: with nothing.
+    pub(super) fn initialiser(&mut self, signatures: &[Signature]) {
+        let tree = self.tree;
+        let info = tree.get(Tree::ROOT, "info");
+        let Some(init) = [Some(Tree::ROOT), info].into_iter().flatten().find_map(|owner| tree.get(owner, "x-init"))
+        else {
+            return;
+        };
+        let named = |node: NodeId| tree.get(node, "name").and_then(|name| tree.string(name));
+        let Some(name) = tree.string(init) else { return };
+        let Some(signature) = signatures.iter().find(|signature| named(signature.function).as_ref() == Some(&name))
+        else {
+            return;
+        };
+        // What counts another parameter follows from that.
+        let counters: HashSet<_> = signature
+            .parameters
+            .iter()
+            .filter_map(|nodes| tree.string(tree.get(nodes.parameter, "x-lengthParam")?))
+            .collect();
+        let is_needed = |parameter: &Cow<'_, str>| !counters.contains(parameter);
+        let needed = signature.parameters.iter().filter(|nodes| self.is_required(nodes));
+        let Some(needed) = needed.filter_map(|nodes| named(nodes.parameter)).find(is_needed) else { return };
+        let (shown, needed) = (quote(&name), quote(&needed));
+        let message = format!("{shown} is run with no arguments when the library is loaded, and {needed} is required");
+        let help = "name a function that needs none, or one that you write around it".to_owned();
+        self.tell(Code::InitNeedsArguments, At::Value(init), message, Some(help));
     }
 
     fn extensions(&mut self, owner: NodeId, keys: &[(&str, Wanted)], values: &Values<'_, 'a>) {

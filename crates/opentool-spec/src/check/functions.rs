@@ -172,6 +172,13 @@ impl<'a> Judge<'_, 'a> {
                 continue;
             }
             let nodes = self.parameter(parameter, Some((index, &names)));
+            if let Some(node) = nodes.name
+                && self.tree.string(node).is_some_and(|name| name.trim().is_empty())
+            {
+                let message = "a parameter's name is empty".to_owned();
+                let remedy = Remedy::Replace(node, json_string(&fresh(&names, "parameter", index)));
+                self.suggest(Code::EmptyParameterName, At::Value(node), message, remedy);
+            }
             if let (Some(node), Some(text)) = (nodes.name, nodes.name.and_then(|name| self.tree.string(name)))
                 && let Some(first) = names.get(&text).filter(|first| **first != parameter)
             {

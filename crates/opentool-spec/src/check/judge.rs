@@ -337,12 +337,15 @@ impl<'t, 'a> Judge<'t, 'a> {
             let key = tree.key(member);
             if let Some(index) = fields.iter().position(|field| field.name == key) {
                 found[index] = Some(member);
-            } else if !key.starts_with("x-") && !elsewhere.contains(&&*key) {
+            } else if !elsewhere.contains(&&*key) && !self.is_extension(&key) {
                 unknown.push(member);
             }
         }
         for member in self.last_of_each_key(unknown) {
             let (key, kind) = (tree.key(member), tree.kind(member));
+            if self.misspelt_extension(object, member) || key.starts_with("x-") {
+                continue;
+            }
             let meant = (0..N).find(|index| found[*index].is_none() && fields[*index].is_meant_by(&key, kind));
             let shown = super::quote(&key);
             let Some(index) = meant else {

@@ -7,6 +7,7 @@ mod extensions;
 mod finding;
 mod functions;
 mod generations;
+mod handles;
 mod judge;
 mod references;
 mod remark;

@@ -25,6 +25,11 @@ pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c s
         .map(|(_, candidate)| candidate)
 }
 
+/// Whether two words differ only in what people vary first.
+pub(crate) fn is_same(word: &str, other: &str) -> bool {
+    fold(word) == fold(other)
+}
+
 /// Case, hyphens and underscores are what people vary first.
 fn fold(word: &str) -> String {
     word.chars().filter(|char| !matches!(char, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()

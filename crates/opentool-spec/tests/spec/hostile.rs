@@ -116,6 +116,24 @@ fn many_wrong_references_beside_many_schemas_stay_cheap() {
 }
 
 #[test]
+fn many_unknown_handles_and_extensions_beside_many_known_ones_stay_cheap() {
+    let pointer = r#"{"type":"string","cType":{"type":"void","isPointer":true}}"#;
+    let parameters: String = (0..5_000)
+        .map(|index| {
+            format!(
+                r#"{{"name":"i{index}","schema":{pointer},"isIn":true,"required":true,"x-handle":"absent-entirely-{index}","x-lngthParm{index}":"o"}},{{"name":"o{index}","schema":{pointer},"isIn":false,"required":false,"x-handle":"handle-that-is-given-{index}"}},"#
+            )
+        })
+        .collect();
+    let text = format!(
+        r#"{{"opendyn":"1.0.0","info":{{"title":"T","version":"1","callingConvention":"cdecl"}},"functions":[{{"name":"f","description":"F.","parameters":[{}]}}]}}"#,
+        parameters.trim_end_matches(',')
+    );
+    let found = soon("check", || codes(&text));
+    assert_eq!(found.iter().filter(|code| **code == Code::UnknownHandle).count(), 5_000);
+}
+
+#[test]
 fn long_keys_above_many_findings_do_not_multiply() {
     let key = "k".repeat(100_000);
     let properties: String = (0..20_000).map(|index| format!(r#""p{index}":1,"#)).collect();

@@ -5,6 +5,7 @@
 #[allow(unreachable_pub, reason = "the fuzz targets include the file too")]
 mod bodies;
 mod diagnostics;
+mod extensions;
 mod hostile;
 mod judging;
 mod properties;

@@ -89,6 +89,7 @@ fn with_c_type(schema: &str) -> String {
 
 fn opendyn_rows() -> Vec<(&'static str, String)> {
     let plain = with_c_type(r#"{"type":"integer","cType":{"type":"int","isPointer":false}}"#);
+    let optional = plain.replace(r#""required":true"#, r#""required":false"#);
     let mut rows = vec![
         ("OpenDyn.opendyn, .info, .functions, Info.title, .version, .callingConvention", plain.clone()),
         ("Info.callingConvention stdcall", plain.replace("cdecl", "stdcall")),
@@ -112,11 +113,11 @@ fn opendyn_rows() -> Vec<(&'static str, String)> {
         ("Parameter.isIn false", {
             with_c_type(r#"{"type":"integer","cType":{"type":"int","isPointer":true}}"#).replace(r#""isIn":true"#, r#""isIn":false"#)
         }),
-        ("Parameter.required false", plain.replace(r#""required":true"#, r#""required":false"#)),
+        ("Parameter.required false", optional.clone()),
         ("Parameter.description", plain.replace(r#""name":"p","#, r#""name":"p","description":"P","#)),
         ("Schema.description", plain.replace(r#""type":"integer","#, r#""type":"integer","description":"S","#)),
         ("Schema without cType", with_c_type(r#"{"type":"integer"}"#)),
-        ("extensions", plain.replace(r#""isIn":true"#, r#""x-handle":"db","isIn":true,"x-closes":true"#)),
+        ("extensions", optional.replace(r#""isIn":true"#, r#""x-handle":"db","isIn":true,"x-closes":true"#)),
     ];
     for kind in SchemaType::ALL {
         if kind != SchemaType::Object {
@@ -128,7 +129,9 @@ fn opendyn_rows() -> Vec<(&'static str, String)> {
     }
     for name in CTypeName::ALL {
         let schema = format!(r#"{{"type":"integer","cType":{{"type":"{name}","isPointer":true}}}}"#);
-        rows.push(("CType.type, .isPointer", with_c_type(&schema).replace(r#""isIn""#, r#""x-handle":"h","isIn""#)));
+        let handle = with_c_type(&schema)
+            .replace(r#""isIn":true,"required":true"#, r#""x-handle":"h","isIn":true,"required":false"#);
+        rows.push(("CType.type, .isPointer", handle));
     }
     rows
 }
