@@ -1,10 +1,12 @@
 //! What a tool answers: [`ToolOutput`], and [`ResultConverter`], which may change it.
 
-use std::io;
+use std::{fmt, io};
 
-use serde::de::value::MapDeserializer;
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde::de::value::{MapAccessDeserializer, MapDeserializer};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::ToolError;
 
@@ -30,7 +32,7 @@ pub enum ToolOutput {
     /// Text for the model, as it is.
     Text(String),
     /// A JSON value, as text.
-    Json(Box<RawValue>),
+    Json(#[serde(deserialize_with = "read_json")] Box<RawValue>),
     /// Several pieces, some of which may be no text at all.
     Parts(Vec<Part>),
 }
@@ -43,7 +45,7 @@ pub enum Part {
     /// A piece of text.
     Text(String),
     /// A JSON value, as text.
-    Json(Box<RawValue>),
+    Json(#[serde(deserialize_with = "read_json")] Box<RawValue>),
     /// Bytes with their media type: an image, a sound, a file.
     Media {
         /// The media type, for instance `image/png`.
@@ -151,10 +153,38 @@ fn unwritten(error: serde_json::Error) -> ToolError {
 /// does: in the form in which serde_json hands raw values through serde. None where that form has changed.
 #[inline(never)]
 fn just_written(json: &str) -> Option<Box<RawValue>> {
-    let entry = ("$serde_json::private::RawValue", json);
+    let entry = (RAW_VALUE, json);
     let map = MapDeserializer::<_, serde::de::value::Error>::new(std::iter::once(entry));
     Box::<RawValue>::deserialize(map).ok()
 }
+
+/// Reads JSON as the text it is, or, where somebody has already parsed it (a tagged enum, a flattened field), writes it again.
+fn read_json<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<RawValue>, D::Error> {
+    struct Json;
+
+    impl<'de> Visitor<'de> for Json {
+        type Value = Box<RawValue>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("any JSON value")
+        }
+
+        /// What still is text.
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+            Box::<RawValue>::deserialize(MapAccessDeserializer::new(map))
+        }
+
+        /// What was parsed.
+        fn visit_newtype_struct<D: Deserializer<'de>>(self, parsed: D) -> Result<Self::Value, D::Error> {
+            to_raw_value(&Value::deserialize(parsed)?).map_err(D::Error::custom)
+        }
+    }
+
+    deserializer.deserialize_newtype_struct(RAW_VALUE, Json)
+}
+
+/// The name by which serde_json knows a raw value in passing.
+const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 /// How many bytes of JSON are written without an allocation.
 const SMALL: usize = 64;

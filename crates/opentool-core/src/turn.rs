@@ -21,6 +21,7 @@ pub struct Turn {
     calls: u32,
     per_tool: BTreeMap<String, u32>,
     /// How often a call was made, by the fingerprint of its name and arguments.
+    #[serde(with = "by_fingerprint")]
     repeats: BTreeMap<u64, u32>,
     /// Every call of each round that has a call waiting, in call order.
     slots: Vec<Slot>,
@@ -115,6 +116,31 @@ impl Turn {
 
     pub(crate) fn keep_slots(&mut self, slots: impl IntoIterator<Item = Slot>) {
         self.slots.extend(slots);
+    }
+}
+
+/// The counters by fingerprint, whose keys are text in every format.
+///
+/// JSON would write numbers as text by itself, but reads them back as numbers only where nothing stands between it and the turn:
+/// within a tagged enum or a flattened field, a key stays text.
+mod by_fingerprint {
+    use std::collections::BTreeMap;
+
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(counters: &BTreeMap<u64, u32>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(counters.iter().map(|(fingerprint, count)| (fingerprint.to_string(), count)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u64, u32>, D::Error> {
+        let counters = BTreeMap::<String, u32>::deserialize(deserializer)?;
+        let counters = counters.into_iter().map(|(key, count)| {
+            let fingerprint =
+                key.parse().map_err(|_| D::Error::custom(format!("`{key}` is no fingerprint of a call")))?;
+            Ok((fingerprint, count))
+        });
+        counters.collect()
     }
 }
 

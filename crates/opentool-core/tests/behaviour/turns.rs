@@ -2,9 +2,12 @@
 
 use opentool_core::testing::{CallLog, FakeTool};
 use opentool_core::{
-    Arguments, Ask, Decision, ErrorKind, Executor, Outcomes, ToolCall, ToolContext, ToolMetadata, ToolOutput, Toolbox,
-    Turn,
+    Arguments, Ask, Decision, ErrorKind, Executor, Outcomes, Part, ToolCall, ToolContext, ToolMetadata, ToolOutput,
+    Toolbox, Turn,
 };
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use serde_json::value::RawValue;
 
 use super::toolbox;
 
@@ -50,6 +53,55 @@ fn ids(outcomes: &Outcomes) -> Vec<&str> {
 
 fn pending(outcomes: &Outcomes) -> Vec<&str> {
     outcomes.pending().iter().map(|call| &*call.id).collect()
+}
+
+/// A turn beside its kind, as an application may store it.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Stored {
+    Waiting { turn: Turn },
+}
+
+/// A turn among the columns of its row.
+#[derive(Serialize, Deserialize)]
+struct Row {
+    id: u32,
+    #[serde(flatten)]
+    turn: Turn,
+}
+
+#[tokio::test]
+async fn a_turn_is_read_back_wherever_it_was_stored() {
+    let part = Part::Json(RawValue::from_string("[2]".to_owned()).unwrap());
+    let outputs = [ToolOutput::json(&json!({"a": [1, null]})).unwrap(), ToolOutput::Parts(vec![part])];
+    for output in outputs {
+        let tool = FakeTool::new("guarded").with_metadata(ToolMetadata::new().with_approval(true));
+        let tools = toolbox([tool, FakeTool::new("plain").answers(output.clone())]);
+        let (executor, mut turn) = (Executor::builder().approval(Ask::later()).build(), Turn::new());
+        let calls = vec![ToolCall::new("1", "plain", ""), ToolCall::new("2", "guarded", "")];
+        executor.run(&tools, calls, &mut turn, &ToolContext::new()).finish().await;
+
+        let text = serde_json::to_string(&Stored::Waiting { turn: turn.clone() }).unwrap();
+        let Stored::Waiting { turn: tagged } = serde_json::from_str(&text).unwrap();
+        let text = serde_json::to_string(&Row { id: 7, turn: turn.clone() }).unwrap();
+        let Row { id, turn: flattened } = serde_json::from_str(&text).unwrap();
+        let value: Turn = serde_json::from_value(serde_json::to_value(&turn).unwrap()).unwrap();
+        assert_eq!(id, 7);
+        for mut read in [tagged, flattened, value] {
+            assert_eq!(serde_json::to_string(&read).unwrap(), serde_json::to_string(&turn).unwrap());
+            assert_eq!(read.repeats_of(&ToolCall::new("3", "plain", "{}")), 1);
+            read.decide("2", Decision::Approve).unwrap();
+            let outcomes = executor.resume(&tools, &mut read, &ToolContext::new()).finish().await;
+            assert_eq!(outcomes[0].output(), Some(&output));
+        }
+    }
+}
+
+#[test]
+fn json_that_is_stored_as_text_keeps_every_digit() {
+    let text = r#"{"json":{"n":123456789012345678901234567890,"x":1.10}}"#;
+    let output: ToolOutput = serde_json::from_str(text).unwrap();
+    assert_eq!(serde_json::to_string(&output).unwrap(), text);
 }
 
 #[tokio::test]
