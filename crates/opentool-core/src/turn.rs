@@ -74,6 +74,12 @@ impl Turn {
 
     /// Returns the calls that wait for a decision, in call order.
     pub fn pending(&self) -> impl Iterator<Item = &ToolCall> {
+        self.slots.iter().filter(|slot| matches!(slot.state, SlotState::Pending(None))).map(|slot| &slot.call)
+    }
+
+    /// Returns the calls that were suspended and have no outcome yet, in call order: those that wait for a decision and those
+    /// about which somebody has decided, on which [`Executor::resume`](crate::Executor::resume) will act.
+    pub fn unfinished(&self) -> impl Iterator<Item = &ToolCall> {
         self.slots.iter().filter(|slot| matches!(slot.state, SlotState::Pending(_))).map(|slot| &slot.call)
     }
 

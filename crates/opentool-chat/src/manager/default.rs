@@ -1,5 +1,5 @@
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt;
@@ -76,15 +76,16 @@ impl DefaultToolCallingManager {
             return Ok(ToolExecutionResult::new(prompt.messages.clone()));
         };
         let waits = |id: &str| message.tool_calls.iter().any(|call| *call.id == *id);
-        if let Some(stranger) = turn.pending().find(|pending| !waits(&pending.id)) {
+        if let Some(stranger) = turn.unfinished().find(|unfinished| !waits(&unfinished.id)) {
             return Err(ChatError::setup(format!(
                 "the turn waits for a decision about the call `{}`, which the answer does not make; go on with the answer that made it",
                 stranger.id
             )));
         }
         let tools = self.toolbox(&prompt.options).await?;
-        let context = prompt.options.context.as_ref().unwrap_or_else(|| &*NO_CONTEXT);
-        let suspended = turn.pending().next().is_some();
+        let nothing = ToolContext::new();
+        let context = prompt.options.context.as_ref().unwrap_or(&nothing);
+        let suspended = turn.unfinished().next().is_some();
         let mut batch = match suspended {
             true => self.executor.resume(&tools, turn, context),
             false => self.executor.run(&tools, message.tool_calls.clone(), turn, context),
@@ -109,8 +110,6 @@ impl DefaultToolCallingManager {
         }
     }
 }
-
-static NO_CONTEXT: LazyLock<ToolContext> = LazyLock::new(ToolContext::new);
 
 async fn ask(source: &Source) -> Result<Toolbox, ToolError> {
     match source.fixed() {

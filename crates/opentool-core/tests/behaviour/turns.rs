@@ -105,6 +105,19 @@ fn json_that_is_stored_as_text_keeps_every_digit() {
 }
 
 #[tokio::test]
+async fn a_call_about_which_somebody_has_decided_waits_no_longer_but_is_unfinished() {
+    let mut room = Room::new();
+    room.run(&[("1", "guarded"), ("2", "guarded")]).await;
+    room.turn.decide("1", Decision::Approve).unwrap();
+    assert_eq!(room.turn.pending().map(|call| &*call.id).collect::<Vec<_>>(), ["2"]);
+    assert_eq!(room.turn.unfinished().map(|call| &*call.id).collect::<Vec<_>>(), ["1", "2"]);
+    room.turn.decide("2", Decision::Deny("no".into())).unwrap();
+    assert_eq!((room.turn.pending().count(), room.turn.unfinished().count()), (0, 2));
+    room.resume().await;
+    assert_eq!(room.turn.unfinished().count(), 0);
+}
+
+#[tokio::test]
 async fn a_suspended_call_is_pending_while_its_siblings_have_outcomes() {
     let mut room = Room::new();
     let outcomes = room.run(&[("1", "plain"), ("2", "guarded"), ("3", "plain"), ("4", "guarded")]).await;
@@ -183,7 +196,7 @@ async fn a_batch_dropped_while_it_resumes_leaves_its_calls_waiting() {
     room.run(&[("1", "guarded")]).await;
     room.turn.decide("1", Decision::Approve).unwrap();
     drop(room.executor.resume(&room.tools, &mut room.turn, &ToolContext::new()));
-    assert_eq!(room.turn.pending().count(), 1);
+    assert_eq!(room.turn.unfinished().count(), 1);
     assert_eq!(ids(&room.resume().await), ["1"], "and keeps the decision");
 }
 
