@@ -92,7 +92,8 @@ impl FnTool {
     /// Makes a tool of a closure that returns a value, or a future of one.
     ///
     /// The value may be anything that implements `serde::Serialize`. Strings and [`Text`](crate::Text) are told to the
-    /// model as text, `()` and `None` are no value, and everything else is JSON.
+    /// model as text, `()` and `None` are no value, and everything else is JSON. A `Result` whose error can be serialised is its
+    /// content, or a failure that is told to the model; for all other errors there is [`fallible`](Self::fallible).
     pub fn new<F, M>(name: impl Into<String>, function: F) -> Self
     where
         F: ToolFunction<M>,

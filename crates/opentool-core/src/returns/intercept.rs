@@ -1,7 +1,11 @@
-//! A serialiser that looks only at the outermost value: `None` and `()` are no value, [`Text`](super::Text) is text.
+//! A serialiser that looks only at the outermost value: `None` and `()` are no value, [`Text`](super::Text) is text, and an `Err`
+//! is a failure.
 
+use std::any::type_name;
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -22,14 +26,27 @@ pub(super) fn serialize<T: Serialize>(value: &T) -> Result<ToolOutput, ToolError
         Found::Json => Ok(ToolOutput::Json(json)),
         Found::Nothing => Ok(ToolOutput::Empty),
         Found::Text => unquote(&json),
+        Found::Output => serde_json::from_str(json.get()).map_err(unreadable),
+        Found::Failure => Err(failure(&json)),
+        Found::Error => Err(serde_json::from_str(json.get()).unwrap_or_else(unreadable)),
     }
+}
+
+/// Makes an error of what a tool returned as one: of text as it is, of any other value as JSON.
+#[cold]
+fn failure(error: &RawValue) -> ToolError {
+    let text = serde_json::from_str(error.get()).unwrap_or_else(|_| error.get().to_owned());
+    ToolError::failed(text)
+}
+
+#[cold]
+fn unreadable(error: serde_json::Error) -> ToolError {
+    ToolError::invalid_result(format!("the result cannot be read back: {error}")).with_source(error)
 }
 
 /// Makes text of the JSON string that quotes it.
 fn unquote(quoted: &RawValue) -> Result<ToolOutput, ToolError> {
-    serde_json::from_str(quoted.get())
-        .map(ToolOutput::Text)
-        .map_err(|error| ToolError::invalid_result(format!("the text cannot be read back: {error}")).with_source(error))
+    serde_json::from_str(quoted.get()).map(ToolOutput::Text).map_err(unreadable)
 }
 
 /// What the outermost value turned out to be.
@@ -38,6 +55,21 @@ enum Found {
     Json,
     Nothing,
     Text,
+    /// The `Ok` of a result that is an output.
+    Output,
+    /// The `Err` of a result.
+    Failure,
+    /// The `Err` of a result that is a tool's error.
+    Error,
+}
+
+/// Says whether a type is one of those that are text; they are known by their names, because what is serialised may be borrowed.
+fn is_text<T: ?Sized>() -> bool {
+    is::<T, String>() || is::<T, &str>() || is::<T, Cow<'_, str>>() || is::<T, Box<str>>() || is::<T, Arc<str>>()
+}
+
+fn is<T: ?Sized, U: ?Sized>() -> bool {
+    type_name::<T>() == type_name::<U>()
 }
 
 struct Root<'a, T> {
@@ -54,6 +86,19 @@ impl<T: Serialize> Serialize for Root<'_, T> {
 struct Outermost<'a, S> {
     serializer: S,
     found: &'a Cell<Found>,
+}
+
+impl<S: Serializer> Outermost<'_, S> {
+    /// Serialises what an option or a result holds, which is the outermost value then.
+    fn inner<T: Serialize + ?Sized>(self, value: &T) -> Result<S::Ok, S::Error> {
+        if is_text::<T>() {
+            self.found.set(Found::Text);
+        } else if is::<T, ToolOutput>() {
+            self.found.set(Found::Output);
+            return value.serialize(self.serializer);
+        }
+        value.serialize(self)
+    }
 }
 
 /// Passes a method on as it is.
@@ -110,7 +155,7 @@ impl<S: Serializer> Serializer for Outermost<'_, S> {
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<S::Ok, S::Error> {
-        value.serialize(self)
+        self.inner(value)
     }
 
     fn serialize_unit(self) -> Result<S::Ok, S::Error> {
@@ -137,7 +182,14 @@ impl<S: Serializer> Serializer for Outermost<'_, S> {
         variant: &'static str,
         value: &T,
     ) -> Result<S::Ok, S::Error> {
-        self.serializer.serialize_newtype_variant(name, index, variant, value)
+        match (name, variant) {
+            ("Result", "Ok") => self.inner(value),
+            ("Result", "Err") => {
+                self.found.set(if is::<T, ToolError>() { Found::Error } else { Found::Failure });
+                value.serialize(self.serializer)
+            }
+            _ => self.serializer.serialize_newtype_variant(name, index, variant, value),
+        }
     }
 
     fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Result<S::Ok, S::Error> {

@@ -80,6 +80,30 @@ fn unit_and_none_are_no_value() {
 }
 
 #[test]
+fn a_result_that_is_a_value_is_its_content_or_a_failure() {
+    type Answer<T> = Result<T, String>;
+    assert_eq!(json_text(Answer::Ok(5)), "5");
+    assert_eq!(json_text(Some(Answer::Ok(vec![1]))), "[1]");
+    assert_eq!(output(Answer::Ok("plain".to_owned())), ToolOutput::text("plain"));
+    assert_eq!(output(Answer::Ok(Some("plain"))), ToolOutput::text("plain"));
+    assert_eq!(output(Answer::Ok(Text(5))), ToolOutput::text("5"));
+    assert_eq!(output(Answer::Ok(())), ToolOutput::Empty);
+    assert_eq!(output(Answer::Ok(None::<u8>)), ToolOutput::Empty);
+    assert_eq!(output(Answer::Ok(ToolOutput::text("whole"))), ToolOutput::text("whole"));
+    assert_eq!(json_text(vec![Answer::Ok(1), Answer::Err("no".into())]), r#"[{"Ok":1},{"Err":"no"}]"#);
+
+    let failed = |error: ToolError| (error.kind(), error.message().to_owned());
+    assert_eq!(failed(into_output(Answer::<u8>::Err("no 1".into())).unwrap_err()), (ErrorKind::Failed, "no 1".into()));
+    assert_eq!(failed(into_output(Some(Err::<u8, _>("no 2"))).unwrap_err()), (ErrorKind::Failed, "no 2".into()));
+    assert_eq!(
+        failed(into_output(Err::<u8, _>(json!({"n": 3}))).unwrap_err()),
+        (ErrorKind::Failed, r#"{"n":3}"#.into())
+    );
+    let kept = into_output(Err::<u8, _>(ToolError::denied("not you").with_code(7))).unwrap_err();
+    assert_eq!((kept.kind(), kept.message(), kept.code()), (ErrorKind::Denied, "not you", Some(7)));
+}
+
+#[test]
 fn an_output_is_passed_on_as_it_is() {
     let parts = ToolOutput::Parts(vec![Part::Text("a".into()), Part::Text("b".into())]);
     assert_eq!(output(parts.clone()), parts);
