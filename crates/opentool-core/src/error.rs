@@ -398,7 +398,10 @@ impl From<ArgumentError> for ToolError {
     }
 }
 
-/// What a fallible closure returns, so that `?` works on every error.
+/// What a fallible closure returns, so that `?` works on every [`std::error::Error`].
+///
+/// What is none is made into one on the way: a string with `.map_err(Failure::new)?`, a boxed error or an `anyhow::Error` with
+/// `.map_err(ToolError::from_error)?`.
 ///
 /// It deliberately is no [`std::error::Error`]: otherwise the conversion from every error would
 /// overlap with the one from itself. A [`ToolError`] passes through it unchanged.
@@ -410,9 +413,15 @@ impl From<ArgumentError> for ToolError {
 ///     if path.is_empty() {
 ///         return Err(ToolError::failed("the path is empty").into());
 ///     }
+///     check(path).map_err(Failure::new)?;
+///     resolve(path).map_err(ToolError::from_error)?;
 ///     Ok(std::fs::metadata(path)?.len())
 /// }
+/// # fn check(path: &str) -> Result<(), &'static str> { if path == "/" { Err("not all of it") } else { Ok(()) } }
+/// # fn resolve(path: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> { if path == "~" { Err("no home".into()) } else { Ok(()) } }
 /// assert_eq!(size("").unwrap_err().into_error().message(), "the path is empty");
+/// assert_eq!(size("/").unwrap_err().into_error().message(), "not all of it");
+/// assert_eq!(size("~").unwrap_err().into_error().message(), "no home");
 /// ```
 #[derive(Clone)]
 pub struct Failure(ToolError);

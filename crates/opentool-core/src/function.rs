@@ -102,9 +102,10 @@ impl FnTool {
         Self { recipe: Recipe::new(name.into(), input), body }
     }
 
-    /// Makes a tool of a closure that returns a `Result`, or a future of one; `?` works on every error.
+    /// Makes a tool of a closure that returns a `Result`, or a future of one.
     ///
-    /// The error's text is told to the model, unless it is a [`ToolError::fatal`].
+    /// `?` works on every `std::error::Error`; of a string make one with `.map_err(Failure::new)?`, of a boxed error or an
+    /// `anyhow::Error` with `.map_err(ToolError::from_error)?`. The error's text is told to the model, unless it is a [`ToolError::fatal`].
     pub fn fallible<F, M>(name: impl Into<String>, function: F) -> Self
     where
         F: FallibleToolFunction<M>,

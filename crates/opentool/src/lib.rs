@@ -164,7 +164,7 @@
 //! # Errors
 //!
 //! Whatever goes wrong with a call is one [`ToolError`], which keeps what the model is told apart from what only the
-//! operator reads. In a fallible tool `?` works on every error; a [`ToolError`] passes through as it is:
+//! operator reads. In a fallible tool `?` works on every `std::error::Error`; a [`ToolError`] passes through as it is:
 //!
 //! ```
 //! use opentool::prelude::*;

@@ -33,7 +33,7 @@ pub trait ToolFunction<M>: Send + Sync + 'static {
     message = "this function cannot be a fallible tool",
     label = "not a shape that `FnTool::fallible` takes",
     note = "a closure takes an input, a `ToolContext` (by value), both in this order, or nothing",
-    note = "it returns a `Result<T, Failure>`, or a `Send` future of one, where `T` implements `serde::Serialize`; `?` turns every error into a `Failure`",
+    note = "it returns a `Result<T, Failure>`, or a `Send` future of one, where `T` implements `serde::Serialize`; `?` turns every `std::error::Error` into a `Failure`",
     note = "the input implements `serde::Deserialize` and `schemars::JsonSchema`"
 )]
 pub trait FallibleToolFunction<M>: Send + Sync + 'static {
