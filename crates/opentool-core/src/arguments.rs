@@ -7,6 +7,7 @@ use once_cell::race::OnceBox;
 use serde::de::{self, DeserializeOwned};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use serde_json::error::Category;
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 
@@ -134,7 +135,17 @@ fn explain<'a, T: Deserialize<'a>>(text: &'a str, first: &serde_json::Error) -> 
     if let Err(error) = serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
         push_path(&mut pointer, error.path());
     }
-    ToolError::invalid_arguments(pointer, first)
+    ToolError::invalid_arguments(pointer, without_place(first))
+}
+
+/// What serde says about a value of the wrong kind, without line and column: the JSON pointer says where it is.
+pub(crate) fn without_place(error: &serde_json::Error) -> String {
+    let mut message = error.to_string();
+    if error.classify() == Category::Data {
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        message.truncate(message.strip_suffix(&place).unwrap_or(&message).len());
+    }
+    message
 }
 
 /// The JSON pointer of a place that serde found.

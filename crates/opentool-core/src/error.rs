@@ -169,7 +169,7 @@ impl ToolError {
         let text = if pointer.is_empty() {
             format!("invalid arguments: {message}")
         } else {
-            format!("invalid arguments: at {pointer}: {message}")
+            format!("invalid arguments: {pointer}: {message}")
         };
         Self::new(ErrorKind::InvalidArguments, text)
             .with_data(json!({ "problems": [{ "pointer": pointer, "message": message.to_string() }] }))

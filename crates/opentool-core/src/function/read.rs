@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::arguments::pointer_of;
+use crate::arguments::{pointer_of, without_place};
 use crate::{Arguments, ToolError};
 
 /// How serde's error begins to say that it wanted a duration.
@@ -48,11 +48,7 @@ fn read_durations<'a, T: Deserialize<'a>>(arguments: &Arguments, mut refused: To
         match serde_path_to_error::deserialize(&mut deserializer) {
             Ok(read) => return Ok(read),
             Err(error) => {
-                // Line and column are those of the rewritten text, which nobody has seen.
-                let (message, inner) = (error.inner().to_string(), error.inner());
-                let place = format!(" at line {} column {}", inner.line(), inner.column());
-                let message = message.strip_suffix(&place).unwrap_or(&message);
-                refused = ToolError::invalid_arguments(pointer_of(error.path()), message);
+                refused = ToolError::invalid_arguments(pointer_of(error.path()), without_place(error.inner()));
             }
         }
     }

@@ -104,6 +104,13 @@ async fn a_failure_to_deserialise_afterwards_is_the_same_error_with_its_pointer(
     let error = answer.outcome().error().unwrap();
     assert_eq!(error.kind(), ErrorKind::InvalidArguments);
     assert_eq!(error.data().unwrap()["problems"][0]["pointer"], "/a");
+    assert_eq!(error.message(), "invalid arguments: /a: invalid value: integer `300`, expected u8");
+}
+
+#[test]
+fn a_text_that_is_no_json_is_told_by_line_and_column() {
+    let error = Arguments::from(r#"{"a":}"#).parse::<serde_json::Value>().unwrap_err();
+    assert_eq!(error.message(), "invalid arguments: /a: expected value at line 1 column 6");
 }
 
 #[tokio::test]
