@@ -119,7 +119,7 @@ impl ToolOutput {
                         Part::Text(piece) => text.push_str(piece),
                         Part::Json(json) => text.push_str(json.get()),
                         Part::Media { media_type, data } => {
-                            text.push_str(&format!("[{media_type}, {} bytes]", data.len()));
+                            text.push_str(&format!("[{media_type}, {} bytes]", decoded_length(data)));
                         }
                         Part::Link { uri, .. } => text.push_str(uri),
                     }
@@ -128,6 +128,12 @@ impl ToolOutput {
             }
         }
     }
+}
+
+/// How many bytes a base64 text stands for, with padding or without.
+fn decoded_length(base64: &str) -> usize {
+    let digits = base64.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=').count();
+    digits * 3 / 4
 }
 
 /// Writes a value as JSON in one pass, and in one allocation of the right size where it is small.

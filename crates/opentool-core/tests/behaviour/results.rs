@@ -10,6 +10,14 @@ async fn text_that_looks_like_json_stays_text() {
     Probe::of(FakeTool::new("a").answers(r#"{"x":1}"#)).call("a", "").await.assert_text(r#"{"x":1}"#);
 }
 
+#[test]
+fn media_is_told_by_its_type_and_how_many_bytes_it_has() {
+    for (data, bytes) in [("", 0), ("AAAA", 3), ("AAA=", 2), ("AA==", 1), ("AAA", 2), ("AAAAAA==", 4)] {
+        let part = Part::Media { media_type: "image/png".into(), data: data.into() };
+        assert_eq!(ToolOutput::Parts(vec![part]).to_text(), format!("[image/png, {bytes} bytes]"), "{data:?}");
+    }
+}
+
 #[tokio::test]
 async fn no_value_is_empty() {
     Probe::of(FakeTool::new("a")).call("a", "").await.assert_empty();
