@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::blocking::BlockingPool;
 use crate::definition::ToolName;
-use crate::event::Progress;
+use crate::event::{Progress, ProgressMessage};
 use crate::sink::EventSink;
 use crate::turnstile::Stay;
 use crate::{Cancellation, ToolDefinition, ToolError, ToolOutput};
@@ -254,9 +254,15 @@ impl ToolContext {
     }
 
     /// Tells whoever watches the batch how far the call is; dropped while they are behind.
-    pub fn progress(&self, done: f64, total: Option<f64>, message: impl Into<Option<String>>) {
+    ///
+    /// ```
+    /// # let context = opentool_core::ToolContext::new();
+    /// context.progress(1.0, Some(2.0), "half of it");
+    /// context.progress(1.0, None, None);
+    /// ```
+    pub fn progress(&self, done: f64, total: Option<f64>, message: impl Into<ProgressMessage>) {
         if let Some(sink) = self.sink() {
-            sink.progress(Progress { done, total, message: message.into() });
+            sink.progress(Progress { done, total, message: message.into().0 });
         }
     }
 

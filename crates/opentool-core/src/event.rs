@@ -18,6 +18,28 @@ pub struct Progress {
     pub message: Option<String>,
 }
 
+/// What a progress says in words, made of text, or of an option of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgressMessage(pub(crate) Option<String>);
+
+impl From<&str> for ProgressMessage {
+    fn from(message: &str) -> Self {
+        Self(Some(message.to_owned()))
+    }
+}
+
+impl From<String> for ProgressMessage {
+    fn from(message: String) -> Self {
+        Self(Some(message))
+    }
+}
+
+impl From<Option<String>> for ProgressMessage {
+    fn from(message: Option<String>) -> Self {
+        Self(message)
+    }
+}
+
 /// Which call an event is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

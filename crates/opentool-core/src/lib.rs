@@ -81,7 +81,7 @@ pub use check::{ArgumentChecker, ArgumentError, Problem, SchemaError, Strictness
 pub use context::ToolContext;
 pub use definition::{DefinitionError, ToolDefinition, ToolDefinitionBuilder, is_tool_name};
 pub use error::{ErrorKind, Failure, Severity, ToolError};
-pub use event::{CallRef, Progress, ToolEvent};
+pub use event::{CallRef, Progress, ProgressMessage, ToolEvent};
 pub use executor::{Batch, Executor, ExecutorBuilder, Host};
 pub use function::{DeclaredTools, FallibleToolFunction, FnTool, IntoTool, ToolFunction, ToolInput};
 pub use futures_core::future::BoxFuture;
