@@ -18,8 +18,8 @@ use crate::{BoxFuture, Failure, Invocation, ToolContext, ToolError, ToolOutput};
 #[diagnostic::on_unimplemented(
     message = "this function cannot be a tool",
     label = "not a shape that `FnTool::new` takes",
-    note = "a closure takes an input, a `ToolContext` (by value), both in this order, or nothing",
-    note = "it returns a value that implements `serde::Serialize`, or a `Send` future of one",
+    note = "a closure takes an input, a `ToolContext` (by value), both in this order, or nothing; where there are several parameters, write a `#[tool] fn`",
+    note = "it returns a value that implements `serde::Serialize`, or a `Send` future of one, as in `|input: Input| async move {{ … }}`; where it is a `Result`, take `FnTool::fallible`",
     note = "the input implements `serde::Deserialize` and `schemars::JsonSchema`"
 )]
 pub trait ToolFunction<M>: Send + Sync + 'static {
@@ -32,8 +32,8 @@ pub trait ToolFunction<M>: Send + Sync + 'static {
 #[diagnostic::on_unimplemented(
     message = "this function cannot be a fallible tool",
     label = "not a shape that `FnTool::fallible` takes",
-    note = "a closure takes an input, a `ToolContext` (by value), both in this order, or nothing",
-    note = "it returns a `Result<T, Failure>`, or a `Send` future of one, where `T` implements `serde::Serialize`; `?` turns every `std::error::Error` into a `Failure`",
+    note = "a closure takes an input, a `ToolContext` (by value), both in this order, or nothing; where there are several parameters, write a `#[tool] fn`",
+    note = "it returns a `Result<T, Failure>`, or a `Send` future of one, as in `|input: Input| async move {{ … }}`, where `T` implements `serde::Serialize`; `?` turns every `std::error::Error` into a `Failure`",
     note = "the input implements `serde::Deserialize` and `schemars::JsonSchema`"
 )]
 pub trait FallibleToolFunction<M>: Send + Sync + 'static {

@@ -52,6 +52,18 @@ async fn a_closure_of_every_shape_is_a_tool() {
 }
 
 #[tokio::test]
+async fn an_async_closure_is_a_tool() {
+    let tools = [
+        FnTool::new("t", async |i: Add| i.a + i.b),
+        FnTool::new("t", async |i: Add, cx: ToolContext| i.a + i.b + i64::from(cx.attempt() > 1)),
+        FnTool::fallible("t", async |i: Add| Ok(i.a + i.b + "0".parse::<i64>()?)),
+    ];
+    for (number, tool) in tools.into_iter().enumerate() {
+        assert_eq!(json(call(tool, json!({"a": 1, "b": 2})).await.unwrap()), 3, "shape {number}");
+    }
+}
+
+#[tokio::test]
 async fn a_closure_that_returns_nothing_has_an_empty_result() {
     let count = Arc::new(AtomicU32::new(0));
     let (sync, waiting) = (count.clone(), count.clone());
