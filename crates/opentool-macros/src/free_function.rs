@@ -1,11 +1,12 @@
 //! `#[tool]` on a function.
 
-use proc_macro2::TokenStream;
-use quote::quote;
-use syn::{FnArg, ItemFn};
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::{FnArg, Ident, ItemFn, Signature};
 
 use crate::attributes::{self, Faults};
 use crate::declaration::Declaration;
+use crate::input::mentions;
 use crate::options::ToolOptions;
 use crate::signature::ToolSignature;
 
@@ -26,9 +27,11 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
             .to_compile_error();
         }
     };
-    if let Some(FnArg::Receiver(receiver)) = function.sig.inputs.first() {
+    if let Some(place) = sign_of_impl(&function.sig) {
         let message = "a method becomes a tool together with its `impl`: write `#[toolbox]` on the `impl` block";
-        let error = syn::Error::new_spanned(receiver, message).to_compile_error();
+        let error = syn::Error::new_spanned(place, message).to_compile_error();
+        // Takes the attributes of the parameters off, which nobody else knows.
+        ToolSignature::read(&mut function.sig, &mut Faults::default());
         return quote!(#function #error);
     }
     let mut faults = Faults::default();
@@ -75,4 +78,12 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
             fn __declare() -> #krate::__private::Declaration<()> #declared
         }
     }
+}
+
+/// What shows that a function stands in an `impl`, which an attribute is not told.
+fn sign_of_impl(signature: &Signature) -> Option<TokenStream> {
+    let own = Ident::new("Self", Span::call_site());
+    let inputs = signature.inputs.iter().map(|input| (matches!(input, FnArg::Receiver(_)), input.to_token_stream()));
+    let output = (false, signature.output.to_token_stream());
+    inputs.chain([output]).find_map(|(receiver, tokens)| (receiver || mentions(tokens.clone(), &own)).then_some(tokens))
 }

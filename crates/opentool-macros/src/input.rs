@@ -42,6 +42,9 @@ impl Parameter {
         let carried: Vec<_> =
             ["doc", "serde", "schemars"].iter().flat_map(|name| attributes::take(&mut typed.attrs, name)).collect();
         refuse_other_names(&carried, faults);
+        for stray in attributes::take(&mut typed.attrs, "tool") {
+            faults.at(&stray, "the options of a parameter stand in `#[param(…)]`");
+        }
         if let Some(condition) = attributes::take(&mut typed.attrs, "cfg").first() {
             faults.at(condition, "a tool's schema cannot depend on `cfg`; write two functions");
         }
@@ -337,7 +340,7 @@ fn refuse_foreign_generics(default: &mut Expr, foreign: &[&Ident]) {
 }
 
 /// Says whether a name stands in tokens, however deep.
-fn mentions(tokens: TokenStream, name: &Ident) -> bool {
+pub(crate) fn mentions(tokens: TokenStream, name: &Ident) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Ident(ident) => ident == *name,
         TokenTree::Group(group) => mentions(group.stream(), name),

@@ -15,6 +15,7 @@ mod free_function;
 mod impl_block;
 mod input;
 mod list;
+mod near;
 mod options;
 mod signature;
 mod types;

@@ -6,6 +6,7 @@ use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Error, Ident, Lit, LitBool, Meta, Result, Token};
 
 use crate::attributes::Faults;
+use crate::near::nearest;
 
 /// Whose options they are, for the wording of faults.
 pub(crate) struct Owner {
@@ -149,6 +150,9 @@ impl Given<'_> {
     /// The fault of an option that its owner does not have.
     pub(crate) fn unknown(&self) -> Error {
         let Self { owner: Owner { noun, options, elsewhere, .. }, key, .. } = self;
+        if let Some(meant) = nearest(&key.to_string(), options) {
+            return self.error(format!("unknown option `{key}`: did you mean `{meant}`?"));
+        }
         let known: Vec<String> = options.iter().map(|option| format!("`{option}`")).collect();
         self.error(format!("unknown option `{key}`; {noun} has {}{elsewhere}", known.join(", ")))
     }

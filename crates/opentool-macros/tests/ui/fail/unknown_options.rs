@@ -20,4 +20,10 @@ fn redundant() {}
 #[tool]
 fn parameter(#[param(optional)] word: String) {}
 
+#[tool(retrun_direct, time_out = "5s", desc = "x", max_calls = 3)]
+fn misspelt_again(#[param(requierd, defualt = 3)] word: Option<u8>) {}
+
+#[tool]
+fn elsewhere(#[tool(description = "x")] word: String) {}
+
 fn main() {}
