@@ -13,7 +13,7 @@ use syn::{
 use crate::attributes::{self, Faults};
 use crate::options::ParamOptions;
 use crate::signature::parameter_name;
-use crate::types::{Unsuitable, is_optional_text, is_path, is_text};
+use crate::types::{Unsuitable, is_optional_text, is_path, is_text, ungrouped};
 
 /// Something that the model fills in.
 #[derive(Clone)]
@@ -49,17 +49,18 @@ impl Parameter {
             faults.at(condition, "a tool's schema cannot depend on `cfg`; write two functions");
         }
         let ident = parameter_name(&typed.pat, faults);
-        let kind = if is_text(&typed.ty) {
+        let ty = ungrouped(&typed.ty);
+        let kind = if is_text(&ty) {
             Kind::Text
-        } else if is_optional_text(&typed.ty) {
+        } else if is_optional_text(&ty) {
             Kind::OptionalText
         } else {
             Kind::Owned
         };
-        if kind == Kind::Owned && !refuse_context(&typed.ty, faults) {
-            Unsuitable::in_argument(&typed.ty, is_told(&carried), faults);
+        if kind == Kind::Owned && !refuse_context(&ty, faults) {
+            Unsuitable::in_argument(&ty, is_told(&carried), faults);
         }
-        Some(Self { ident: ident?, ty: (*typed.ty).clone(), kind, options, carried })
+        Some(Self { ident: ident?, ty, kind, options, carried })
     }
 
     /// The name that the model uses, where the parameter has one of its own and it stands here.
@@ -428,6 +429,11 @@ impl SelfType<'_> {
 }
 
 impl VisitMut for SelfType<'_> {
+    /// The length of an array may be a constant of the type.
+    fn visit_expr_mut(&mut self, value: &mut Expr) {
+        self.write_out(value);
+    }
+
     fn visit_type_mut(&mut self, ty: &mut Type) {
         if let Type::Path(TypePath { qself: None, path, .. }) = ty
             && path.segments.first().is_some_and(|segment| segment.ident == "Self")

@@ -11,7 +11,7 @@ use syn::{
 
 use crate::attributes::Faults;
 use crate::input::Parameter;
-use crate::types::{Unsuitable, is_context, is_path, is_static};
+use crate::types::{Unsuitable, is_context, is_path, is_static, ungrouped};
 
 /// A signature that can be called with JSON.
 pub(crate) struct ToolSignature {
@@ -61,7 +61,7 @@ impl ToolSignature {
                     has_receiver = true;
                     check_receiver(receiver, faults);
                 }
-                FnArg::Typed(typed) if is_context(&typed.ty) => {
+                FnArg::Typed(typed) if is_context(&ungrouped(&typed.ty)) => {
                     contexts += 1;
                     if contexts > 1 {
                         faults.at(typed, "a tool takes one `&ToolContext`");
@@ -173,14 +173,15 @@ fn read_result(output: &ReturnType, faults: &mut Faults) -> Returns {
     let ReturnType::Type(_, ty) = output else {
         return Returns::Owned(syn::parse_quote!(()));
     };
-    if let Type::Reference(reference) = &**ty
+    let ty = ungrouped(ty);
+    if let Type::Reference(reference) = &ty
         && is_path(&reference.elem, "str")
         && !is_static(reference)
     {
         return Returns::BorrowedText;
     }
-    Unsuitable::in_result(ty, faults);
-    Returns::Owned(ty.clone())
+    Unsuitable::in_result(&ty, faults);
+    Returns::Owned(Box::new(ty))
 }
 
 /// The plain name of a parameter; patterns have none that a model could use.

@@ -205,6 +205,22 @@ fn pretty(ty: &Type) -> String {
     text
 }
 
+/// A type without the invisible parentheses that `macro_rules!` puts around a `$type:ty`.
+pub(crate) fn ungrouped(ty: &Type) -> Type {
+    struct Ungroup;
+    impl VisitMut for Ungroup {
+        fn visit_type_mut(&mut self, ty: &mut Type) {
+            while let Type::Group(group) = ty {
+                *ty = (*group.elem).clone();
+            }
+            visit_mut::visit_type_mut(self, ty);
+        }
+    }
+    let mut ty = ty.clone();
+    Ungroup.visit_type_mut(&mut ty);
+    ty
+}
+
 /// Says whether a parameter is the context, by the name of its type.
 pub(crate) fn is_context(ty: &Type) -> bool {
     matches!(ty, Type::Reference(reference)

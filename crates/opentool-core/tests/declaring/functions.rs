@@ -4,7 +4,7 @@ use std::time::Duration;
 use opentool_core::{Concurrency, ErrorKind, ResultConverter, Tool, ToolContext, ToolError, ToolOutput, Toolbox, tool};
 use serde_json::json;
 
-use crate::{call, call_with, definition, json, the_tool};
+use crate::{call, call_with, definition, json, required, the_tool};
 
 /// Add two numbers.
 #[tool]
@@ -310,4 +310,20 @@ async fn a_failure_to_deserialise_is_told_like_a_breach_of_the_schema() {
         assert!(error.message().contains(expected), "{error}");
     }
     assert!(failure.message().contains("3 is odd"), "{failure}");
+}
+
+#[tokio::test]
+async fn a_type_that_a_macro_writes_is_known_for_what_it_is() {
+    macro_rules! echo {
+        ($name:ident, $text:ty, $context:ty) => {
+            #[tool]
+            fn $name(word: Option<$text>, context: $context) -> String {
+                format!("{} {}", word.unwrap_or("nothing"), context.tool_name())
+            }
+        };
+    }
+    echo!(echo, &str, &ToolContext);
+    assert_eq!(required(&echo::definition().unwrap()), [""; 0]);
+    let output = call(echo::tool(), json!({"word": "hello"})).await.unwrap();
+    assert_eq!(output, ToolOutput::text("hello echo"));
 }

@@ -253,3 +253,20 @@ async fn a_default_may_depend_on_the_parameters_of_the_impl() {
     let answer = call(Cell(String::from("a")), json!({ "label": "x", "left": "b" })).await.unwrap();
     assert_eq!(json(answer), json!(["b", "", "a", "x"]));
 }
+
+#[tokio::test]
+async fn an_array_may_be_as_long_as_the_type_says() {
+    struct Grid;
+    #[toolbox]
+    impl Grid {
+        const SIZE: usize = 2;
+
+        #[tool]
+        fn sum(&self, numbers: [u32; Self::SIZE]) -> u32 {
+            numbers.iter().sum()
+        }
+    }
+    let host = Executor::new().host(Grid);
+    assert_eq!(host.call("sum", r#"{"numbers": [1, 2]}"#).await.unwrap().to_text(), "3");
+    assert!(host.call("sum", r#"{"numbers": [1, 2, 3]}"#).await.is_err());
+}
