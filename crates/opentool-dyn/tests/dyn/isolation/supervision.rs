@@ -9,7 +9,7 @@ use opentool_dyn::{DynLibrary, Permissions};
 use serde_json::json;
 
 use super::{building, call, failure, hostile, hostile_document, impatient, works};
-use crate::harness::{library, with};
+use crate::harness::{call_text, document, function, library, returns, takes, with};
 
 #[tokio::test]
 async fn a_crash_fails_its_own_call_and_the_queued_ones_go_to_the_next_worker() {
@@ -233,6 +233,18 @@ async fn a_hundred_mebibytes_pass_the_pipes_and_are_not_kept() {
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     let kibibytes: u64 = resident.trim().trim_end_matches(" kB").parse().unwrap();
     assert!(kibibytes < 100 << 10, "{kibibytes} KiB");
+}
+
+#[test]
+fn ten_million_elements_pass_the_pipes_and_the_next_call_works() {
+    let values = with(takes("values", "array", "int *"), json!({ "x-lengthParam": "count" }));
+    let count = takes("count", "integer", "int");
+    let last = function("last_of_int", vec![values, count], returns("last", "integer", "int"));
+    let library = building(&document(vec![last]), &library("types")).open().unwrap();
+    let ten_million = "7,".repeat(9_999_999);
+    let last_of = |values: &str| call_text(&library, "last_of_int", &format!(r#"{{"values":[{values}]}}"#));
+    assert_eq!(last_of(&format!("{ten_million}8")).unwrap(), r#"{"last":8}"#);
+    assert_eq!(last_of("1,2").unwrap(), r#"{"last":2}"#);
 }
 
 #[tokio::test]
