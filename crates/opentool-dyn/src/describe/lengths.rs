@@ -57,7 +57,15 @@ impl Making<'_, '_> {
             _ => false,
         };
         let counter = self.length_after(index + 1, &LENGTHS).filter(|counter| !counter.by_pointer)?;
-        (is_alike && from.is_const && !says_out).then_some(counter.index)
+        // Numbers would be left with one cell, which many of them overflow; bytes have a buffer in any case.
+        let is_of_source = into.is_bytes() && self.is_named_after(counter.index, index + 1);
+        (is_alike && from.is_const && !says_out && !is_of_source).then_some(counter.index)
+    }
+
+    /// Whether the name of one parameter begins with that of another: `key_length` of `key`.
+    fn is_named_after(&self, index: usize, other: usize) -> bool {
+        let [name, other] = [index, other].map(|index| self.names[index].to_lowercase());
+        name.starts_with(&other)
     }
 }
 

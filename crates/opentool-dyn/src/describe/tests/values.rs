@@ -54,6 +54,7 @@ fn a_size_after_a_source_is_that_of_the_buffer_before_it() {
             "int copy_bytes(unsigned char *into, const unsigned char *from, size_t length)",
             "int copy_numbers(double *into, const double *from, int count)",
             "int encode(char *into, const unsigned char *from, size_t length)",
+            "int seal(char *into, const char *key, size_t key_length)",
         ],
     );
     let shape = |of: &str, name: &str| shape(parameter(&described, of, name));
@@ -81,7 +82,11 @@ fn a_size_after_a_source_is_that_of_the_buffer_before_it() {
         shape("copy_numbers", "from"),
         json!(["array", "double", "pointer", "in", "required", {"x-lengthParam": "count"}])
     );
-    // Where the two hold different things, the size is that of the one before it.
+    // Where the two hold different things, or the name says whose it is, the size is that of the one before it.
+    assert_eq!(
+        shape("seal", "key"),
+        json!(["string", "char", "pointer", "in", "required", {"x-lengthParam": "key_length"}])
+    );
     assert_eq!(
         shape("encode", "from"),
         json!(["string", "unsigned char", "pointer", "in", "required", {"x-encoding": "base64", "x-lengthParam": "length"}])
