@@ -117,13 +117,24 @@ pub trait NoSchema {
 
 impl<T: ?Sized> NoSchema for Probe<T> {}
 
-/// `()` and free JSON say nothing about a result.
+/// `()` and free JSON say nothing about a result, and a `Result` inside an option is told by its content.
 fn schema_of<T: JsonSchema>() -> Schema {
+    if is_result_within(std::any::type_name::<T>()) {
+        return None;
+    }
     let schema = output_schema::<T>();
     match &schema {
         Ok(Value::Object(known)) if known.is_empty() || known.get("type").is_some_and(|kind| kind == "null") => None,
         _ => Some(schema),
     }
+}
+
+/// Says whether a type, by its name, is a `Result` or an option of one.
+fn is_result_within(mut name: &str) -> bool {
+    while let Some(inner) = name.strip_prefix("core::option::Option<") {
+        name = inner;
+    }
+    name.starts_with("core::result::Result<")
 }
 
 /// Compiles where a type can be a tool's parameter.

@@ -2,7 +2,7 @@ use std::error::Error;
 use std::fmt;
 
 use opentool_core::{ErrorKind, Failure, FnTool, Text, ToolError, ToolOutput, tool};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{call, json};
 
@@ -33,6 +33,23 @@ async fn text_or_json_is_decided_by_the_type() {
     assert_eq!(json(call(value::tool(), json!({})).await.unwrap()), "[1]");
     assert_eq!(call(displayed::tool(), json!({})).await.unwrap(), ToolOutput::text("5"));
     assert_eq!(json(call(list::tool(), json!({})).await.unwrap()), json!([1]));
+}
+
+#[tokio::test]
+async fn an_err_fails_wherever_the_result_stands() {
+    #[tool]
+    fn perhaps(n: i64) -> Option<Result<i64, String>> {
+        Some(if n > 0 { Ok(n) } else { Err(format!("no {n}")) })
+    }
+    assert_eq!(perhaps::definition().unwrap().output_schema(), None, "it is told by its content");
+    let closure =
+        || FnTool::new("check", |map: Map<String, Value>| if map.is_empty() { Err("nothing") } else { Ok("some") });
+    assert_eq!(json(call(perhaps::tool(), json!({"n": 2})).await.unwrap()), 2);
+    assert_eq!(call(closure(), json!({"n": 2})).await.unwrap(), ToolOutput::text("some"));
+    let failed =
+        [call(perhaps::tool(), json!({"n": 0})).await, call(closure(), json!({})).await].map(Result::unwrap_err);
+    assert!(failed.iter().all(|error| error.kind() == ErrorKind::Failed));
+    assert_eq!(failed.map(|error| error.to_string()), ["no 0", "nothing"]);
 }
 
 #[tokio::test]
