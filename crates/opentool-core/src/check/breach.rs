@@ -13,9 +13,6 @@ use super::{
     tree::{self, Item, push_token},
 };
 
-/// How many problems of the alternative that comes closest are told.
-const MAX_CLOSEST: usize = 3;
-
 /// Arguments that do not satisfy their schema.
 pub(super) struct Refused<'r> {
     pub(super) arguments: &'r str,
@@ -41,7 +38,7 @@ impl Refused<'_> {
 
     /// The problems that an error amounts to, as far as there is room, and how many others there
     /// are. Most errors are one problem; unknown members are one each.
-    fn problems(&self, error: &ValidationError<'_>, room: usize) -> (Vec<Problem>, usize) {
+    pub(super) fn problems(&self, error: &ValidationError<'_>, room: usize) -> (Vec<Problem>, usize) {
         let pointer = error.instance_path().as_str();
         let unknown: Vec<&str> = match error.kind() {
             Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
@@ -53,6 +50,9 @@ impl Refused<'_> {
         let others = unknown.len().max(1).saturating_sub(room);
         if room == 0 {
             return (Vec::new(), others);
+        }
+        if let Kind::AnyOf { context } | Kind::OneOfNotValid { context } = error.kind() {
+            return (vec![self.alternatives(error, context)], others);
         }
         if unknown.is_empty() {
             let message = self.message(error);
@@ -86,7 +86,7 @@ impl Refused<'_> {
             None => "something else".to_owned(),
         };
         match error.kind() {
-            Kind::Type { kind } => format!("expected {}, got {}", types(kind), got()),
+            Kind::Type { kind } => format!("expected {}, got {}", types(kind).join(" or "), got()),
             Kind::Required { property } => self.missing(error, property),
             Kind::Enum { options } => {
                 let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -123,7 +123,6 @@ impl Refused<'_> {
             Kind::UniqueItems => "expected items that all differ".to_owned(),
             Kind::FalseSchema => format!("expected nothing here, got {}", got()),
             Kind::PropertyNames { error } => format!("a name is wrong: {}", error.masked()),
-            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => self.alternatives(error, context),
             Kind::OneOfMultipleValid { .. } => {
                 "fits more than one of the alternatives, expected exactly one".to_owned()
             }
@@ -168,40 +167,6 @@ impl Refused<'_> {
         format!("expected {side} {limit} {unit}{}, got {got}", plural(limit))
     }
 
-    /// A value that fits no alternative: what it could have been, or what the closest asks for.
-    fn alternatives(&self, error: &ValidationError<'_>, alternatives: &[Vec<ValidationError<'static>>]) -> String {
-        let here = error.instance_path().as_str();
-        let wrong_type = |errors: &Vec<ValidationError<'static>>| match errors.as_slice() {
-            [only] if only.instance_path().as_str() == here => match only.kind() {
-                Kind::Type { kind } => Some(types(kind)),
-                _ => None,
-            },
-            _ => None,
-        };
-        if let Some(types) = alternatives.iter().map(wrong_type).collect::<Option<Vec<_>>>()
-            && let Some(item) = self.instance(error)
-        {
-            return format!("expected {}, got {}", types.join(" or "), got(item, self.arguments));
-        }
-        let closest = alternatives
-            .iter()
-            .enumerate()
-            .filter(|(_, errors)| !errors.is_empty())
-            .min_by_key(|(_, errors)| distance(errors, here));
-        let count = alternatives.len();
-        let Some((index, errors)) = closest else {
-            return format!("fits none of the {count} alternatives");
-        };
-        let asks: Vec<String> = errors
-            .iter()
-            .flat_map(|error| self.problems(error, MAX_CLOSEST).0)
-            .take(MAX_CLOSEST)
-            .map(|problem| problem.to_string())
-            .collect();
-        let (number, asks) = (index + 1, asks.join("; "));
-        format!("fits none of the {count} alternatives; closest is number {number}: {asks}")
-    }
-
     fn instance(&self, error: &ValidationError<'_>) -> Option<&Item<'_>> {
         self.root.find(error.instance_path().as_str())
     }
@@ -221,30 +186,15 @@ fn admits_no_members(error: &ValidationError<'_>) -> bool {
     path.ends_with("/additionalProperties") && !path.ends_with("/properties/additionalProperties")
 }
 
-/// How far errors are from a fit: an alternative of another type is further than one with another
-/// tag, and that is further than any number of other errors.
-fn distance(errors: &[ValidationError<'static>], here: &str) -> (bool, bool, usize) {
-    let other_type =
-        errors.iter().any(|error| matches!(error.kind(), Kind::Type { .. }) && error.instance_path().as_str() == here);
-    let other_tag = errors.iter().any(|error| match error.kind() {
-        Kind::Constant { .. } => true,
-        Kind::Enum { options } => options.as_array().is_some_and(|options| options.len() == 1),
-        _ => false,
-    });
-    (other_type, other_tag, errors.len())
-}
-
-fn types(kind: &TypeKind) -> String {
+/// The types that were expected.
+pub(super) fn types(kind: &TypeKind) -> Vec<String> {
     match kind {
-        TypeKind::Single(name) => name.to_string(),
-        TypeKind::Multiple(names) => {
-            let names: Vec<_> = names.iter().map(|name| name.to_string()).collect();
-            names.join(" or ")
-        }
+        TypeKind::Single(name) => vec![name.to_string()],
+        TypeKind::Multiple(names) => names.iter().map(|name| name.to_string()).collect(),
     }
 }
 
 /// Members of the root are arguments.
-fn noun(pointer: &str) -> &'static str {
+pub(super) fn noun(pointer: &str) -> &'static str {
     if pointer.is_empty() { "argument" } else { "property" }
 }

@@ -43,6 +43,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod alternatives;
 mod breach;
 mod checker;
 mod cursor;

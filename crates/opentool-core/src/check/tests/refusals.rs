@@ -94,6 +94,50 @@ fn a_value_that_fits_no_alternative_is_compared_with_the_closest() {
 }
 
 #[test]
+fn a_wrong_tag_is_told_with_all_that_could_stand_there() {
+    let variant = |tag: &str, member: &str| {
+        json!({
+            "type": "object",
+            "properties": { "type": { "type": "string", "enum": [tag] }, member: { "type": "number" } },
+            "required": ["type", member],
+        })
+    };
+    let shape = with(json!({ "oneOf": [variant("circle", "r"), variant("square", "side"), variant("dot", "x")] }));
+    for (value, refusal) in [
+        (
+            r#"{"type":"triangle","r":1}"#,
+            r#"/a/type: expected one of "circle", "square", "dot", got string "triangle""#,
+        ),
+        (r#"{"type":"Circle"}"#, r#"/a/type: expected one of "circle", "square", "dot", got string "Circle""#),
+        (r#""circle""#, r#"/a: expected object, got string "circle""#),
+    ] {
+        assert_eq!(refused(&shape, &format!("{{\"a\":{value}}}")), refusal);
+    }
+    let one = refused(&shape, r#"{"a":{"type":"circle","r":"1"}}"#);
+    assert!(one.ends_with("/a/r: expected number, got string \"1\""), "what the tag names is explained: {one}");
+}
+
+#[test]
+fn a_member_that_names_no_alternative_is_told_with_all_that_do() {
+    let variant = |name: &str, schema: Value| json!({ "type": "object", "properties": { name: schema }, "required": [name], "additionalProperties": false });
+    let turn = variant("Move", json!({ "type": "object", "required": ["x"] }));
+    let action = with(json!({
+        "oneOf": [{ "type": "string", "enum": ["Stop", "Go"] }, turn, variant("Say", json!({ "type": "string" }))],
+    }));
+    for (value, refusal) in [
+        (r#"{"Jump":{}}"#, r#"/a/Jump: unknown property "Jump", expected "Move", "Say""#),
+        (r#"{"move":{}}"#, r#"/a/move: unknown property "move", did you mean "Move"?"#),
+        ("{}", r#"/a: missing one of the required properties "Move", "Say""#),
+        (r#""Move""#, r#"/a: expected one of "Stop", "Go" or object, got string "Move""#),
+        ("5", r#"/a: expected one of "Stop", "Go" or object, got integer 5"#),
+    ] {
+        assert_eq!(refused(&action, &format!("{{\"a\":{value}}}")), refusal);
+    }
+    let one = refused(&action, r#"{"a":{"Say":5}}"#);
+    assert!(one.ends_with("/a/Say: expected string, got integer 5"), "what the name leads to is explained: {one}");
+}
+
+#[test]
 fn problems_behind_references_know_the_names_there() {
     let schema = json!({
         "type": "object",
