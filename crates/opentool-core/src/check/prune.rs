@@ -4,8 +4,10 @@
 //! Models write `null` where they mean "not given", so a `null` member goes where a schema declares
 //! the property, does not require it and does not admit `null`. Only declared `properties` count:
 //! a `null` in a map or in a list is data. The schemas that apply to a value are followed through
-//! local `$ref`, `allOf`, `anyOf` and `oneOf`; an alternative that a constant member rules out (the
-//! tag of an enum) has no say. Where schemas disagree, the `null` stays and the validator decides.
+//! local `$ref`, `allOf`, `anyOf` and `oneOf`. An alternative that the value cannot be meant for has
+//! no say: a constant member rules it out (the tag of an enum), or it requires a member that is not
+//! there. Nor has a declaration without any condition, where another one has some. Where schemas
+//! disagree, the `null` stays and the validator decides.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -88,9 +90,39 @@ fn collect<'s>(
         return;
     }
     applicable.push(schema);
-    for further in schema::in_place(schema, document) {
-        collect(further, item, document, applicable, indirection + 1);
+    for part in schema::parts(schema, document) {
+        collect(part, item, document, applicable, indirection + 1);
     }
+    for alternatives in schema::alternatives(schema) {
+        // Where nothing is complete, all of them are asked: the refusal is then not about a `null` that means nothing.
+        let complete: Vec<_> =
+            alternatives.iter().filter(|schema| !lacks_member(schema, item, document, &mut Vec::new())).collect();
+        let asked = if complete.is_empty() { alternatives.iter().collect() } else { complete };
+        for alternative in asked {
+            collect(alternative, item, document, applicable, indirection + 1);
+        }
+    }
+}
+
+/// Whether a schema requires a member of an object that is not there, or is `null` and must not be.
+///
+/// Every schema is looked at once, however it refers to itself.
+fn lacks_member<'s>(schema: &'s Value, item: &Item<'_>, document: &'s Value, seen: &mut Vec<&'s Value>) -> bool {
+    let Kind::Object(members) = &item.kind else { return false };
+    if seen.len() > MAX_INDIRECTION || seen.iter().any(|seen| std::ptr::eq(*seen, schema)) {
+        return false;
+    }
+    seen.push(schema);
+    let lacks = |name: &str| match members.get(name) {
+        None => true,
+        Some(value) if matches!(value.kind, Kind::Null) => {
+            schema::property(schema, name).is_some_and(|property| !schema::admits_null(property, document))
+        }
+        Some(_) => false,
+    };
+    is_ruled_out(schema, item)
+        || schema::required(schema).any(lacks)
+        || schema::parts(schema, document).any(|part| lacks_member(part, item, document, seen))
 }
 
 /// Whether a schema cannot be meant for an object because a constant that it asks for differs.
@@ -113,17 +145,18 @@ fn is_ruled_out(schema: &Value, item: &Item<'_>) -> bool {
 }
 
 fn is_droppable(name: &str, applicable: &[&Value], document: &Value) -> bool {
+    if applicable.iter().any(|schema| schema::required(schema).any(|required| required == name)) {
+        return false;
+    }
     let mut declared = false;
-    for schema in applicable {
-        if schema::requires(schema, name) {
+    for property in applicable.iter().filter_map(|schema| schema::property(schema, name)) {
+        if schema::is_unconditional(property) {
+            continue;
+        }
+        if schema::admits_null(property, document) {
             return false;
         }
-        if let Some(property) = schema::property(schema, name) {
-            if schema::admits_null(property, document) {
-                return false;
-            }
-            declared = true;
-        }
+        declared = true;
     }
     declared
 }

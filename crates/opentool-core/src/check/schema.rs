@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// How many `$ref`, `allOf`, `anyOf` and `oneOf` are followed one into the other.
 pub(super) const MAX_INDIRECTION: usize = 32;
@@ -30,14 +30,21 @@ fn percent_decode(pointer: &str) -> Option<Cow<'_, str>> {
     String::from_utf8(decoded).ok().map(Cow::Owned)
 }
 
-/// The schemas that a schema applies to the same value: its reference, its parts, its alternatives.
-pub(super) fn in_place<'s>(schema: &'s Value, document: &'s Value) -> impl Iterator<Item = &'s Value> {
+/// The schemas that a schema always applies to the same value: its reference and its parts.
+pub(super) fn parts<'s>(schema: &'s Value, document: &'s Value) -> impl Iterator<Item = &'s Value> {
     let reference = schema.get("$ref").and_then(Value::as_str);
-    let parts = ["allOf", "anyOf", "oneOf"]
-        .into_iter()
-        .filter_map(|keyword| schema.get(keyword).and_then(Value::as_array))
-        .flatten();
+    let parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
     reference.and_then(|reference| resolve(reference, document)).into_iter().chain(parts)
+}
+
+/// The lists of alternatives of which a schema applies some to the same value.
+pub(super) fn alternatives(schema: &Value) -> impl Iterator<Item = &Vec<Value>> {
+    ["anyOf", "oneOf"].into_iter().filter_map(|keyword| schema.get(keyword).and_then(Value::as_array))
+}
+
+/// Whether a schema admits whatever there is because it has no keyword at all.
+pub(super) fn is_unconditional(schema: &Value) -> bool {
+    schema == &Value::Bool(true) || schema.as_object().is_some_and(Map::is_empty)
 }
 
 /// The schema that declares a property by name.
@@ -56,10 +63,9 @@ pub(super) fn of_item(schema: &Value, index: usize) -> Option<&Value> {
     prefixed.or_else(|| schema.get("items"))
 }
 
-/// Whether an object schema requires a property.
-pub(super) fn requires(schema: &Value, name: &str) -> bool {
-    let required = schema.get("required").and_then(Value::as_array);
-    required.is_some_and(|required| required.iter().any(|required| required == name))
+/// The names of the members that a schema requires.
+pub(super) fn required(schema: &Value) -> impl Iterator<Item = &str> {
+    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
 /// Whether `null` satisfies a schema. What cannot be told counts as a yes.

@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 mod closures;
+mod enums;
 mod functions;
 mod methods;
 mod parameters;

@@ -43,7 +43,8 @@ pub(in crate::check) fn compile(document: &Value) -> Option<Flat> {
                 name: name.as_str().into(),
                 written: format!("{}:", Value::from(name.as_str())).into_bytes().into(),
                 rule: rule(schema, document)?,
-                drops_null: !schema::requires(document, name) && !schema::admits_null(schema, document),
+                drops_null: schema::required(document).all(|required| required != name)
+                    && !schema::admits_null(schema, document),
             })
         })
         .collect::<Option<Box<[_]>>>()?;

@@ -196,3 +196,69 @@ fn nulls_and_unknown_arguments_leave_one_large_object_together() {
     let kept: Vec<_> = names.iter().enumerate().filter(|(index, _)| index % 4 == 1).map(member).collect();
     assert_eq!(accepted(&schema, &format!("{{{}}}", all.join(","))), format!("{{{}}}", kept.join(",")));
 }
+
+/// What `fn f(q: String, #[serde(flatten)] shape: Shape)` publishes for an internally tagged enum.
+fn flattened() -> Value {
+    json!({
+        "type": "object",
+        "properties": { "q": { "type": "string" }, "type": {}, "r": {}, "label": {} },
+        "required": ["q", "type"],
+        "additionalProperties": false,
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": { "type": { "const": "circle" }, "r": { "type": "number" }, "label": { "type": "string" } },
+                "required": ["type", "r"],
+            },
+            { "type": "object", "properties": { "type": { "const": "dot" } }, "required": ["type"] },
+        ],
+    })
+}
+
+#[test]
+fn a_declaration_without_a_condition_does_not_keep_a_null_that_another_one_refuses() {
+    assert_eq!(
+        accepted(&flattened(), r#"{"q":"a","type":"circle","r":1,"label":null}"#),
+        r#"{"q":"a","type":"circle","r":1}"#
+    );
+    // Where nothing else declares the member, `{}` means any JSON, and null is some.
+    assert!(passes(&flattened(), r#"{"q":"a","type":"dot","label":null}"#));
+}
+
+/// An untagged enum: by id, with an optional note, or by name, with a required one.
+fn by_id_or_name(closed: bool) -> Value {
+    json!({
+        "type": "object",
+        "properties": { "s": { "anyOf": [{ "$ref": "#/$defs/ById" }, { "$ref": "#/$defs/ByName" }] } },
+        "additionalProperties": false,
+        "$defs": {
+            "ById": {
+                "type": "object",
+                "properties": { "id": { "type": "integer" }, "note": { "type": "string" } },
+                "required": ["id"],
+                "additionalProperties": !closed,
+            },
+            "ByName": {
+                "type": "object",
+                "properties": { "name": { "type": "string" }, "note": { "type": "string" } },
+                "required": ["name", "note"],
+                "additionalProperties": !closed,
+            },
+        },
+    })
+}
+
+#[test]
+fn an_alternative_that_requires_what_is_not_there_has_no_say_about_null() {
+    for schema in [by_id_or_name(false), by_id_or_name(true)] {
+        assert_eq!(accepted(&schema, r#"{"s":{"id":1,"note":null}}"#), r#"{"s":{"id":1}}"#);
+        assert!(refused(&schema, r#"{"s":{"name":"x","note":null}}"#).contains("/s/note: expected string, got null"));
+    }
+}
+
+#[test]
+fn where_no_alternative_is_complete_the_refusal_is_not_about_null() {
+    let refusal = refused(&flattened(), r#"{"q":"a","type":"circle","label":null}"#);
+    assert!(refusal.contains("missing required argument \"r\""), "{refusal}");
+    assert!(!refusal.contains("null"), "{refusal}");
+}
