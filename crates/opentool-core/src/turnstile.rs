@@ -83,15 +83,19 @@ pub(crate) struct Stay {
 }
 
 impl Stay {
-    /// Says that the call is over: whoever holds the places from now on overstays.
+    /// Says that the call is over: a thread that holds the places from now on overstays.
+    ///
+    /// Most calls leave none behind, and then nobody who waits is disturbed.
     pub(crate) fn over(self: Arc<Self>) {
-        self.turnstile.overstayed.send_replace(true);
+        if Arc::strong_count(&self) > 1 {
+            self.turnstile.overstayed.send_replace(true);
+        }
     }
 }
 
 impl Drop for Stay {
     /// Before the places are free: whoever takes them next has not overstayed.
     fn drop(&mut self) {
-        self.turnstile.overstayed.send_replace(false);
+        self.turnstile.overstayed.send_if_modified(std::mem::take);
     }
 }
