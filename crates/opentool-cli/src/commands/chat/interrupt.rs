@@ -28,8 +28,11 @@ impl Interrupt {
         let interrupt = Arc::new(Interrupt::default());
         let listening = interrupt.clone();
         let mut next = Box::pin(tokio::signal::ctrl_c());
-        // Asked for once, the signal no longer ends the process; the task may begin later.
-        let _ = (&mut next).now_or_never();
+        // Asked for once, the signal no longer ends the process, although the task may begin later. Where it cannot be had, it
+        // ends the process as ever.
+        if (&mut next).now_or_never().is_some() {
+            return interrupt;
+        }
         tokio::spawn(async move {
             while next.await.is_ok() {
                 next = Box::pin(tokio::signal::ctrl_c());

@@ -118,13 +118,11 @@ impl Session {
 
     /// Keeps what tools did in a turn that has no answer: the model should know of it in the next one.
     async fn keep_unfinished(&self, told: &Told) {
-        let mut said = told.exchange().messages().to_vec();
-        let acted = told.error.is_some() && said.iter().any(|message| matches!(message, Message::Tool(_)));
-        let (true, Some(memory), Some(conversation)) = (acted, &self.memory.shared, &self.memory.conversation) else {
+        let (Some(memory), Some(conversation)) = (&self.memory.shared, &self.memory.conversation) else { return };
+        if told.error.is_none() {
             return;
-        };
-        // Who speaks next is the user, and some models want to have had the word before.
-        said.push(Message::assistant(if told.was_cancelled() { CANCELLED } else { FAILED }));
+        }
+        let Some(said) = unfinished(told.exchange().messages(), told.was_cancelled()) else { return };
         tokio::select! {
             kept = memory.add(conversation, &said) => if let Err(error) = kept {
                 warn(&visible(&error.to_string()));
@@ -132,6 +130,17 @@ impl Session {
             () = self.interrupt.given() => warn(&turn::NOT_KEPT),
         }
     }
+}
+
+/// What is worth keeping of a turn that has no answer: everything where tools acted in it, otherwise nothing.
+fn unfinished(said: &[Message], was_cancelled: bool) -> Option<Vec<Message>> {
+    let mut said = said.iter().any(|message| matches!(message, Message::Tool(_))).then(|| said.to_vec())?;
+    // Who speaks next is the user, and some servers want the model to have had the word before. Where the turn failed only
+    // because it could not be kept, it has.
+    if matches!(said.last(), Some(Message::Tool(_))) {
+        said.push(Message::assistant(if was_cancelled { CANCELLED } else { FAILED }));
+    }
+    Some(said)
 }
 
 /// The sources with the keys of the command line, otherwise with that of the environment, which goes to no more than one
@@ -154,4 +163,24 @@ fn of_chat(error: ChatError) -> Failure {
         return Failure::client(client.clone());
     }
     Failure::Chat { source: Box::new(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use opentool_chat::ToolMessage;
+
+    use super::*;
+
+    #[test]
+    fn what_is_kept_of_a_turn_in_which_tools_acted_ends_with_the_models_word() {
+        let (asked, tools) = (Message::user("hi"), Message::from(ToolMessage::default()));
+        assert_eq!(unfinished(std::slice::from_ref(&asked), true), None);
+        let acted = [asked.clone(), tools.clone()];
+        for (was_cancelled, word) in [(true, CANCELLED), (false, FAILED)] {
+            let kept = [asked.clone(), tools.clone(), Message::assistant(word)];
+            assert_eq!(unfinished(&acted, was_cancelled).as_deref(), Some(&kept[..]));
+        }
+        let answered = [asked, tools, Message::assistant("Hello.")];
+        assert_eq!(unfinished(&answered, false).as_deref(), Some(&answered[..]), "an answer is the last word");
+    }
 }
