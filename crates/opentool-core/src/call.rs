@@ -45,6 +45,10 @@ pub struct Outcome {
     pub result: Result<ToolOutput, ToolError>,
     /// Whether the result goes to the caller instead of back to the model; never so for an error.
     pub return_direct: bool,
+    /// The arguments that the tool was given instead of the caller's, where whoever approved the call
+    /// [edited](crate::Decision::Edit) them. Only a batch tells, whose calls stand in a history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<Box<Arguments>>,
 }
 
 impl Outcome {

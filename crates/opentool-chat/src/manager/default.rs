@@ -3,10 +3,15 @@ use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt;
-use opentool_core::{ErrorKind, Executor, Outcomes, Resolver, Source, ToolContext, ToolError, Toolbox, Turn};
+use opentool_core::{
+    Arguments, ErrorKind, Executor, Outcomes, Resolver, Source, ToolContext, ToolError, Toolbox, Turn,
+};
 
 use super::{Execution, ToolCallingManager, ToolEvents, ToolExecutionResult};
-use crate::{Cause, ChatError, ChatOptions, ChatResponse, Exchange, Prompt, ToolAnswer, ToolDefinitions, ToolMessage};
+use crate::{
+    AssistantMessage, Cause, ChatError, ChatOptions, ChatResponse, Exchange, Prompt, ToolAnswer, ToolDefinitions,
+    ToolMessage,
+};
 
 /// Runs calls on the [`Executor`], whose policies hold for every one of them.
 ///
@@ -102,13 +107,23 @@ impl DefaultToolCallingManager {
         }
         let mut history = Vec::with_capacity(prompt.messages.len() + 2);
         history.extend_from_slice(&prompt.messages);
-        history.push(message.clone().into());
+        history.push(as_run(message.clone(), &outcomes).into());
         history.push(ToolMessage::new(outcomes.iter().map(ToolAnswer::of).collect()).into());
         match ended(&outcomes) {
             Some(cause) => Err(ChatError::from(cause).with_exchange(Exchange::of(prompt, history))),
             None => Ok(ToolExecutionResult::new(history).with_return_direct(outcomes.return_direct())),
         }
     }
+}
+
+/// The calls as they ran: where arguments were edited, the answer is about those, and the model should know.
+fn as_run(mut message: AssistantMessage, outcomes: &Outcomes) -> AssistantMessage {
+    for (call, outcome) in message.tool_calls.iter_mut().zip(outcomes) {
+        if let Some(edited) = &outcome.edited {
+            call.arguments = Arguments::clone(edited);
+        }
+    }
+    message
 }
 
 async fn ask(source: &Source) -> Result<Toolbox, ToolError> {

@@ -49,7 +49,9 @@ async fn approval_may_approve_deny_with_a_message_or_edit_the_arguments(mode: Mo
         Reply::text("done"),
     ]);
     let client = client(&model, Executor::builder().approval(decider).build());
-    mode.answer(client.prompt("hi").tools([careful("send"), careful("burn"), careful("mail")])).await;
+    let answer = mode.answer(client.prompt("hi").tools([careful("send"), careful("burn"), careful("mail")])).await;
+    let called: Vec<_> = answer.messages()[1].tool_calls().iter().map(|call| call.arguments.as_str()).collect();
+    assert_eq!(called, [r#"{"to":"ann"}"#, "{}", r#"{"to":"bob"}"#], "history tells what ran");
     assert_eq!(told(&model), [r#"nobody sent {"to":"ann"}"#, "not on my watch", r#"nobody sent {"to":"bob"}"#]);
 }
 
@@ -97,6 +99,21 @@ async fn a_run_that_waits_is_stored_and_resumed_with_the_decisions(mode: Mode) {
     assert_eq!(answer.usage, Usage::new(30, 3));
     assert_eq!(answer.messages().len(), 4);
     assert_eq!(model.requests().len(), 2, "the model was not asked again for what it had said");
+}
+
+async fn arguments_that_were_edited_are_those_that_history_tells(mode: Mode) {
+    let model = waiting_model();
+    let client = client(&model, Executor::builder().approval(Ask::later()).build());
+    let state = mode.answer(client.prompt("hi").tools(tools())).await.into_run_state().unwrap();
+    let ids: Vec<_> = state.pending().map(|call| call.id.clone()).collect();
+    let edited = client.resume(state).decide(&ids[0], Decision::Edit(r#"{"n":42}"#.into()));
+    // Between the decisions the run waits once more.
+    let state = mode.answer(edited.tools(tools())).await.into_run_state().unwrap();
+    let stored = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
+    let answer = mode.answer(client.resume(stored).decide(&ids[1], Decision::Approve).tools(tools())).await;
+    let called: Vec<_> = answer.messages()[1].tool_calls().iter().map(|call| call.arguments.as_str()).collect();
+    assert_eq!(called, [r#"{"n":42}"#, "{}", r#"{"n":2}"#]);
+    assert_eq!(told(&model), [r#"nobody sent {"n":42}"#, "looked", r#"nobody sent {"n":2}"#]);
 }
 
 async fn a_decision_about_a_call_that_does_not_wait_is_an_error(mode: Mode) {
@@ -192,6 +209,7 @@ async fn a_turn_cancelled_before_it_began_asks_nobody(mode: Mode) {
 in_both_modes!(
     a_tool_that_needs_approval_and_has_nobody_to_ask_is_denied,
     approval_may_approve_deny_with_a_message_or_edit_the_arguments,
+    arguments_that_were_edited_are_those_that_history_tells,
     a_run_that_waits_is_stored_and_resumed_with_the_decisions,
     a_decision_about_a_call_that_does_not_wait_is_an_error,
     a_turn_that_waits_is_remembered_when_it_is_over,

@@ -17,8 +17,8 @@ use crate::policy::Decision;
 use crate::sink::{EventSink, Inbox, mailbox};
 use crate::turn::{Slot, SlotState};
 use crate::{
-    Cancellation, Outcome, Outcomes, Resolver, Tool, ToolCall, ToolContext, ToolError, ToolEvent, ToolOutput, Toolbox,
-    Turn,
+    Arguments, Cancellation, Outcome, Outcomes, Resolver, Tool, ToolCall, ToolContext, ToolError, ToolEvent,
+    ToolOutput, Toolbox, Turn,
 };
 
 /// The calls of one round while they run.
@@ -47,6 +47,7 @@ struct Settlement {
     index: usize,
     answer: Option<Result<ToolOutput, ToolError>>,
     return_direct: bool,
+    edited: Option<Box<Arguments>>,
 }
 
 /// Whose the turn is: a caller's, or nobody's but this call's.
@@ -199,6 +200,7 @@ impl<'a> Batch<'a> {
                 gate: gate.clone(),
                 resolved,
                 sink: outbox.clone().map(|outbox| Arc::new(EventSink::new(call_ref(index, &call), outbox))),
+                edited: false,
             });
             let (policies, tools, context) = (self.policies, self.tools.clone(), self.context.clone());
             let resumable = matches!(self.turn, Owner::Caller(_));
@@ -217,14 +219,16 @@ impl<'a> Batch<'a> {
                     resumable,
                 };
                 settle(&mut job).await;
-                Settlement { index, answer: job.answer, return_direct: job.return_direct }
+                let Job { answer, return_direct, round, .. } = job;
+                let edited = round.is_some_and(|round| round.edited);
+                Settlement { index, answer, return_direct, edited: edited.then(|| Box::new(arguments)) }
             }));
         }
     }
 
     /// Notes what became of a call.
     fn note(&mut self, settlement: Settlement) {
-        let Settlement { index, answer, return_direct } = settlement;
+        let Settlement { index, answer, return_direct, edited } = settlement;
         let watched = self.inbox.is_some();
         if let Some(inbox) = &mut self.inbox {
             // What the call streamed comes before its end.
@@ -236,7 +240,7 @@ impl<'a> Batch<'a> {
         entry.state = match answer {
             Some(result) => {
                 let (call_id, tool) = (entry.call.id.clone(), entry.call.name.clone());
-                State::Answered(Outcome { call_id, tool, result, return_direct })
+                State::Answered(Outcome { call_id, tool, result, return_direct, edited })
             }
             None => State::Suspended,
         };

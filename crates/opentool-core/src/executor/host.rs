@@ -94,7 +94,7 @@ impl Host {
         }
         let (answer, return_direct) = (job.answer, job.return_direct);
         let result = answer.unwrap_or_else(|| Err(nobody_to_resume()));
-        Outcome { call_id: id, tool: name, result, return_direct }
+        Outcome { call_id: id, tool: name, result, return_direct, edited: None }
     }
 
     /// Asks the source for its tools, within the time a call has and as long as it is not cancelled.

@@ -59,6 +59,8 @@ pub(super) struct Round {
     /// The tool that the limits were asked about, where it is not a listed one.
     pub(super) resolved: Option<Arc<dyn Tool>>,
     pub(super) sink: Option<Arc<EventSink>>,
+    /// Whether whoever approved the call gave it other arguments. A host's call, whose caller never asks, does not pay for it.
+    pub(super) edited: bool,
 }
 
 /// Why a call did not run.
@@ -445,6 +447,9 @@ async fn permit(job: &mut Job<'_>, admitted: Admitted<'_>) -> Result<(), Stop> {
     match decision {
         Decision::Approve => Ok(()),
         Decision::Edit(edited) => {
+            if let Some(round) = &mut job.round {
+                round.edited = true;
+            }
             *job.arguments = edited;
             Ok(check(job.policies, admitted, job.arguments)?)
         }

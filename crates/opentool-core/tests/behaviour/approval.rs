@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use opentool_core::testing::{FakeTool, Probe};
 use opentool_core::{
-    ApprovalPolicy, ApprovalRequest, Arguments, Ask, BoxFuture, Decision, ErrorKind, Executor, ToolMetadata, ToolOutput,
+    ApprovalPolicy, ApprovalRequest, Arguments, Ask, BoxFuture, Decision, ErrorKind, Executor, ToolCall, ToolContext,
+    ToolMetadata, ToolOutput, Toolbox, Turn,
 };
 use serde_json::json;
 
@@ -73,6 +74,20 @@ async fn a_denied_call_never_runs_and_the_model_is_told_why() {
 async fn a_call_runs_with_the_edited_arguments() {
     let edited = Decision::Edit(Arguments::from(r#"{"a":2,"b":null}"#));
     Probe::with(&deciding(edited), guarded()).call("guarded", r#"{"a":1}"#).await.assert_json(json!({ "a": 2 }));
+}
+
+#[tokio::test]
+async fn an_outcome_tells_of_edited_arguments_as_the_tool_got_them() {
+    let edited = Decision::Edit(Arguments::from(r#"{"a":2,"b":null}"#));
+    let tools = Toolbox::of([guarded()]).unwrap();
+    for (decision, told) in [(edited, Some(json!({ "a": 2 }))), (Decision::Approve, None)] {
+        let calls = vec![ToolCall::new("1", "guarded", r#"{"a":1}"#)];
+        let (mut turn, context) = (Turn::new(), ToolContext::new());
+        let outcomes = deciding(decision).run(&tools, calls, &mut turn, &context).finish().await;
+        assert!(!outcomes[0].is_error());
+        let edited = outcomes[0].edited.as_ref().map(|edited| edited.parse::<serde_json::Value>().unwrap());
+        assert_eq!(edited, told);
+    }
 }
 
 #[tokio::test]
