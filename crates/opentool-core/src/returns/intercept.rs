@@ -24,11 +24,7 @@ pub(super) fn serialize<T: Serialize>(value: &T) -> Result<ToolOutput, ToolError
     let json = write_json(&root)?;
     match root.found.get() {
         Found::Json => Ok(ToolOutput::Json(json)),
-        Found::Nothing => Ok(ToolOutput::Empty),
-        Found::Text => unquote(&json),
-        Found::Output => serde_json::from_str(json.get()).map_err(unreadable),
-        Found::Failure => Err(failure(&json)),
-        Found::Error => Err(serde_json::from_str(json.get()).unwrap_or_else(unreadable)),
+        found => found.output(&json),
     }
 }
 
@@ -44,11 +40,6 @@ fn unreadable(error: serde_json::Error) -> ToolError {
     ToolError::invalid_result(format!("the result cannot be read back: {error}")).with_source(error)
 }
 
-/// Makes text of the JSON string that quotes it.
-fn unquote(quoted: &RawValue) -> Result<ToolOutput, ToolError> {
-    serde_json::from_str(quoted.get()).map(ToolOutput::Text).map_err(unreadable)
-}
-
 /// What the outermost value turned out to be.
 #[derive(Clone, Copy)]
 enum Found {
@@ -61,6 +52,22 @@ enum Found {
     Failure,
     /// The `Err` of a result that is a tool's error.
     Error,
+}
+
+impl Found {
+    /// What the JSON text stands for.
+    // Apart, so that whoever returns plain JSON does not carry it along.
+    #[inline(never)]
+    fn output(self, json: &RawValue) -> Result<ToolOutput, ToolError> {
+        match self {
+            Self::Json => serde_json::from_str(json.get()).map(ToolOutput::Json).map_err(unreadable),
+            Self::Nothing => Ok(ToolOutput::Empty),
+            Self::Text => serde_json::from_str(json.get()).map(ToolOutput::Text).map_err(unreadable),
+            Self::Output => serde_json::from_str(json.get()).map_err(unreadable),
+            Self::Failure => Err(failure(json)),
+            Self::Error => Err(serde_json::from_str(json.get()).unwrap_or_else(unreadable)),
+        }
+    }
 }
 
 /// Says whether a type is one of those that are text; they are known by their names, because what is serialised may be borrowed.
