@@ -228,8 +228,7 @@ impl Desk<'_> {
             Refusal::of_this_thread(&noted).or(noted.filter(|_| !self.plan.thread_safe).map(Refusal::softened));
         let refusal = refusal.or_else(|| Refusal::of_errno(last_errno()));
         match called {
-            Ok(notes) if out.len() > LONGEST => {
-                let _ = notes;
+            Ok(_) if out.len() > LONGEST => {
                 Err(ToolError::invalid_result(format!("`{name}` gave {} bytes, which is too much", out.len())))
             }
             Ok(notes) => match refusal {
