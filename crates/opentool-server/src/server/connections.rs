@@ -223,11 +223,17 @@ impl Connections {
 }
 
 /// Closes the connection that has been idle longest or, where none is, the one whose request takes longest to arrive.
+///
+/// Where something moved only just now comes last: what its client has sent may be on its way.
 fn evict(open: &mut HashMap<u64, Arc<Connection>, RandomState>) -> bool {
     let oldest = open
         .values()
         .filter(|connection| connection.phase() != Phase::Busy)
-        .min_by_key(|connection| (connection.phase() == Phase::Head, connection.since.load(Relaxed), connection.number))
+        .min_by_key(|connection| {
+            let since = connection.since.load(Relaxed);
+            let just_now = since >= connection.clock.load(Relaxed);
+            (just_now, connection.phase() == Phase::Head, since, connection.number)
+        })
         .cloned();
     let Some(connection) = oldest else { return false };
     connection.dismiss(if connection.phase() == Phase::Idle { Farewell::Quiet } else { Farewell::Abort });
@@ -260,6 +266,18 @@ mod tests {
         assert_eq!(connections.lock().len(), 3);
         drop(answering);
         assert_eq!(connections.make_room(), 1, "now all three are idle or slow");
+    }
+
+    #[test]
+    fn whoever_has_only_just_connected_goes_after_those_whose_requests_do_not_arrive() {
+        let connections = Connections::new(2);
+        let slow = admitted(&connections);
+        slow.received();
+        connections.clock.store(1, Relaxed);
+        let new = admitted(&connections);
+        assert_eq!(connections.make_room(), 1);
+        let farewells = [&slow, &new].map(|connection| connection.farewell.load(Relaxed));
+        assert_eq!(farewells, [Farewell::Abort as u8, Farewell::None as u8]);
     }
 
     #[test]
