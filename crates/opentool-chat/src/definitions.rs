@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 /// use opentool_core::spec::schema::Target;
 /// use opentool_core::{FnTool, Toolbox};
 ///
-/// let definitions = ToolDefinitions::of(Toolbox::of([FnTool::new("now", || "noon")])?);
+/// let definitions = ToolDefinitions::of(Toolbox::from_tools([FnTool::new("now", || "noon")])?);
 /// let list = definitions.wire(Target::Anthropic).get();
 /// assert!(list.starts_with(r#"[{"name":"now","#));
 /// assert!(std::ptr::eq(list, definitions.wire(Target::Anthropic).get()), "it was written once");

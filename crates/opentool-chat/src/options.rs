@@ -129,14 +129,14 @@ impl ChatOptions {
     /// Sets the tools, which replace the default ones. An error in them is kept until they are needed.
     #[must_use]
     pub fn with_tools<M>(mut self, tools: impl IntoToolSource<M>) -> Self {
-        self.tools = Some(Source::of(tools));
+        self.tools = Some(Source::new(tools));
         self
     }
 
     /// Adds tools to those that are there or come from the defaults. An error in them is kept until they are needed.
     #[must_use]
     pub fn with_added_tools<M>(mut self, tools: impl IntoToolSource<M>) -> Self {
-        self.added_tools.push(Source::of(tools));
+        self.added_tools.push(Source::new(tools));
         self
     }
 

@@ -10,7 +10,7 @@ use opentool::{DeclaredTools as _, Toolbox, ToolboxError};
 
 /// All demo tools, with a note store of its own.
 pub(crate) fn toolbox() -> Result<Toolbox, ToolboxError> {
-    let texts = Toolbox::of([text::text_statistics::tool(), text::word_frequency::tool()])?;
+    let texts = Toolbox::from_tools([text::text_statistics::tool(), text::word_frequency::tool()])?;
     let units = Toolbox::new().with(units::convert_unit::tool())?;
     Ok(clock::Clock
         .into_toolbox()?

@@ -125,7 +125,7 @@ impl Source {
         let toolbox = match (&self.kind, self.client(key)?.map(prepare)) {
             (Kind::Url(_), Some(client)) => {
                 let toolbox = client.toolbox().await.map_err(Failure::client)?;
-                return Ok((toolbox, opentool::Source::of(client)));
+                return Ok((toolbox, opentool::Source::new(client)));
             }
             (Kind::Document(document), Some(client)) => client.toolbox_of(document).map_err(unusable)?,
             (Kind::Library(library), _) => library.toolbox().clone(),

@@ -119,7 +119,7 @@ fn look_up(runtime: &Runtime) {
     let rooms: Vec<_> = sizes
         .iter()
         .map(|size| {
-            let tools = Toolbox::of((0..*size).map(|n| add(format!("tool_{n}")))).unwrap();
+            let tools = Toolbox::from_tools((0..*size).map(|n| add(format!("tool_{n}")))).unwrap();
             let host = Executor::new().host(tools);
             // A caller uses some of the tools, not all: what is measured is the look-up, not the memory.
             let names: Vec<_> = (0..10).map(|n| format!("tool_{}", n * size / 10)).collect();

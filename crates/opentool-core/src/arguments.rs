@@ -64,7 +64,7 @@ impl Arguments {
     /// # Errors
     ///
     /// Where the value cannot be serialised as JSON.
-    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, ToolError> {
+    pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, ToolError> {
         serde_json::to_string(value).map(Self::from).map_err(|error| ToolError::invalid_arguments("", error))
     }
 

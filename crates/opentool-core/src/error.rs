@@ -66,7 +66,7 @@ impl fmt::Display for ErrorKind {
 /// Who gets an error: the model, which may correct itself, or the caller of the executor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Severity {
+pub enum ErrorSeverity {
     /// The error is told to the model and the turn goes on.
     #[default]
     Recoverable,
@@ -81,13 +81,13 @@ pub enum Severity {
 /// turn, it keeps everything but its [`source`](Error::source).
 ///
 /// ```
-/// use opentool_core::{ErrorKind, Severity, ToolError};
+/// use opentool_core::{ErrorKind, ErrorSeverity, ToolError};
 ///
 /// let error = ToolError::failed("the calendar is read-only")
 ///     .with_code(423)
 ///     .with_detail("lock held by sync job 17");
 /// assert_eq!(error.kind(), ErrorKind::Failed);
-/// assert_eq!(error.severity(), Severity::Recoverable);
+/// assert_eq!(error.severity(), ErrorSeverity::Recoverable);
 /// assert_eq!(error.to_string(), "the calendar is read-only");
 /// ```
 #[derive(Clone, Serialize, Deserialize)]
@@ -108,7 +108,7 @@ struct Inner {
     #[serde(default)]
     retryable: bool,
     #[serde(default)]
-    severity: Severity,
+    severity: ErrorSeverity,
     #[serde(skip)]
     source: Option<Arc<dyn Error + Send + Sync>>,
     /// The Rust type of the source, for an error whose own text is blank.
@@ -127,7 +127,7 @@ impl ToolError {
             detail: None,
             data: None,
             retryable: false,
-            severity: Severity::Recoverable,
+            severity: ErrorSeverity::Recoverable,
             source: None,
             source_type: None,
         }))
@@ -153,7 +153,7 @@ impl ToolError {
     /// The tool failed with an error that the caller must see and the model must not.
     #[must_use]
     pub fn fatal(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self::from_error(error).with_severity(Severity::Fatal)
+        Self::from_error(error).with_severity(ErrorSeverity::Fatal)
     }
 
     /// The tool failed in a way that another attempt of the same call may mend.
@@ -288,7 +288,7 @@ impl ToolError {
 
     /// Says who gets the error.
     #[must_use]
-    pub fn with_severity(mut self, severity: Severity) -> Self {
+    pub fn with_severity(mut self, severity: ErrorSeverity) -> Self {
         self.0.severity = severity;
         self
     }
@@ -339,14 +339,14 @@ impl ToolError {
 
     /// Returns who gets the error.
     #[must_use]
-    pub fn severity(&self) -> Severity {
+    pub fn severity(&self) -> ErrorSeverity {
         self.0.severity
     }
 
     /// Says whether the error reaches the caller instead of the model.
     #[must_use]
     pub fn is_fatal(&self) -> bool {
-        self.0.severity == Severity::Fatal
+        self.0.severity == ErrorSeverity::Fatal
     }
 
     /// Returns the Rust type of the underlying error, where it is known.

@@ -64,7 +64,7 @@ pub struct Executor(Arc<Policies>);
 pub(crate) struct Policies {
     unknown_tool: Arc<dyn UnknownToolPolicy>,
     errors: Option<Arc<dyn ErrorPolicy>>,
-    throw_on_error: bool,
+    all_errors_fatal: bool,
     limits: Arc<dyn LimitPolicy>,
     /// Whether the limits can matter to a call that is a turn of its own.
     limits_hosts: bool,
@@ -120,7 +120,7 @@ impl Executor {
     /// Where the source cannot be used, for instance because two tools have the same name, each call
     /// answers with that error.
     pub fn host<M>(&self, source: impl IntoToolSource<M>) -> Host {
-        Host::new(self.clone(), Source::of(source))
+        Host::new(self.clone(), Source::new(source))
     }
 
     /// Returns how many threads of the executor's pool run blocking tools now, those of calls already given up included.
@@ -144,7 +144,7 @@ impl fmt::Debug for Executor {
             .field("concurrency", &policies.concurrency)
             .field("strictness", &policies.strictness)
             .field("max_result_size", &policies.max_result_size)
-            .field("throw_on_error", &policies.throw_on_error)
+            .field("all_errors_fatal", &policies.all_errors_fatal)
             .field("asks_for_approval", &policies.approval.is_some())
             .field("middleware", &policies.middleware.len())
             .finish_non_exhaustive()

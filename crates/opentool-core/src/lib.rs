@@ -80,7 +80,7 @@ pub use cancellation::Cancellation;
 pub use check::{ArgumentChecker, ArgumentError, Problem, SchemaError, Strictness};
 pub use context::ToolContext;
 pub use definition::{DefinitionError, ToolDefinition, ToolDefinitionBuilder, is_tool_name};
-pub use error::{ErrorKind, Failure, Severity, ToolError};
+pub use error::{ErrorKind, ErrorSeverity, Failure, ToolError};
 pub use event::{CallRef, Progress, ProgressMessage, ToolEvent};
 pub use executor::{Batch, Executor, ExecutorBuilder, Host};
 pub use function::{DeclaredTools, FallibleToolFunction, FnTool, IntoTool, ToolFunction, ToolInput};

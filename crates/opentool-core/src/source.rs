@@ -47,7 +47,7 @@ enum Kind {
 
 impl Source {
     /// Converts, and keeps an error until the tools are asked for.
-    pub fn of<M>(source: impl IntoToolSource<M>) -> Self {
+    pub fn new<M>(source: impl IntoToolSource<M>) -> Self {
         source.into_tool_source().unwrap_or_else(|error| Self(Kind::Failed(ToolError::fatal(error))))
     }
 

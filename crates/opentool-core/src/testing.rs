@@ -5,7 +5,7 @@
 //! # use serde_json::json;
 //! # #[tokio::main(flavor = "current_thread")] async fn main() {
 //! # let tool = FakeTool::new("now").answers("noon");
-//! let probe = Probe::of(tool);
+//! let probe = Probe::new(tool);
 //! probe.call("now", json!({})).await.assert_text("noon");
 //! # probe.call("then", json!({})).await.assert_error(ErrorKind::UnknownTool);
 //! # probe.assert_schema("now", json!({"type": "object"}));

@@ -60,7 +60,7 @@ impl Toolbox {
     /// # Errors
     ///
     /// Where two of them have the same name, or one cannot be built.
-    pub fn of<T: IntoTool>(tools: impl IntoIterator<Item = T>) -> Result<Self, ToolboxError> {
+    pub fn from_tools<T: IntoTool>(tools: impl IntoIterator<Item = T>) -> Result<Self, ToolboxError> {
         let mut toolbox = Self::new();
         for tool in tools {
             toolbox.add(tool)?;

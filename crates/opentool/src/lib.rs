@@ -110,7 +110,7 @@
 //! # let tool =
 //! FnTool::fallible("size", |i: File, cx: ToolContext| async move { Ok(fs::metadata(i.path)?.len()) })
 //! # ;
-//! # let toolbox = Toolbox::of(tools)?.with(tool)?;
+//! # let toolbox = Toolbox::from_tools(tools)?.with(tool)?;
 //! # assert_eq!(toolbox.names().collect::<Vec<_>>(), ["add", "x", "size"]);
 //! # Ok::<(), opentool::ToolboxError>(())
 //! ```
@@ -124,7 +124,7 @@
 //! ```
 //! use opentool::prelude::*;
 //!
-//! let files = Toolbox::of([FnTool::new("read", || "text"), FnTool::new("delete", || ()).destructive()])?;
+//! let files = Toolbox::from_tools([FnTool::new("read", || "text"), FnTool::new("delete", || ()).destructive()])?;
 //! let safe = files.filter(|tool| !tool.metadata().is_destructive()).prefix("file_")?;
 //! let host = Executor::new().host((safe, FnTool::new("ping", || "pong")));
 //! # let names = ["file_read", "ping"];
@@ -144,7 +144,7 @@
 //! # fn add(a: i64, b: i64) -> i64 { a + b }
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let tools = Toolbox::of([add::tool()])?;
+//! # let tools = Toolbox::from_tools([add::tool()])?;
 //! # let executor = Executor::new();
 //! let mut turn = Turn::new();
 //! let context = ToolContext::new().with("tenant", "acme");

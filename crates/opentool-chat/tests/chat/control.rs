@@ -180,7 +180,7 @@ impl ToolSource for Asked {
 
 async fn the_manager_is_replaceable_and_tools_are_resolved_once_per_request(mode: Mode) {
     let manager = Counting::default();
-    let source = Asked(Arc::default(), Toolbox::of([FakeTool::new("now").answers("noon")]).unwrap());
+    let source = Asked(Arc::default(), Toolbox::from_tools([FakeTool::new("now").answers("noon")]).unwrap());
     let script = ScriptedModel::new([
         Reply::call("now", r#"{"n":1}"#),
         Reply::call("now", r#"{"n":2}"#),

@@ -38,7 +38,7 @@ fn toolbox(set: Set, level: &str) -> Option<Toolbox> {
     match set {
         Set::Unset => None,
         Set::Empty => Some(Toolbox::new()),
-        Set::Some => Some(Toolbox::of([FakeTool::new(&format!("tool_of_{level}"))]).unwrap()),
+        Set::Some => Some(Toolbox::from_tools([FakeTool::new(&format!("tool_of_{level}"))]).unwrap()),
     }
 }
 

@@ -9,7 +9,7 @@ use opentool_chat::{
     Request, Usage,
 };
 use opentool_core::testing::FakeTool;
-use opentool_core::{Cancellation, Executor, FnTool, Severity, ToolError, ToolSource, Toolbox};
+use opentool_core::{Cancellation, ErrorSeverity, Executor, FnTool, ToolError, ToolSource, Toolbox};
 
 use crate::support::{Mode, calling, told};
 
@@ -45,11 +45,12 @@ async fn throw_on_error_and_an_error_policy_have_the_last_word(mode: Mode) {
         let client = ChatClient::new(ChatModel::builder(model.clone()).executor(executor).build());
         (client.prompt("hi").tools(failing()), model)
     };
-    let (request, _) = ask(Executor::builder().throw_on_error(true).build());
+    let (request, _) = ask(Executor::builder().all_errors_fatal(true).build());
     assert_eq!(mode.error(request).await.to_string(), "the tool `bad` ended the turn: no luck");
 
-    let softened = |_: &str, error: ToolError| error.with_severity(Severity::Recoverable).with_message("try later");
-    let (request, model) = ask(Executor::builder().throw_on_error(true).errors(softened).build());
+    let softened =
+        |_: &str, error: ToolError| error.with_severity(ErrorSeverity::Recoverable).with_message("try later");
+    let (request, model) = ask(Executor::builder().all_errors_fatal(true).errors(softened).build());
     mode.answer(request).await;
     assert_eq!(told(&model), ["try later"]);
 }

@@ -13,7 +13,7 @@ async fn a_tool_that_is_not_attached_is_told_to_the_model_with_near_names(mode: 
     let model = ScriptedModel::new([Reply::call("get_wether", "{}"), Reply::text("done")]);
     let elsewhere = FakeTool::new("get_wether");
     let log = elsewhere.log();
-    let resolver = Toolbox::of([elsewhere]).unwrap();
+    let resolver = Toolbox::from_tools([elsewhere]).unwrap();
     let client = ChatClient::new(ChatModel::builder(model.clone()).resolver(resolver).build());
     let answer = mode.answer(client.prompt("How is the weather?").tools(FakeTool::new("get_weather"))).await;
     assert_eq!(answer.text(), "done");
@@ -54,7 +54,7 @@ async fn a_tool_that_is_not_attached_is_answered_by_a_policy_of_ones_own(mode: M
 async fn a_tool_that_is_not_attached_runs_when_the_executor_may_resolve_it(mode: Mode) {
     let hidden = FakeTool::new("hidden").answers("found");
     let model = ScriptedModel::new([Reply::call("hidden", "{}"), Reply::text("done")]);
-    let executor = Executor::builder().resolver(Toolbox::of([hidden]).unwrap()).build();
+    let executor = Executor::builder().resolver(Toolbox::from_tools([hidden]).unwrap()).build();
     let client = ChatClient::new(ChatModel::builder(model.clone()).executor(executor).build());
     mode.answer(client.prompt("hi")).await;
     assert_eq!(told(&model), ["found"]);
@@ -75,7 +75,7 @@ async fn a_name_that_cannot_be_resolved_is_an_error_before_the_model_is_called(m
         let model = ScriptedModel::new([Reply::text("never said")]);
         let mut builder = ChatModel::builder(model.clone());
         if resolves {
-            builder = builder.resolver(Toolbox::of([FakeTool::new("here")]).unwrap());
+            builder = builder.resolver(Toolbox::from_tools([FakeTool::new("here")]).unwrap());
         }
         let error = mode.error(ChatClient::new(builder.build()).prompt("hi").tool_names(["here", "nowhere"])).await;
         let expected = match resolves {
@@ -92,7 +92,7 @@ async fn a_name_that_cannot_be_resolved_is_an_error_before_the_model_is_called(m
 async fn names_are_resolved_by_the_first_of_a_chain_that_knows_them(mode: Mode) {
     let model = ScriptedModel::new([Reply::call("clock", "{}").and_call("radio", "{}"), Reply::text("done")]);
     let chain = Chain::new()
-        .then(Toolbox::of([FakeTool::new("clock").answers("first")]).unwrap())
+        .then(Toolbox::from_tools([FakeTool::new("clock").answers("first")]).unwrap())
         .then(|name: &str| Some(Arc::new(FakeTool::new(name).answers("second")) as Arc<dyn Tool>));
     let client = ChatClient::builder(ChatModel::builder(model.clone()).resolver(chain).build())
         .default_tool_names(["clock", "radio"])
@@ -105,7 +105,7 @@ async fn names_are_resolved_by_the_first_of_a_chain_that_knows_them(mode: Mode) 
 async fn duplicate_names_are_an_error_on_every_path(mode: Mode) {
     let twin = || FakeTool::new("twin");
     let model = ScriptedModel::new([]);
-    let resolved = ChatModel::builder(model.clone()).resolver(Toolbox::of([twin()]).unwrap()).build();
+    let resolved = ChatModel::builder(model.clone()).resolver(Toolbox::from_tools([twin()]).unwrap()).build();
     let client = ChatClient::new(resolved.clone());
     let defaults = ChatClient::builder(resolved).default_tools(twin()).build();
     let requests = [

@@ -72,7 +72,7 @@ fn tools() -> Toolbox {
         FakeTool::new("careful").answers("sent").with_metadata(metadata().with_approval(true)),
         FakeTool::new("direct").answers("shown").with_metadata(metadata().with_return_direct(true)),
     ];
-    Toolbox::of(tools).unwrap()
+    Toolbox::from_tools(tools).unwrap()
 }
 
 /// Runs one turn to its end, deciding about whatever has to wait.

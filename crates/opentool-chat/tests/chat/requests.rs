@@ -21,7 +21,7 @@ async fn the_list_of_a_thousand_tools_is_written_once_for_all_rounds(mode: Mode)
         let round = seen.len();
         if round < 10 { Reply::call("tool_7", format!(r#"{{"round":{round}}}"#)) } else { Reply::text("done") }
     });
-    let tools = Toolbox::of((0..1000).map(|n| FakeTool::new(&format!("tool_{n}")))).unwrap();
+    let tools = Toolbox::from_tools((0..1000).map(|n| FakeTool::new(&format!("tool_{n}")))).unwrap();
     mode.answer(ChatClient::new(model).prompt("hi").tools(tools)).await;
     let seen = seen.lock().unwrap();
     assert_eq!(seen.len(), 10);

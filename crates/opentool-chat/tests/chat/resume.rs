@@ -79,7 +79,7 @@ async fn a_call_is_decided_about_once(mode: Mode) {
     let client = ChatClient::new(ChatModel::builder(script()).executor(executor()).build());
     let tool = careful("send");
     let log = tool.log();
-    let tools = Toolbox::of([tool]).unwrap();
+    let tools = Toolbox::from_tools([tool]).unwrap();
     let state = stored(&mode.answer(client.prompt("hi").tools(tools.clone())).await);
     let call = first(&state);
     let twice = client.resume(state).decide(&call, Decision::Deny("no".to_owned())).decide(&call, Decision::Approve);

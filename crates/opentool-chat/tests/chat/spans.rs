@@ -29,7 +29,7 @@ fn tools() -> Toolbox {
             Ok(ToolOutput::Empty)
         }),
     ];
-    Toolbox::of(tools).unwrap()
+    Toolbox::from_tools(tools).unwrap()
 }
 
 /// One turn that succeeds, one that fails.

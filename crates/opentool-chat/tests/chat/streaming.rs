@@ -172,7 +172,7 @@ async fn a_stream_can_be_left_unread() {
 
 #[tokio::test]
 async fn events_that_happen_at_once_are_all_told() {
-    let tools = Toolbox::of([FakeTool::new("work")]).unwrap();
+    let tools = Toolbox::from_tools([FakeTool::new("work")]).unwrap();
     let calls = (0..20).map(|n| ToolCall::new(format!("call_{n}"), "work", format!(r#"{{"n":{n}}}"#))).collect();
     let (executor, mut turn, context) = (Executor::default(), Turn::new(), ToolContext::new());
     let happened: Vec<_> = executor.run(&tools, calls, &mut turn, &context).collect().await;
@@ -202,7 +202,7 @@ async fn events_that_happen_at_once_are_all_told() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn events_of_another_task_are_told_and_hold_nobody_up_who_does_not_read() {
-    let tools = Toolbox::of([FakeTool::new("work")]).unwrap();
+    let tools = Toolbox::from_tools([FakeTool::new("work")]).unwrap();
     let (executor, mut turn, context) = (Executor::default(), Turn::new(), ToolContext::new());
     let calls = vec![ToolCall::new("a", "work", "{}")];
     let happened: Vec<_> = executor.run(&tools, calls, &mut turn, &context).collect().await;

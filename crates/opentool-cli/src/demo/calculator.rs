@@ -84,7 +84,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_four_operations_calculate() {
-        let probe = Probe::of(Calculator);
+        let probe = Probe::new(Calculator);
         for (name, result) in [
             ("add", json!(-4)),
             ("subtract", json!(-10)),
@@ -97,7 +97,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_does_not_fit_is_an_error_that_shows_the_numbers() {
-        let probe = Probe::of(Calculator);
+        let probe = Probe::new(Calculator);
         for (name, a, b, message) in [
             ("add", i64::MAX, 1, "9223372036854775807 + 1 does not fit into 64 bits"),
             ("subtract", i64::MIN, 1, "-9223372036854775808 - 1 does not fit into 64 bits"),
@@ -112,7 +112,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_number_with_a_fraction_is_refused() {
-        let answer = Probe::of(Calculator).call("add", json!({ "a": 1.5, "b": 2 })).await;
+        let answer = Probe::new(Calculator).call("add", json!({ "a": 1.5, "b": 2 })).await;
         answer.assert_error(ErrorKind::InvalidArguments);
     }
 }

@@ -74,7 +74,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_time_is_now_and_needs_no_argument() {
-        let probe = Probe::of(Clock);
+        let probe = Probe::new(Clock);
         probe.assert_schema("current_date_time", json!({ "required": [] }));
         for arguments in [json!({}), json!({ "time_zone": "UTC" })] {
             let before = Timestamp::now().as_second();
@@ -90,7 +90,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_unknown_time_zone_is_told_with_what_to_give_instead() {
-        let answer = Probe::of(Clock).call("current_date_time", json!({ "time_zone": "Mars/Olympus" })).await;
+        let answer = Probe::new(Clock).call("current_date_time", json!({ "time_zone": "Mars/Olympus" })).await;
         answer.assert_error(ErrorKind::Failed).assert_message(
             "there is no time zone named `Mars/Olympus`: give an IANA name such as `Europe/Berlin`, or `UTC`",
         );
@@ -98,7 +98,7 @@ mod tests {
 
     #[tokio::test]
     async fn days_are_counted_over_leap_years_in_both_directions() {
-        let probe = Probe::of(Clock);
+        let probe = Probe::new(Clock);
         for (from, to, days) in [
             ("2024-02-28", "2024-03-01", 2),
             ("2026-03-01", "2026-02-28", -1),

@@ -129,7 +129,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_note_can_be_written_found_read_and_deleted() {
-        let probe = Probe::of(Notes::default());
+        let probe = Probe::new(Notes::default());
         probe.call("add_note", json!({ "title": "Milk", "text": "Two bottles" })).await.assert_json(1);
         probe.call("add_note", json!({ "title": "Bread", "text": "Rye" })).await.assert_json(2);
         let headings = json!([{ "id": 1, "title": "Milk" }]);
@@ -142,7 +142,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_number_is_never_given_twice() {
-        let probe = Probe::of(Notes::default());
+        let probe = Probe::new(Notes::default());
         let note = json!({ "title": "a", "text": "" });
         probe.call("add_note", note.clone()).await.assert_json(1);
         probe.call("delete_note", json!({ "id": 1 })).await.assert_empty();
@@ -151,7 +151,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_note_that_is_not_there_can_be_neither_read_nor_deleted() {
-        let probe = Probe::of(Notes::default());
+        let probe = Probe::new(Notes::default());
         for name in ["read_note", "delete_note"] {
             let answer = probe.call(name, json!({ "id": 7 })).await;
             let message = "there is no note 7: `list_notes` tells which there are";
@@ -165,7 +165,7 @@ mod tests {
         for _ in 0..MAX_NOTES {
             assert!(notes.add_note("a".to_owned(), String::new()).is_ok());
         }
-        let probe = Probe::of(notes);
+        let probe = Probe::new(notes);
         let answer = probe.call("add_note", json!({ "title": "a", "text": "" })).await;
         answer.assert_error(ErrorKind::Failed).assert_message("there are 10000 notes already: delete one first");
         let answer = probe.call("add_note", json!({ "title": "", "text": "a".repeat(10_001) })).await;

@@ -102,7 +102,7 @@ mod tests {
     #[tokio::test]
     async fn a_text_is_counted() {
         let text = "Pi is 3.14, isn't it?\nYes! – see example.org\n";
-        let probe = Probe::of(text_statistics::tool());
+        let probe = Probe::new(text_statistics::tool());
         probe.call("text_statistics", json!({ "text": text })).await.assert_json(json!({
             "characters": 45, "bytes": 47, "words": 8, "lines": 2, "sentences": 3, "longest_word": "example.org",
         }));
@@ -110,7 +110,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_empty_text_has_nothing_in_it() {
-        let probe = Probe::of(text_statistics::tool());
+        let probe = Probe::new(text_statistics::tool());
         probe.call("text_statistics", json!({ "text": "" })).await.assert_json(json!({
             "characters": 0, "bytes": 0, "words": 0, "lines": 0, "sentences": 0, "longest_word": null,
         }));
@@ -118,7 +118,7 @@ mod tests {
 
     #[tokio::test]
     async fn frequent_words_come_first_and_equal_ones_by_the_alphabet() {
-        let probe = Probe::of(word_frequency::tool());
+        let probe = Probe::new(word_frequency::tool());
         let text = "To be, or not to be: that is the question.";
         probe.call("word_frequency", json!({ "text": text, "limit": 3 })).await.assert_json(json!([
             { "word": "be", "count": 2 }, { "word": "to", "count": 2 }, { "word": "is", "count": 1 },

@@ -161,7 +161,7 @@ mod tests {
 
     #[tokio::test]
     async fn values_are_converted_without_noise() {
-        let probe = Probe::of(convert_unit::tool());
+        let probe = Probe::new(convert_unit::tool());
         for (value, from, to, result) in [
             (1.0, "mile", "kilometre", 1.609344),
             (3.0, "foot", "inch", 36.0),
@@ -180,7 +180,7 @@ mod tests {
 
     #[tokio::test]
     async fn impossible_conversions_say_why() {
-        let probe = Probe::of(convert_unit::tool());
+        let probe = Probe::new(convert_unit::tool());
         for (value, from, to, message) in [
             (
                 1.0,
@@ -198,7 +198,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_unknown_unit_is_refused_by_the_schema() {
-        let probe = Probe::of(convert_unit::tool());
+        let probe = Probe::new(convert_unit::tool());
         let answer = probe.call("convert_unit", json!({ "value": 1, "from": "furlong", "to": "metre" })).await;
         answer.assert_error(ErrorKind::InvalidArguments);
     }

@@ -20,7 +20,7 @@ use crate::{
 ///     .strictness(Strictness::Strict)
 ///     .unknown_tool(UnknownTool::Fail)
 ///     .limits(Limits::default().with_per_tool(10))
-///     .throw_on_error(true)
+///     .all_errors_fatal(true)
 ///     .build();
 /// # let _ = executor;
 /// ```
@@ -32,7 +32,7 @@ impl ExecutorBuilder {
         Self(Policies {
             unknown_tool: Arc::new(UnknownTool::TellModel),
             errors: None,
-            throw_on_error: false,
+            all_errors_fatal: false,
             limits: Arc::new(Limits::default()),
             limits_hosts: false,
             timeout: Some(Duration::from_secs(30)),
@@ -63,8 +63,8 @@ impl ExecutorBuilder {
     /// Sets whether every error reaches the caller instead of the model: false.
     ///
     /// The [error policy](Self::errors) is asked after this.
-    pub fn throw_on_error(mut self, throw: bool) -> Self {
-        self.0.throw_on_error = throw;
+    pub fn all_errors_fatal(mut self, throw: bool) -> Self {
+        self.0.all_errors_fatal = throw;
         self
     }
 

@@ -23,7 +23,7 @@ use crate::policy::{ApprovalRequest, Decision};
 use crate::sink::EventSink;
 use crate::turnstile::{Stay, Turnstile};
 use crate::{
-    ArgumentChecker, Arguments, Concurrency, Invocation, Next, Resolver, Severity, Strictness, Tool, ToolCall,
+    ArgumentChecker, Arguments, Concurrency, ErrorSeverity, Invocation, Next, Resolver, Strictness, Tool, ToolCall,
     ToolContext, ToolDefinition, ToolError, ToolMetadata, ToolOutput, Toolbox, Turn,
 };
 
@@ -252,12 +252,12 @@ fn judge(policies: &Policies, name: &str, error: &mut ToolError) {
         let message = format!("error in tool `{name}` ({cause})");
         judged = judged.with_message(message);
     }
-    if policies.throw_on_error {
-        judged = judged.with_severity(Severity::Fatal);
+    if policies.all_errors_fatal {
+        judged = judged.with_severity(ErrorSeverity::Fatal);
     }
     if let Some(policy) = &policies.errors {
-        judged =
-            guarded(|| Ok(policy.judge(name, judged))).unwrap_or_else(|panic| panic.with_severity(Severity::Fatal));
+        judged = guarded(|| Ok(policy.judge(name, judged)))
+            .unwrap_or_else(|panic| panic.with_severity(ErrorSeverity::Fatal));
     }
     debug!(gen_ai.tool.name = name, error.type = judged.kind().as_str(), "call failed");
     *error = judged;

@@ -49,7 +49,7 @@ pub trait DeclaredTools: Sized + Send + Sync + 'static {
     fn into_toolbox(self) -> Result<Toolbox, ToolboxError> {
         let Declarations { title, version, tools } = Self::declare();
         let state = Arc::new(self);
-        let mut toolbox = Toolbox::of(tools.into_iter().map(|tool| tool.bind(&state)))?;
+        let mut toolbox = Toolbox::from_tools(tools.into_iter().map(|tool| tool.bind(&state)))?;
         if let Some(title) = title {
             toolbox = toolbox.with_title(title);
         }

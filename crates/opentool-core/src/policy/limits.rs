@@ -1,4 +1,4 @@
-use crate::{Severity, Tool, ToolCall, ToolError, Turn};
+use crate::{ErrorSeverity, Tool, ToolCall, ToolError, Turn};
 
 /// Says how much one turn may do.
 pub trait LimitPolicy: Send + Sync + 'static {
@@ -71,7 +71,7 @@ impl Limits {
 
 impl LimitPolicy for Limits {
     fn admit(&self, turn: &Turn, call: &ToolCall, tool: Option<&dyn Tool>) -> Result<(), ToolError> {
-        let fatal = |message: String| Err(ToolError::limit(message).with_severity(Severity::Fatal));
+        let fatal = |message: String| Err(ToolError::limit(message).with_severity(ErrorSeverity::Fatal));
         if turn.rounds() > self.rounds {
             return fatal(format!("the turn has had its {} rounds of tool calls", self.rounds));
         }

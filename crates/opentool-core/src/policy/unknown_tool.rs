@@ -1,4 +1,4 @@
-use crate::{Severity, ToolError, ToolOutput, Toolbox};
+use crate::{ErrorSeverity, ToolError, ToolOutput, Toolbox};
 
 /// Answers a call of a tool that is not there.
 ///
@@ -37,7 +37,7 @@ impl UnknownToolPolicy for UnknownTool {
         let error = ToolError::unknown_tool(name, &near);
         Err(match self {
             Self::TellModel => error,
-            Self::Fail => error.with_severity(Severity::Fatal),
+            Self::Fail => error.with_severity(ErrorSeverity::Fatal),
         })
     }
 }

@@ -17,7 +17,7 @@ use crate::{Arguments, Invocation, Tool, ToolContext, ToolDefinition, ToolError,
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let mail = FakeTool::new("send").fails(ToolError::failed("no network"));
 /// let log = mail.log();
-/// Probe::of(mail).call("send", r#"{"to":"ann"}"#).await.assert_message("no network");
+/// Probe::new(mail).call("send", r#"{"to":"ann"}"#).await.assert_message("no network");
 /// assert_eq!(log.arguments(), [r#"{"to":"ann"}"#]);
 /// # }
 /// ```

@@ -11,7 +11,7 @@ pub struct Probe {
 
 impl Probe {
     /// Takes tools, or whatever yields them, with the default executor and an empty context.
-    pub fn of<M>(source: impl IntoToolSource<M>) -> Self {
+    pub fn new<M>(source: impl IntoToolSource<M>) -> Self {
         Self::with(&Executor::default(), source)
     }
 

@@ -31,7 +31,7 @@ fn deciding(decision: Decision) -> Executor {
 async fn a_tool_that_needs_approval_and_has_nobody_to_ask_is_denied() {
     let tool = guarded();
     let log = tool.log();
-    let answer = Probe::of(tool).call("guarded", r#"{"a":1}"#).await;
+    let answer = Probe::new(tool).call("guarded", r#"{"a":1}"#).await;
     answer.assert_error(ErrorKind::Denied).assert_message("the tool needs approval and there is nobody to ask");
     assert_eq!(log.count(), 0);
 }
@@ -39,7 +39,7 @@ async fn a_tool_that_needs_approval_and_has_nobody_to_ask_is_denied() {
 #[tokio::test]
 async fn by_default_nothing_needs_approval_not_even_a_destructive_tool() {
     let tool = FakeTool::new("a").with_metadata(ToolMetadata::new().with_destructive(true)).answers("gone");
-    Probe::of(tool).call("a", "").await.assert_text("gone");
+    Probe::new(tool).call("a", "").await.assert_text("gone");
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn a_call_runs_with_the_edited_arguments() {
 #[tokio::test]
 async fn an_outcome_tells_of_edited_arguments_as_the_tool_got_them() {
     let edited = Decision::Edit(Arguments::from(r#"{"a":2,"b":null}"#));
-    let tools = Toolbox::of([guarded()]).unwrap();
+    let tools = Toolbox::from_tools([guarded()]).unwrap();
     for (decision, told) in [(edited, Some(json!({ "a": 2 }))), (Decision::Approve, None)] {
         let calls = vec![ToolCall::new("1", "guarded", r#"{"a":1}"#)];
         let (mut turn, context) = (Turn::new(), ToolContext::new());

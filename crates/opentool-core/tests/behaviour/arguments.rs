@@ -14,7 +14,7 @@ fn echo() -> FakeTool {
 #[tokio::test]
 async fn empty_null_and_blank_arguments_are_an_empty_object() {
     let tool = FakeTool::new("any").acts(|arguments, _| async move { Ok(ToolOutput::text(arguments.as_str())) });
-    let probe = Probe::of(tool);
+    let probe = Probe::new(tool);
     for text in ["", "null", " \n\t ", " null ", "{}"] {
         probe.call("any", text).await.assert_text("{}");
     }
@@ -24,7 +24,7 @@ async fn empty_null_and_blank_arguments_are_an_empty_object() {
 async fn malformed_json_is_told_to_the_model_and_the_tool_never_runs() {
     let tool = echo();
     let log = tool.log();
-    let probe = Probe::of(tool);
+    let probe = Probe::new(tool);
     for text in ["{", r#"{"a":1"#, "[1]", "7", r#""text""#, "{'a':1}", r#"{"a":1} x"#] {
         probe.call("echo", text).await.assert_error(ErrorKind::InvalidArguments);
     }
@@ -35,7 +35,7 @@ async fn malformed_json_is_told_to_the_model_and_the_tool_never_runs() {
 async fn a_schema_breach_is_told_with_its_json_pointer_and_the_tool_never_runs() {
     let tool = echo();
     let log = tool.log();
-    let answer = Probe::of(tool).call("echo", r#"{"a":"one"}"#).await;
+    let answer = Probe::new(tool).call("echo", r#"{"a":"one"}"#).await;
     let error = answer.outcome().error().unwrap();
     assert_eq!(error.kind(), ErrorKind::InvalidArguments);
     assert_eq!(error.data().unwrap()["problems"][0]["pointer"], "/a");
@@ -48,7 +48,7 @@ async fn a_schema_breach_is_told_with_its_json_pointer_and_the_tool_never_runs()
 async fn a_missing_required_argument_is_told_to_the_model_and_the_tool_never_runs() {
     let tool = echo();
     let log = tool.log();
-    let answer = Probe::of(tool).call("echo", "{}").await;
+    let answer = Probe::new(tool).call("echo", "{}").await;
     answer.assert_error(ErrorKind::InvalidArguments);
     assert!(answer.outcome().error().unwrap().message().contains('a'));
     assert_eq!(log.count(), 0);
@@ -56,17 +56,17 @@ async fn a_missing_required_argument_is_told_to_the_model_and_the_tool_never_run
 
 #[tokio::test]
 async fn null_for_an_optional_argument_is_as_if_absent() {
-    Probe::of(echo()).call("echo", r#"{"a":1,"b":null}"#).await.assert_json(json!({ "a": 1 }));
+    Probe::new(echo()).call("echo", r#"{"a":1,"b":null}"#).await.assert_json(json!({ "a": 1 }));
 }
 
 #[tokio::test]
 async fn null_for_a_required_argument_is_refused() {
-    Probe::of(echo()).call("echo", r#"{"a":null}"#).await.assert_error(ErrorKind::InvalidArguments);
+    Probe::new(echo()).call("echo", r#"{"a":null}"#).await.assert_error(ErrorKind::InvalidArguments);
 }
 
 #[tokio::test]
 async fn extra_arguments_are_dropped_and_in_strict_mode_refused() {
-    Probe::of(echo()).call("echo", r#"{"a":1,"c":2}"#).await.assert_json(json!({ "a": 1 }));
+    Probe::new(echo()).call("echo", r#"{"a":1,"c":2}"#).await.assert_json(json!({ "a": 1 }));
     let strict = Executor::builder().strictness(Strictness::Strict).build();
     let tool = echo();
     let log = tool.log();
@@ -78,7 +78,7 @@ async fn extra_arguments_are_dropped_and_in_strict_mode_refused() {
 async fn duplicate_keys_are_refused() {
     let tool = echo();
     let log = tool.log();
-    Probe::of(tool).call("echo", r#"{"a":1,"a":2}"#).await.assert_error(ErrorKind::InvalidArguments);
+    Probe::new(tool).call("echo", r#"{"a":1,"a":2}"#).await.assert_error(ErrorKind::InvalidArguments);
     assert_eq!(log.count(), 0);
 }
 
@@ -86,7 +86,7 @@ async fn duplicate_keys_are_refused() {
 async fn arguments_stay_text_so_that_large_integers_are_not_rounded() {
     let tool = FakeTool::new("any").acts(|arguments, _| async move { Ok(ToolOutput::text(arguments.as_str())) });
     let text = r#"{"n":123456789012345678901234567890}"#;
-    Probe::of(tool).call("any", text).await.assert_text(text);
+    Probe::new(tool).call("any", text).await.assert_text(text);
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn a_failure_to_deserialise_afterwards_is_the_same_error_with_its_pointer(
         arguments.parse::<Pair>()?;
         Ok(ToolOutput::Empty)
     });
-    let answer = Probe::of(tool).call("narrow", r#"{"a":300}"#).await;
+    let answer = Probe::new(tool).call("narrow", r#"{"a":300}"#).await;
     let error = answer.outcome().error().unwrap();
     assert_eq!(error.kind(), ErrorKind::InvalidArguments);
     assert_eq!(error.data().unwrap()["problems"][0]["pointer"], "/a");
@@ -120,7 +120,7 @@ async fn a_tool_that_checks_its_own_arguments_gets_them_as_they_came() {
         .with_metadata(ToolMetadata::new().with_checks_own_arguments(true))
         .acts(|arguments, _| async move { Ok(ToolOutput::text(arguments.as_str())) });
     let log = tool.log();
-    let probe = Probe::of(tool);
+    let probe = Probe::new(tool);
     let text = r#"{"a":"one","b":null,"c":2}"#;
     probe.call("own", text).await.assert_text(text);
     probe.call("own", r#"{"a":1,"a":2}"#).await.assert_error(ErrorKind::InvalidArguments);

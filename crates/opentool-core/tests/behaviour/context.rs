@@ -24,7 +24,7 @@ async fn a_tool_sees_its_name_however_long_it_is() {
     for length in [1, 29, 30, 31, 64] {
         let name = "x".repeat(length);
         let tool = FakeTool::new(&name).acts(|_, context| async move { Ok(ToolOutput::text(context.tool_name())) });
-        Probe::of(tool).call(&name, "").await.assert_text(&name);
+        Probe::new(tool).call(&name, "").await.assert_text(&name);
     }
 }
 
@@ -36,7 +36,7 @@ async fn an_empty_context_works() {
         context.progress(1.0, None, None);
         Ok(ToolOutput::text("fine"))
     });
-    Probe::of(tool).call("a", "").await.assert_text("fine");
+    Probe::new(tool).call("a", "").await.assert_text("fine");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 #[tokio::test(start_paused = true)]
 async fn a_call_is_cut_off_after_thirty_seconds() {
     let start = Instant::now();
-    let answer = Probe::of(FakeTool::new("hangs").hangs()).call("hangs", "").await;
+    let answer = Probe::new(FakeTool::new("hangs").hangs()).call("hangs", "").await;
     answer.assert_error(ErrorKind::Timeout).assert_message("the tool did not answer within 30s");
     assert_eq!(start.elapsed().as_secs(), 30);
 }
@@ -23,7 +23,7 @@ async fn a_call_is_cut_off_after_thirty_seconds() {
 async fn a_tool_may_have_its_own_deadline() {
     let tool = FakeTool::new("hangs").hangs().with_metadata(ToolMetadata::new().with_timeout(Duration::from_secs(90)));
     let start = Instant::now();
-    Probe::of(tool).call("hangs", "").await.assert_error(ErrorKind::Timeout);
+    Probe::new(tool).call("hangs", "").await.assert_error(ErrorKind::Timeout);
     assert_eq!(start.elapsed().as_secs(), 90);
 }
 
@@ -40,7 +40,7 @@ async fn the_tool_sees_its_deadline_and_its_attempt() {
         tokio::time::sleep(Duration::from_secs(10)).await;
         Ok(ToolOutput::text(format!("{:?} {}", context.remaining().unwrap(), context.attempt())))
     });
-    Probe::of(tool).call("a", "").await.assert_text("20s 1");
+    Probe::new(tool).call("a", "").await.assert_text("20s 1");
 }
 
 #[tokio::test(start_paused = true)]
@@ -55,7 +55,7 @@ async fn a_call_past_its_deadline_is_told_by_its_cancellation() {
         });
         std::future::pending()
     });
-    Probe::of(tool).call("a", "").await.assert_error(ErrorKind::Timeout);
+    Probe::new(tool).call("a", "").await.assert_error(ErrorKind::Timeout);
     told.cancelled().await;
 }
 
@@ -85,7 +85,7 @@ async fn a_call_that_finished_is_not_told_that_it_was_cancelled() {
         sender.send(context.cancellation().clone()).unwrap();
         async { Ok(ToolOutput::Empty) }
     });
-    Probe::of(tool).call("a", "").await.assert_empty();
+    Probe::new(tool).call("a", "").await.assert_empty();
     assert!(!receiver.recv().unwrap().is_cancelled());
 }
 
@@ -103,7 +103,7 @@ async fn a_call_made_by_a_tool_cannot_outlive_the_tools_own_call() {
         },
     );
     let start = Instant::now();
-    let _ = Probe::of(outer).call("outer", "").await;
+    let _ = Probe::new(outer).call("outer", "").await;
     assert_eq!(start.elapsed().as_secs(), 5);
 }
 
@@ -116,7 +116,7 @@ async fn cancel_later(context: &ToolContext) {
 #[tokio::test(start_paused = true)]
 async fn the_signal_of_a_context_stops_its_calls_whenever_it_was_first_asked_for() {
     let executor = Executor::new();
-    let tools = opentool_core::Toolbox::of([FakeTool::new("a").hangs()]).unwrap();
+    let tools = opentool_core::Toolbox::from_tools([FakeTool::new("a").hangs()]).unwrap();
     let host = executor.host(tools.clone());
     let call = || ToolCall::new("1", "a", "");
 

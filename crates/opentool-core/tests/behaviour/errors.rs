@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use opentool_core::testing::{FakeTool, Probe};
-use opentool_core::{ErrorKind, Executor, Failure, Severity, ToolError};
+use opentool_core::{ErrorKind, ErrorSeverity, Executor, Failure, ToolError};
 
 #[derive(Debug)]
 struct Blank;
@@ -29,12 +29,12 @@ async fn an_unmarked_error_is_recoverable_and_its_text_goes_to_the_model() {
 #[tokio::test]
 async fn a_fatal_error_reaches_the_caller() {
     let tool = FakeTool::new("a").fails(ToolError::fatal(std::io::Error::other("disk gone")));
-    assert!(Probe::of(tool).call("a", "").await.outcome().error().unwrap().is_fatal());
+    assert!(Probe::new(tool).call("a", "").await.outcome().error().unwrap().is_fatal());
 }
 
 #[tokio::test]
 async fn throw_on_error_makes_every_error_reach_the_caller() {
-    let executor = Executor::builder().throw_on_error(true).build();
+    let executor = Executor::builder().all_errors_fatal(true).build();
     let host = executor.host(FakeTool::new("a").fails(ToolError::failed("no")));
     assert!(host.call("a", "").await.unwrap_err().is_fatal());
     assert!(host.call("b", "").await.unwrap_err().is_fatal());
@@ -43,9 +43,9 @@ async fn throw_on_error_makes_every_error_reach_the_caller() {
 #[tokio::test]
 async fn the_error_policy_may_override_both() {
     let executor = Executor::builder()
-        .throw_on_error(true)
+        .all_errors_fatal(true)
         .errors(|tool: &str, error: ToolError| match error.kind() {
-            ErrorKind::UnknownTool => error.with_severity(Severity::Recoverable),
+            ErrorKind::UnknownTool => error.with_severity(ErrorSeverity::Recoverable),
             _ => error.with_message(format!("{tool} is closed")),
         })
         .build();

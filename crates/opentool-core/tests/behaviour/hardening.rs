@@ -51,7 +51,7 @@ async fn what_panics_when_it_is_dropped_takes_no_sibling_with_it() {
         let _bomb = Bomb;
         std::future::pending::<()>().await;
     });
-    let tools = Toolbox::of([bomb.timeout(Duration::from_millis(10)), waiting("w")]).unwrap();
+    let tools = Toolbox::from_tools([bomb.timeout(Duration::from_millis(10)), waiting("w")]).unwrap();
     let (executor, mut turn, context) = (Executor::new(), Turn::new(), ToolContext::new());
     let calls = vec![ToolCall::new("1", "w", ""), ToolCall::new("2", "b", "")];
     let outcomes = executor.run(&tools, calls, &mut turn, &context).finish().await;
@@ -157,7 +157,7 @@ async fn the_error_policies_hold_for_suspended_calls_and_failing_sources_of_a_ho
         }
     }
     let errors = |_: &str, error: ToolError| error.with_code(7);
-    let executor = Executor::builder().approval(Ask::later()).throw_on_error(true).errors(errors).build();
+    let executor = Executor::builder().approval(Ask::later()).all_errors_fatal(true).errors(errors).build();
     let suspended = executor.host(FnTool::new("d", || 1).approval()).call("d", "").await.unwrap_err();
     let down = executor.host(Down).call("d", "").await.unwrap_err();
     for error in [suspended, down] {
@@ -269,8 +269,8 @@ async fn filtering_a_handler_without_a_document_holds_for_every_name() {
 
 #[tokio::test]
 async fn a_name_that_no_tool_can_have_is_neither_compared_nor_sent_back_whole() {
-    let host =
-        Executor::new().host(Toolbox::of((0..1000).map(|index| FakeTool::new(&format!("tool_{index}")))).unwrap());
+    let host = Executor::new()
+        .host(Toolbox::from_tools((0..1000).map(|index| FakeTool::new(&format!("tool_{index}")))).unwrap());
     let error = host.call(&"some_tool_".repeat(100_000), "").await.unwrap_err();
     assert!(error.message().len() < 200, "{} bytes", error.message().len());
 }
@@ -289,7 +289,7 @@ async fn nothing_is_heard_of_a_call_after_its_end() {
         context.emit_blocking("late");
     });
     let slow = FnTool::new("w", || async { tokio::time::sleep(Duration::from_millis(300)).await });
-    let tools = Toolbox::of([late.blocking().timeout(Duration::from_millis(20)), slow]).unwrap();
+    let tools = Toolbox::from_tools([late.blocking().timeout(Duration::from_millis(20)), slow]).unwrap();
     let (executor, mut turn, context) = (Executor::new(), Turn::new(), ToolContext::new());
     let calls = vec![ToolCall::new("1", "b", ""), ToolCall::new("2", "w", "")];
     let mut batch = executor.run(&tools, calls, &mut turn, &context);

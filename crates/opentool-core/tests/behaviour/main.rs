@@ -29,7 +29,7 @@ async fn run(executor: &Executor, tools: &Toolbox, calls: Vec<ToolCall>) -> Outc
 }
 
 fn toolbox(tools: impl IntoIterator<Item = FakeTool>) -> Toolbox {
-    Toolbox::of(tools).unwrap()
+    Toolbox::from_tools(tools).unwrap()
 }
 
 /// Calls of one tool without arguments, with ids from 0 and arguments that tell them apart.

@@ -16,7 +16,7 @@ use super::toolbox;
 
 #[tokio::test]
 async fn an_unknown_tool_is_told_to_the_model_with_near_names() {
-    let probe = Probe::of(toolbox([FakeTool::new("get_weather"), FakeTool::new("send_mail")]));
+    let probe = Probe::new(toolbox([FakeTool::new("get_weather"), FakeTool::new("send_mail")]));
     let answer = probe.call("getWeather", "").await;
     answer.assert_message("there is no tool named `getWeather`; did you mean `get_weather`?");
     assert!(!answer.outcome().error().unwrap().is_fatal());
@@ -42,7 +42,7 @@ async fn a_resolver_widens_what_may_run_only_when_the_caller_says_so() {
     let hidden = FakeTool::new("hidden").answers("found");
     let log = hidden.log();
     let registry = toolbox([hidden]);
-    let probe = Probe::of(FakeTool::new("a"));
+    let probe = Probe::new(FakeTool::new("a"));
     probe.call("hidden", "").await.assert_error(ErrorKind::UnknownTool);
     assert_eq!(log.count(), 0);
 
@@ -109,7 +109,7 @@ fn a_blank_description_becomes_the_name() {
 async fn duplicate_names_are_an_error_on_every_path() -> Result<(), ToolboxError> {
     let twice = || [FakeTool::new("a"), FakeTool::new("a")];
     let message = "two tools are named `a`: `a` and `a`";
-    assert_eq!(Toolbox::of(twice()).unwrap_err().to_string(), message);
+    assert_eq!(Toolbox::from_tools(twice()).unwrap_err().to_string(), message);
     assert_eq!(Toolbox::new().with(FakeTool::new("a"))?.with(FakeTool::new("a")).unwrap_err().to_string(), message);
     assert_eq!(toolbox([FakeTool::new("a")]).merge(toolbox([FakeTool::new("a")])).unwrap_err().to_string(), message);
     assert_eq!(toolbox([FakeTool::new("a"), FakeTool::new("b")]).rename("b", "a").unwrap_err().to_string(), message);
@@ -131,17 +131,17 @@ fn a_collision_names_both_tools() {
     let described = |text: &str| {
         FakeTool::new("a").with_definition(ToolDefinition::builder("add").description(text).build().unwrap())
     };
-    let error = Toolbox::of([described("Add numbers."), described("Add a contact.\nMore.")]).unwrap_err();
+    let error = Toolbox::from_tools([described("Add numbers."), described("Add a contact.\nMore.")]).unwrap_err();
     assert_eq!(error.to_string(), "two tools are named `add`: `add` (Add numbers.) and `add` (Add a contact.)");
 }
 
 #[tokio::test]
 async fn a_renamed_tool_keeps_its_place_its_schema_and_its_body() -> Result<(), Box<dyn std::error::Error>> {
     let named = |name| FakeTool::new(name).acts(|_, context| async move { Ok(ToolOutput::text(context.tool_name())) });
-    let tools = Toolbox::of(["a", "b", "c"].map(named))?.rename("b", "z")?.prefix("x_")?;
+    let tools = Toolbox::from_tools(["a", "b", "c"].map(named))?.rename("b", "z")?.prefix("x_")?;
     assert_eq!(tools.names().collect::<Vec<_>>(), ["x_a", "x_z", "x_c"]);
     assert_eq!(tools.get("x_z").unwrap().definition().description(), "x_z");
-    let probe = Probe::of(tools.clone());
+    let probe = Probe::new(tools.clone());
     probe.call("x_z", "").await.assert_text("x_z");
     probe.call("b", "").await.assert_error(ErrorKind::UnknownTool);
 

@@ -25,7 +25,7 @@ fn quick() -> FnTool {
 }
 
 async fn run(tools: [FnTool; 2], names: &[&str]) -> Outcomes {
-    let (executor, tools) = (Executor::new(), Toolbox::of(tools).unwrap());
+    let (executor, tools) = (Executor::new(), Toolbox::from_tools(tools).unwrap());
     let calls = names.iter().enumerate().map(|(n, name)| ToolCall::new(n.to_string(), *name, format!("{{\"n\":{n}}}")));
     let (mut turn, context) = (Turn::new(), ToolContext::new());
     let batch = executor.run(&tools, calls.collect(), &mut turn, &context).finish();

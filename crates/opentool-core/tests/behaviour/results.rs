@@ -7,7 +7,7 @@ use super::{run, toolbox};
 
 #[tokio::test]
 async fn text_that_looks_like_json_stays_text() {
-    Probe::of(FakeTool::new("a").answers(r#"{"x":1}"#)).call("a", "").await.assert_text(r#"{"x":1}"#);
+    Probe::new(FakeTool::new("a").answers(r#"{"x":1}"#)).call("a", "").await.assert_text(r#"{"x":1}"#);
 }
 
 #[test]
@@ -20,18 +20,18 @@ fn media_is_told_by_its_type_and_how_many_bytes_it_has() {
 
 #[tokio::test]
 async fn no_value_is_empty() {
-    Probe::of(FakeTool::new("a")).call("a", "").await.assert_empty();
+    Probe::new(FakeTool::new("a")).call("a", "").await.assert_empty();
 }
 
 #[tokio::test]
 async fn a_result_past_one_mebibyte_is_an_error_and_metadata_may_raise_the_limit() {
     let big = || FakeTool::new("big").answers("x".repeat(1024 * 1024 + 1));
-    let answer = Probe::of(big()).call("big", "").await;
+    let answer = Probe::new(big()).call("big", "").await;
     answer.assert_error(ErrorKind::InvalidResult);
     answer.assert_message("the result has 1048577 bytes, more than the 1048576 allowed");
 
     let raised = big().with_metadata(ToolMetadata::new().with_max_result_size(2 * 1024 * 1024));
-    assert_eq!(Probe::of(raised).call("big", "").await.output().size(), 1024 * 1024 + 1);
+    assert_eq!(Probe::new(raised).call("big", "").await.output().size(), 1024 * 1024 + 1);
 
     let strict = Executor::builder().max_result_size(3).build();
     let parts = ToolOutput::Parts(vec![Part::Text("ab".into()), Part::Text("cd".into())]);
@@ -53,7 +53,7 @@ async fn a_converter_of_the_tool_wins_over_the_default_one() {
 async fn a_converter_that_fails_makes_the_outcome_an_error() {
     let refuse = |_: ToolOutput| Err(ToolError::invalid_result("not today"));
     let tool = FakeTool::new("a").with_metadata(ToolMetadata::new().with_converter(refuse));
-    Probe::of(tool).call("a", "").await.assert_message("not today");
+    Probe::new(tool).call("a", "").await.assert_message("not today");
 }
 
 #[tokio::test]

@@ -67,7 +67,7 @@ async fn a_source_that_cannot_be_reached_is_the_outcome_of_the_call() {
             Box::pin(async { Err(ToolError::unavailable("the server is gone")) })
         }
     }
-    let answer = Probe::of(Gone).call("a", "").await;
+    let answer = Probe::new(Gone).call("a", "").await;
     answer.assert_error(ErrorKind::Unavailable).assert_message("the server is gone");
 }
 
@@ -99,7 +99,7 @@ async fn duplicate_names_between_sources_that_are_asked_are_found_when_they_are(
 
 #[tokio::test]
 async fn a_handler_without_a_document_gets_every_call_unchecked() {
-    let probe = Probe::of(Echo);
+    let probe = Probe::new(Echo);
     probe.call("any-name", r#"{"x":[null]}"#).await.assert_json(json!({ "any-name": { "x": [null] } }));
     probe.call("none", "").await.assert_json(json!({ "none": null }));
     probe.call("nothing", "").await.assert_empty();
@@ -114,7 +114,7 @@ async fn a_handler_without_a_document_can_be_prefixed_and_merged_but_not_with_an
     let open = || Toolbox::from_handler(Echo).unwrap();
     assert!(open().is_open());
     let tools = open().prefix("echo_").unwrap().merge(toolbox([FakeTool::new("a").answers("x")])).unwrap();
-    let probe = Probe::of(tools);
+    let probe = Probe::new(tools);
     probe.call("a", "").await.assert_text("x");
     probe.call("echo_b", "").await.assert_json(json!({ "b": null }));
     probe.call("b", "").await.assert_error(ErrorKind::UnknownTool);
@@ -149,7 +149,7 @@ impl ToolHandler for Calculator {
 async fn a_handler_with_a_document_is_checked_against_it() {
     let tools = Toolbox::from_handler(Calculator).unwrap();
     assert_eq!((tools.title(), tools.version(), tools.is_open()), (Some("Calculator"), Some("2.1.0"), false));
-    let probe = Probe::of(tools);
+    let probe = Probe::new(tools);
     probe.call("add", r#"{"a":1,"b":2}"#).await.assert_json(json!({ "add": 3 }));
     probe.call("add", r#"{"a":1,"b":null,"c":9}"#).await.assert_json(json!({ "add": 1 }));
     probe.call("add", r#"{"b":2}"#).await.assert_error(ErrorKind::InvalidArguments);

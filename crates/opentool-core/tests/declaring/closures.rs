@@ -169,7 +169,7 @@ fn a_fault_is_kept_until_something_takes_the_tool() {
     let wrong = || FnTool::new("no spaces", || 1).description("still a builder");
     assert!(wrong().build().is_err());
     assert!(Toolbox::new().with(wrong()).is_err());
-    assert!(Toolbox::of([wrong()]).is_err());
+    assert!(Toolbox::from_tools([wrong()]).is_err());
     let error = wrong().into_tool_source().unwrap_err();
     assert!(error.to_string().contains("tool name `no spaces` does not match"), "{error}");
 }

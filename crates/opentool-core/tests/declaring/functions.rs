@@ -269,10 +269,10 @@ async fn a_parameter_may_have_the_name_of_its_function_or_of_what_is_emitted() {
 
 #[test]
 fn functions_stand_in_a_toolbox_beside_everything_else() {
-    let toolbox = Toolbox::of([add::tool(), add::tool().name("plus")]).unwrap();
+    let toolbox = Toolbox::from_tools([add::tool(), add::tool().name("plus")]).unwrap();
     assert_eq!(toolbox.names().collect::<Vec<_>>(), ["add", "plus"]);
 
-    let error = Toolbox::of([add::tool(), add::tool()]).unwrap_err();
+    let error = Toolbox::from_tools([add::tool(), add::tool()]).unwrap_err();
     assert!(error.to_string().contains("two tools are named `add`"), "{error}");
 }
 

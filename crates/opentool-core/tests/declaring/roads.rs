@@ -226,7 +226,7 @@ fn what_a_document_cannot_say_is_reported_and_the_rest_comes_back() {
     fn rich(pair: (u8, String), word: String) {
         let _ = (pair, word);
     }
-    let toolbox = Toolbox::of([rich::tool()]).unwrap();
+    let toolbox = Toolbox::from_tools([rich::tool()]).unwrap();
     let written = toolbox.to_document().unwrap();
     let dropped: Vec<_> = written.dropped.iter().map(ToString::to_string).collect();
     assert!(dropped.iter().any(|reason| reason.contains("prefixItems")), "{dropped:?}");

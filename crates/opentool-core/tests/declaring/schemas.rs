@@ -46,7 +46,7 @@ fn golden(definition: &ToolDefinition) -> String {
 /// What becomes of the tool in an OpenTool document: it comes back as it was, unless the document cannot say something.
 fn through_a_document(definition: &ToolDefinition) -> String {
     let blank = || FnTool::new("blank", |_: Arguments| ());
-    let toolbox = Toolbox::of([blank().definition(definition.clone())]).unwrap();
+    let toolbox = Toolbox::from_tools([blank().definition(definition.clone())]).unwrap();
     let ToolboxDocument { document, dropped, .. } = toolbox.to_document().unwrap();
     if dropped.is_empty() {
         let back = Toolbox::from_document(&document, |definition| blank().definition(definition)).unwrap();

@@ -93,7 +93,7 @@ async fn a_client_that_waits_between_requests_is_let_go_and_one_that_just_sent_i
 async fn calls_that_never_end_get_a_deadline_error_when_the_drain_is_over() {
     let tool = FakeTool::new("hangs").hangs();
     let log = tool.log();
-    let server = Server::new(Toolbox::of([tool]).unwrap())
+    let server = Server::new(Toolbox::from_tools([tool]).unwrap())
         .executor(Executor::builder().no_timeout().build())
         .drain_timeout(Duration::from_millis(300));
     let server = start(server).await;

@@ -290,7 +290,7 @@ async fn hanging_up_cancels_the_call_and_nothing_stays_in_flight() {
 async fn hundreds_of_idle_and_half_open_connections_leave_room_for_a_good_client() {
     let slow =
         FakeTool::new("slow").hangs().with_metadata(ToolMetadata::new().with_timeout(Duration::from_millis(100)));
-    let tools = Toolbox::of([slow, FakeTool::new("f").answers("ok")]).unwrap();
+    let tools = Toolbox::from_tools([slow, FakeTool::new("f").answers("ok")]).unwrap();
     let server = start(Server::new(tools).max_connections(100)).await;
     let mut held = Vec::new();
     for index in 0..300 {

@@ -65,7 +65,7 @@ async fn a_planted_secret_is_in_no_log_span_error_or_metric() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("keys");
     std::fs::write(&file, format!("file:{SECRET}-file\n")).unwrap();
-    let tools = Toolbox::of([
+    let tools = Toolbox::from_tools([
         FakeTool::new("answers").answers(SECRET),
         FakeTool::new("emits").acts(|_, context| async move {
             context.emit(SECRET).await;

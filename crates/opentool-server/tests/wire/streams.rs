@@ -33,7 +33,7 @@ async fn frames_of_type(server: &Running, request: Request, content_type: &str) 
 }
 
 fn tools() -> Toolbox {
-    Toolbox::of([
+    Toolbox::from_tools([
         FakeTool::new("counts").acts(|_, context| async move {
             context.emit(raw(r#"{"n":1}"#)).await;
             context.emit("two").await;

@@ -44,7 +44,7 @@ pub(crate) fn every_way() -> Toolbox {
         FakeTool::new("slow").hangs().with_metadata(ToolMetadata::new().with_timeout(Duration::from_millis(50))),
         FakeTool::new("approved").with_metadata(ToolMetadata::new().with_approval(true)),
     ];
-    Toolbox::of(tools).unwrap().with(add()).unwrap().with_title("Everything").with_version("3.2.1")
+    Toolbox::from_tools(tools).unwrap().with(add()).unwrap().with_title("Everything").with_version("3.2.1")
 }
 
 /// A handler that answers what it was asked, and describes nothing.

@@ -1,5 +1,5 @@
 use super::*;
-use opentool::Severity;
+use opentool::ErrorSeverity;
 use opentool::chat::Cause;
 
 mod account {
@@ -35,7 +35,7 @@ async fn an_error_is_told_to_the_model_unless_it_is_fatal() -> Tested {
 async fn a_policy_has_the_last_word() -> Tested {
     let executor = Executor::builder()
         .errors(|tool: &str, error: ToolError| match error.kind() {
-            ErrorKind::Timeout => error.with_severity(Severity::Fatal),
+            ErrorKind::Timeout => error.with_severity(ErrorSeverity::Fatal),
             _ => ToolError::failed(format!("{tool} cannot be used today")),
         })
         .build();
@@ -49,7 +49,7 @@ async fn a_policy_has_the_last_word() -> Tested {
 
 #[tokio::test]
 async fn every_error_can_reach_the_caller() -> Tested {
-    let executor = Executor::builder().throw_on_error(true).build();
+    let executor = Executor::builder().all_errors_fatal(true).build();
     let (_, provider) = calling("withdraw", r#"{"amount": 200}"#, "Not today.");
     let chat_model = ChatModel::builder(provider).executor(executor).build();
     let error = ChatClient::new(chat_model).prompt("Give me 200").tools(withdraw::tool()).call().await.unwrap_err();

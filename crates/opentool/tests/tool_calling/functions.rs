@@ -103,7 +103,7 @@ async fn closures_have_many_shapes() -> Tested {
     }
 
     // Supplier, Consumer, BiFunction with the context, and all of them async or fallible.
-    let tools = Toolbox::of([
+    let tools = Toolbox::from_tools([
         FnTool::new("version", || "1.0"),
         FnTool::new("log", |note: Note| println!("{}", note.text)),
         FnTool::new("tenant", |context: ToolContext| context.get("tenant").cloned()),

@@ -121,7 +121,7 @@ async fn a_method_is_made_a_tool_by_hand() -> Tested {
 
     let clock = Arc::new(DateTimeTools);
     let alarm_clock = clock.clone();
-    let tools = Toolbox::of([
+    let tools = Toolbox::from_tools([
         FnTool::new("current_date_time", move || clock.current_date_time())
             .description("Get the current date and time in the user's time zone"),
         FnTool::new("set_alarm", move |alarm: Alarm| alarm_clock.set_alarm(alarm))

@@ -92,7 +92,7 @@ async fn resolvers_are_asked_in_order() -> Tested {
 
     let script = script();
     let provider = script.clone();
-    let tools = Toolbox::of([FnTool::new("ping", || "pong")])?;
+    let tools = Toolbox::from_tools([FnTool::new("ping", || "pong")])?;
 
     let resolver = Chain::new().then(tools).then(find_tool);
     let chat_model = ChatModel::builder(provider).resolver(resolver).build();

@@ -16,7 +16,7 @@ impl Clock {
 }
 
 fn main() {
-    let tools = Toolbox::of([total::tool()]);
+    let tools = Toolbox::from_tools([total::tool()]);
     let definition = total::definition();
     Executor::new().host(Clock);
 }

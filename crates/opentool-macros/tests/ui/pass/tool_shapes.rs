@@ -32,5 +32,5 @@ const fn constant(#[param(default = 3)] number: i8) -> i8 {
 
 fn main() {
     let tools = [unit::tool(), text::tool(), json::tool(), constant::tool()];
-    assert!(opentool::Toolbox::of(tools).is_ok());
+    assert!(opentool::Toolbox::from_tools(tools).is_ok());
 }
