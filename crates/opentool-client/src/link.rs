@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use opentool_core::{ToolContext, TraceContext};
 use opentool_http::jittered;
-use opentool_spec::rpc::Request;
+use opentool_spec::rpc::RpcRequest;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, RETRY_AFTER};
 use reqwest::{Method, Response};
 use serde_json::value::RawValue;
@@ -57,7 +57,7 @@ impl Outgoing {
 
     /// A request to call a function.
     pub(crate) fn call(route: &'static str, id: &str, name: &str, params: Box<RawValue>) -> Result<Self, ClientError> {
-        let body = serde_json::to_vec(&Request::new(id, name, Some(params)))
+        let body = serde_json::to_vec(&RpcRequest::new(id, name, Some(params)))
             .map_err(|error| ClientError::Setup { reason: format!("the call cannot be written: {error}") })?;
         Ok(Self { body: Some(body.into()), ..Self::post(route) })
     }

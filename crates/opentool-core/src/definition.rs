@@ -304,7 +304,7 @@ pub enum DefinitionError {
         /// The function.
         tool: String,
         /// What is wrong with its schema.
-        source: opentool_spec::schema::SchemaError,
+        source: opentool_spec::schema::NormaliseError,
     },
     /// The type that a closure takes cannot be a tool's input, most often because it is not an object.
     #[error(
@@ -317,7 +317,7 @@ pub enum DefinitionError {
         /// The Rust type.
         input: &'static str,
         /// What is wrong with its schema.
-        source: opentool_spec::schema::SchemaError,
+        source: opentool_spec::schema::NormaliseError,
     },
     /// The schema of the result cannot be published.
     #[error("output schema of tool `{tool}`: {source}")]
@@ -325,7 +325,7 @@ pub enum DefinitionError {
         /// The tool whose result it is.
         tool: String,
         /// What is wrong with the schema.
-        source: opentool_spec::schema::SchemaError,
+        source: opentool_spec::schema::NormaliseError,
     },
     /// An async function was declared to hold its thread.
     #[error("tool `{tool}` is async and cannot be `blocking`: take one of the two away")]

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use opentool_spec::schema::SchemaError;
+use opentool_spec::schema::NormaliseError;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -69,7 +69,7 @@ pub trait ToolResult: Serialize + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + 'static> ToolResult for T {}
 
-type Schema = Option<Result<Value, SchemaError>>;
+type Schema = Option<Result<Value, NormaliseError>>;
 
 /// Asks a type for its schema, where it has one: `(&&&Probe::<T>::new()).schema()`.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use opentool_spec::schema::{SchemaError, normalise, normalise_output};
+use opentool_spec::schema::{NormaliseError, normalise, normalise_output};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
@@ -37,13 +37,13 @@ use serde_json::{Value, json};
 ///     })
 /// );
 /// assert!(input_schema::<i64>().is_err(), "arguments have names");
-/// # Ok::<(), opentool_core::spec::schema::SchemaError>(())
+/// # Ok::<(), opentool_core::spec::schema::NormaliseError>(())
 /// ```
 ///
 /// # Errors
 ///
 /// Where the type is not written as an object, or nests deeper than any provider accepts.
-pub fn input_schema<T: JsonSchema + ?Sized>() -> Result<Value, SchemaError> {
+pub fn input_schema<T: JsonSchema + ?Sized>() -> Result<Value, NormaliseError> {
     let mut schema = generate::<T>(SchemaSettings::draft2020_12().for_deserialize());
     normalise(&mut schema)?;
     Ok(schema)
@@ -55,13 +55,13 @@ pub fn input_schema<T: JsonSchema + ?Sized>() -> Result<Value, SchemaError> {
 /// use opentool_core::output_schema;
 ///
 /// assert_eq!(output_schema::<Vec<bool>>()?, serde_json::json!({ "type": "array", "items": { "type": "boolean" } }));
-/// # Ok::<(), opentool_core::spec::schema::SchemaError>(())
+/// # Ok::<(), opentool_core::spec::schema::NormaliseError>(())
 /// ```
 ///
 /// # Errors
 ///
 /// Where the type nests deeper than any provider accepts.
-pub fn output_schema<T: JsonSchema + ?Sized>() -> Result<Value, SchemaError> {
+pub fn output_schema<T: JsonSchema + ?Sized>() -> Result<Value, NormaliseError> {
     let mut schema = generate::<T>(SchemaSettings::draft2020_12().for_serialize());
     normalise_output(&mut schema)?;
     Ok(schema)

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use indexmap::IndexMap;
 use indexmap::map::Entry;
-use opentool_spec::Server;
+use opentool_spec::ServerObject;
 use thiserror::Error;
 
 pub use self::document::ToolboxDocument;
@@ -40,7 +40,7 @@ struct Inner {
     tools: IndexMap<Arc<str>, Arc<dyn Tool>, foldhash::fast::RandomState>,
     title: Option<String>,
     version: Option<String>,
-    server: Option<Server>,
+    server: Option<ServerObject>,
     /// Answers for the names that are not in the map: the whole of a handler without a document.
     open: Option<Arc<dyn Resolver>>,
 }
@@ -105,7 +105,7 @@ impl Toolbox {
     ///
     /// It gets lost where it would no longer be true: where the tools are renamed or joined with others.
     #[must_use]
-    pub fn with_server(mut self, server: Server) -> Self {
+    pub fn with_server(mut self, server: ServerObject) -> Self {
         Arc::make_mut(&mut self.0).server = Some(server);
         self
     }
@@ -147,7 +147,7 @@ impl Toolbox {
 
     /// Returns the server that has these tools, where it is known.
     #[must_use]
-    pub fn server(&self) -> Option<&Server> {
+    pub fn server(&self) -> Option<&ServerObject> {
         self.0.server.as_ref()
     }
 

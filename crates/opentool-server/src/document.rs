@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::StatusCode;
 use opentool_core::{ToolError, Toolbox};
-use opentool_spec::Server;
+use opentool_spec::ServerObject;
 use tokio::time::timeout;
 
 use crate::answer::{Answer, Fault, json};
@@ -59,7 +59,7 @@ impl Endpoint {
             tracing::warn!(target: "opentool::server", %cut, "cut from the document");
         }
         if let Some(url) = &self.settings.public_url {
-            strict.document.server = Some(Server::new(url));
+            strict.document.server = Some(ServerObject::new(url));
         }
         serde_json::to_vec(&strict.document).map(Bytes::from).map_err(ToolError::fatal)
     }

@@ -16,22 +16,22 @@ mod spelling;
 mod suggest;
 
 pub use code::{Code, Severity};
-pub use finding::{Edit, Faults, Finding, Fix};
+pub use finding::{DocumentErrors, Edit, Finding, Fix};
 pub use functions::is_valid_name;
 pub use judge::DocumentKind;
 pub(crate) use judge::is_one_point_x;
-pub use remark::Remark;
+pub use remark::ExternalFinding;
 pub(crate) use suggest::quote;
 
 use draft::Draft;
-use judge::Judge;
+use judge::Checker;
 
 use crate::tree::{FaultKind, Parsed, SyntaxFault, Tree, parse};
 
 /// Which shape a document's parameters have. All three say `"1.0.0"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[non_exhaustive]
-pub enum Generation {
+pub enum DocumentGeneration {
     /// Parameters as a JSON Schema.
     A,
     /// Parameters as an object by name, and `returns`.
@@ -47,7 +47,7 @@ pub struct Report {
     /// Which spec the document follows, by its shape; none where the text could not be read.
     pub kind: Option<DocumentKind>,
     /// The oldest shape of parameters in it.
-    pub generation: Generation,
+    pub generation: DocumentGeneration,
     /// Everything that was found, in the order of the text.
     pub findings: Vec<Finding>,
 }
@@ -107,7 +107,7 @@ pub fn check_bytes(bytes: &[u8]) -> Report {
                 fix: None,
                 span: error.valid_up_to()..error.valid_up_to() + 1,
             };
-            Report { kind: None, generation: Generation::C, findings: vec![finding] }
+            Report { kind: None, generation: DocumentGeneration::C, findings: vec![finding] }
         }
     }
 }
@@ -118,16 +118,16 @@ pub(crate) struct Examined<'a> {
     text: &'a str,
     pub(crate) tree: Option<Tree<'a>>,
     pub(crate) kind: Option<DocumentKind>,
-    pub(crate) generation: Generation,
+    pub(crate) generation: DocumentGeneration,
     drafts: Vec<Draft>,
 }
 
 impl<'a> Examined<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         let Parsed { tree, faults } = parse(text);
-        let mut examined = Examined { text, tree, kind: None, generation: Generation::C, drafts: Vec::new() };
+        let mut examined = Examined { text, tree, kind: None, generation: DocumentGeneration::C, drafts: Vec::new() };
         if let Some(tree) = &examined.tree {
-            let judge = Judge::of(tree);
+            let judge = Checker::run(tree);
             examined.kind = Some(judge.kind);
             examined.generation = judge.generation;
             examined.drafts = judge.drafts;

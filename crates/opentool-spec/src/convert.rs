@@ -207,7 +207,7 @@ impl<'a> View<'a> {
         }
         if end.schema_type == Some(SchemaType::Array) && seen.items.is_none() {
             let element = end.c_type.as_ref().map_or(SchemaType::Number, |c_type| element_of(c_type.name));
-            seen.items = Some(Box::new(Schema::of(element)));
+            seen.items = Some(Box::new(Schema::new(element)));
         }
         seen
     }

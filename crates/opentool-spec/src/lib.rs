@@ -20,7 +20,7 @@
 //! }"##;
 //! let document: OpenTool = text.parse()?;
 //! assert_eq!(document.functions[0].parameters[0].name, "city");
-//! # Ok::<(), opentool_spec::Faults>(())
+//! # Ok::<(), opentool_spec::DocumentErrors>(())
 //! ```
 //!
 //! [`str::parse`] refuses a document with errors and says all of them; [`OpenTool::read`] forgives what can be forgiven.
@@ -60,8 +60,8 @@ mod tree;
 
 #[doc(inline)]
 pub use check::{
-    Code, DocumentKind, Edit, Faults, Finding, Fix, Generation, Remark, Report, Severity, check, check_bytes,
-    is_valid_name,
+    Code, DocumentErrors, DocumentGeneration, DocumentKind, Edit, ExternalFinding, Finding, Fix, Report, Severity,
+    check, check_bytes, is_valid_name,
 };
 pub use fix::{Fixed, fix};
 pub use formats::document_schema;
@@ -70,7 +70,7 @@ pub use model::*;
 pub use read::{Document, Reading};
 pub use reference::ReferenceError;
 pub use sdk::{Exception, FunctionCall, ToolReturn, Version};
-pub use strict::{Cut, CutReason, Strict};
+pub use strict::{CutReason, CutReference, StrictDocument};
 
 /// A JSON object that keeps the order of its keys.
 pub type Map = serde_json::Map<String, serde_json::Value>;

@@ -11,7 +11,7 @@ mod schema;
 pub use opendyn::{
     CType, CTypeName, CallingConvention, DynFunction, DynInfo, DynParameter, DynReturn, DynSchema, OpenDyn,
 };
-pub use opentool::{Function, Info, OpenTool, Parameter, Return, Server};
+pub use opentool::{Function, Info, OpenTool, Parameter, Return, ServerObject};
 pub use schema::{Schema, SchemaType};
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     OpenDyn, OpenTool,
-    check::{Code, DocumentKind, Examined, Faults, Finding, Fix, Report, Severity},
+    check::{Code, DocumentErrors, DocumentKind, Examined, Finding, Fix, Report, Severity},
     fix::mend,
 };
 
@@ -75,29 +75,29 @@ impl OpenDyn {
 }
 
 impl FromStr for OpenTool {
-    type Err = Faults;
+    type Err = DocumentErrors;
 
-    fn from_str(text: &str) -> Result<Self, Faults> {
-        OpenTool::read(text).strictly()
+    fn from_str(text: &str) -> Result<Self, DocumentErrors> {
+        OpenTool::read(text).into_result()
     }
 }
 
 impl FromStr for OpenDyn {
-    type Err = Faults;
+    type Err = DocumentErrors;
 
-    fn from_str(text: &str) -> Result<Self, Faults> {
-        OpenDyn::read(text).strictly()
+    fn from_str(text: &str) -> Result<Self, DocumentErrors> {
+        OpenDyn::read(text).into_result()
     }
 }
 
 impl<D> Reading<D> {
     /// The document, if nothing was wrong with it that a reader has to guess about.
-    pub fn strictly(self) -> Result<D, Faults> {
+    pub fn into_result(self) -> Result<D, DocumentErrors> {
         let errors: Vec<_> =
             self.report.findings.into_iter().filter(|finding| finding.severity == Severity::Error).collect();
         match self.document {
             Some(document) if errors.is_empty() => Ok(document),
-            _ => Err(Faults(errors)),
+            _ => Err(DocumentErrors(errors)),
         }
     }
 }

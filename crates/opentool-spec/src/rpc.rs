@@ -45,7 +45,7 @@ impl std::fmt::Display for Id {
 /// Its parameters stay text, so that nothing is rounded or merged on the way to whoever checks them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Request {
+pub struct RpcRequest {
     /// `"2.0"`; other readers and writers leave it out or write `"2.0.0"`.
     #[serde(default)]
     pub jsonrpc: String,
@@ -58,17 +58,17 @@ pub struct Request {
     pub id: Id,
 }
 
-impl Request {
+impl RpcRequest {
     /// A call of `method`.
     pub fn new(id: impl Into<Id>, method: impl Into<String>, params: Option<Box<RawValue>>) -> Self {
-        Request { jsonrpc: JSONRPC.to_owned(), method: method.into(), params, id: id.into() }
+        RpcRequest { jsonrpc: JSONRPC.to_owned(), method: method.into(), params, id: id.into() }
     }
 }
 
 /// The answer to a call. All four members are always written: clients crash on an absent one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Response {
+pub struct RpcResponse {
     /// `"2.0"`.
     #[serde(default)]
     pub jsonrpc: String,
@@ -83,15 +83,15 @@ pub struct Response {
     pub id: Id,
 }
 
-impl Response {
+impl RpcResponse {
     /// The answer to a call that worked.
     pub fn success(id: Id, result: Box<RawValue>) -> Self {
-        Response { jsonrpc: JSONRPC.to_owned(), result, error: None, id }
+        RpcResponse { jsonrpc: JSONRPC.to_owned(), result, error: None, id }
     }
 
     /// The answer to a call that failed.
     pub fn failure(id: Id, error: RpcError) -> Self {
-        Response { jsonrpc: JSONRPC.to_owned(), result: empty_object(), error: Some(error), id }
+        RpcResponse { jsonrpc: JSONRPC.to_owned(), result: empty_object(), error: Some(error), id }
     }
 }
 
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_request_keeps_the_text_of_its_parameters() {
         let text = r#"{"jsonrpc":"2.0","method":"f","params":{"n":12345678901234567890123,"n":1.0},"id":"1"}"#;
-        let request: Request = serde_json::from_str(text).unwrap();
+        let request: RpcRequest = serde_json::from_str(text).unwrap();
         assert_eq!(request.params.as_ref().unwrap().get(), r#"{"n":12345678901234567890123,"n":1.0}"#);
         assert_eq!(serde_json::to_string(&request).unwrap(), text);
     }
@@ -156,24 +156,24 @@ mod tests {
     #[test]
     fn an_id_keeps_its_json_type() {
         for id in [r#""7""#, "7", "null"] {
-            let request: Request = serde_json::from_str(&format!(r#"{{"method":"f","id":{id}}}"#)).unwrap();
+            let request: RpcRequest = serde_json::from_str(&format!(r#"{{"method":"f","id":{id}}}"#)).unwrap();
             assert_eq!(serde_json::to_string(&request.id).unwrap(), id);
         }
     }
 
     #[test]
     fn an_answer_always_has_all_four_members() {
-        let answer = Response::failure("1".into(), RpcError::new(500, "no"));
+        let answer = RpcResponse::failure("1".into(), RpcError::new(500, "no"));
         let text = r#"{"jsonrpc":"2.0","result":{},"error":{"code":500,"message":"no"},"id":"1"}"#;
         assert_eq!(serde_json::to_string(&answer).unwrap(), text);
-        let answer = Response::success(Id::Null, RawValue::from_string("{\"sum\":3}".into()).unwrap());
+        let answer = RpcResponse::success(Id::Null, RawValue::from_string("{\"sum\":3}".into()).unwrap());
         let text = r#"{"jsonrpc":"2.0","result":{"sum":3},"error":null,"id":null}"#;
         assert_eq!(serde_json::to_string(&answer).unwrap(), text);
     }
 
     #[test]
     fn an_answer_with_members_left_out_is_read() {
-        let answer: Response = serde_json::from_str(r#"{"error":{"code":1,"message":"m","data":[1]}}"#).unwrap();
+        let answer: RpcResponse = serde_json::from_str(r#"{"error":{"code":1,"message":"m","data":[1]}}"#).unwrap();
         assert_eq!(answer.result.get(), "{}");
         assert_eq!(answer.id, Id::Null);
         assert_eq!(answer.error.unwrap(), RpcError::new(1, "m").with_data(serde_json::json!([1])));

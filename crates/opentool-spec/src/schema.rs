@@ -28,7 +28,7 @@ mod tool_list;
 
 pub use depth::MAX_DEPTH;
 pub use dialect::{Adapted, Dialect};
-pub use error::SchemaError;
+pub use error::NormaliseError;
 pub use import::{Imported, SchemaTool, functions_from_schemas};
 pub use normalise::{normalise, normalise_output};
 pub use report::Dropped;

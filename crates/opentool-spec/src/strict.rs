@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::{Function, Info, OpenTool, Parameter, Return, Schema, SchemaType, Server, model::object::Layout};
+use crate::{Function, Info, OpenTool, Parameter, Return, Schema, SchemaType, ServerObject, model::object::Layout};
 
 /// How many schemas may be produced by inlining references, in one document.
 const BUDGET: usize = 100_000;
@@ -14,17 +14,17 @@ const DEPTH: usize = 56;
 /// A document in its strict form.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Strict {
+pub struct StrictDocument {
     /// The document, free of references.
     pub document: OpenTool,
     /// The references that could not be inlined.
-    pub cuts: Vec<Cut>,
+    pub cuts: Vec<CutReference>,
 }
 
 /// A reference that stands as a plain object in the strict form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Cut {
+pub struct CutReference {
     /// The reference.
     pub reference: String,
     /// Why it was cut.
@@ -47,7 +47,7 @@ pub enum CutReason {
     Unknown,
 }
 
-impl std::fmt::Display for Cut {
+impl std::fmt::Display for CutReference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.reason == CutReason::Unknown {
             return write!(
@@ -80,7 +80,7 @@ impl OpenTool {
     /// assert!(!serde_json::to_string(&strict.document).unwrap().contains("$ref"));
     /// assert_eq!(strict.cuts.len(), 2); // in the function, and in `schemas`
     /// ```
-    pub fn to_strict(&self) -> Strict {
+    pub fn to_strict(&self) -> StrictDocument {
         let mut inliner = Inliner { source: self, open: Vec::new(), inlining: 0, produced: 0, cuts: Vec::new() };
         let functions = self.functions.iter().map(|function| inliner.function(function)).collect();
         let schemas = self.schemas.as_ref().map(|schemas| {
@@ -98,7 +98,7 @@ impl OpenTool {
         let document = OpenTool {
             opentool: OpenTool::VERSION.to_owned(),
             info: Info { layout: Layout::default(), extra: reference_free(&self.info.extra), ..self.info.clone() },
-            server: self.server.clone().map(|server| Server {
+            server: self.server.clone().map(|server| ServerObject {
                 layout: Layout::default(),
                 extra: reference_free(&server.extra),
                 ..server
@@ -108,7 +108,7 @@ impl OpenTool {
             extra,
             layout: Layout::default(),
         };
-        Strict { document, cuts: inliner.cuts }
+        StrictDocument { document, cuts: inliner.cuts }
     }
 }
 
@@ -126,7 +126,7 @@ struct Inliner<'a> {
     inlining: usize,
     /// What inlining has produced: schemas, allowed values, and text by the kilobyte.
     produced: usize,
-    cuts: Vec<Cut>,
+    cuts: Vec<CutReference>,
 }
 
 impl Inliner<'_> {
@@ -203,7 +203,7 @@ impl Inliner<'_> {
         }
         for value in extra.values() {
             if let Some(reference) = reference_in(value) {
-                self.cuts.push(Cut { reference: reference.to_owned(), reason: CutReason::Unknown });
+                self.cuts.push(CutReference { reference: reference.to_owned(), reason: CutReason::Unknown });
             }
         }
         reference_free(&extra)
@@ -240,7 +240,7 @@ impl Inliner<'_> {
             CutReason::Unresolved | CutReason::Unknown => format!("A {name}, which this document does not describe."),
             CutReason::TooLarge | CutReason::TooDeep => format!("A {name}; its form is under `schemas`."),
         };
-        self.cuts.push(Cut { reference: reference.to_owned(), reason });
+        self.cuts.push(CutReference { reference: reference.to_owned(), reason });
         Schema::object().described(match description {
             Some(description) => format!("{description} ({why})"),
             None => why,

@@ -7,7 +7,7 @@ use std::{
 
 use clap::Args;
 use opentool_dyn::{Exports, uncallable};
-use opentool_spec::{Code, DocumentKind, Remark, Report};
+use opentool_spec::{Code, DocumentKind, ExternalFinding, Report};
 
 use super::Verdict;
 use crate::{
@@ -98,13 +98,13 @@ impl Library {
             return report;
         }
         self.used = true;
-        let remarks = uncallable(text, &self.exports).into_iter().map(|found| Remark {
+        let remarks = uncallable(text, &self.exports).into_iter().map(|found| ExternalFinding {
             pointer: found.pointer,
             code: Code::NotInLibrary,
             message: found.reason,
             help: None,
         });
-        report.with_remarks(text, remarks)
+        report.with_external_findings(text, remarks)
     }
 }
 

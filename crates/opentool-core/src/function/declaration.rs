@@ -53,7 +53,7 @@ impl<S> Declaration<S> {
     }
 
     /// Sets the schema of the result, where its type has one.
-    pub fn output(mut self, schema: Option<Result<Value, opentool_spec::schema::SchemaError>>) -> Self {
+    pub fn output(mut self, schema: Option<Result<Value, opentool_spec::schema::NormaliseError>>) -> Self {
         self.recipe.output = schema;
         self
     }

@@ -1,6 +1,6 @@
 //! What a closure may take as its input.
 
-use opentool_spec::schema::SchemaError;
+use opentool_spec::schema::NormaliseError;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ pub trait ToolInput: Sized + Send {
     /// # Errors
     ///
     /// Where the type cannot be a tool's input, for instance because it is not written as an object.
-    fn schema() -> Result<Value, SchemaError>;
+    fn schema() -> Result<Value, NormaliseError>;
 }
 
 #[diagnostic::do_not_recommend]
@@ -39,7 +39,7 @@ impl<T: DeserializeOwned + JsonSchema + Send> ToolInput for T {
         read(arguments)
     }
 
-    fn schema() -> Result<Value, SchemaError> {
+    fn schema() -> Result<Value, NormaliseError> {
         input_schema::<T>()
     }
 }
@@ -50,7 +50,7 @@ impl ToolInput for Arguments {
     }
 
     /// Anything, until a schema is given.
-    fn schema() -> Result<Value, SchemaError> {
+    fn schema() -> Result<Value, NormaliseError> {
         Ok(json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": {} }))
     }
 }

@@ -1,6 +1,6 @@
 //! What a function's tool will look like, collected until it is built.
 
-use opentool_spec::schema::SchemaError;
+use opentool_spec::schema::NormaliseError;
 use serde_json::Value;
 
 use crate::{DefinitionError, ToolDefinition, ToolMetadata};
@@ -10,7 +10,7 @@ use crate::{DefinitionError, ToolDefinition, ToolMetadata};
 pub(crate) struct InputType {
     /// The name of the Rust type, for messages.
     pub(crate) name: &'static str,
-    pub(crate) schema: fn() -> Result<Value, SchemaError>,
+    pub(crate) schema: fn() -> Result<Value, NormaliseError>,
 }
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct Recipe {
     pub(crate) description: Option<String>,
     input: Input,
     pub(crate) output_name: Option<String>,
-    pub(crate) output: Option<Result<Value, SchemaError>>,
+    pub(crate) output: Option<Result<Value, NormaliseError>>,
     pub(crate) metadata: ToolMetadata,
     pub(crate) blocking: bool,
 }

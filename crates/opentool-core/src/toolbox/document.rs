@@ -1,6 +1,6 @@
 //! Toolboxes to and from OpenTool documents.
 
-use opentool_spec::schema::{Dropped, SchemaError, SchemaTool, functions_from_schemas};
+use opentool_spec::schema::{Dropped, NormaliseError, SchemaTool, functions_from_schemas};
 use opentool_spec::{Function, Info, OpenTool};
 
 use super::{Toolbox, ToolboxError};
@@ -75,7 +75,7 @@ impl Toolbox {
     /// # Errors
     ///
     /// Where a tool's schema cannot be used.
-    pub fn to_document(&self) -> Result<ToolboxDocument, SchemaError> {
+    pub fn to_document(&self) -> Result<ToolboxDocument, NormaliseError> {
         let tools = self.iter().map(|tool| {
             let definition = tool.definition();
             let function = SchemaTool::new(definition.name(), definition.description(), definition.input_schema());

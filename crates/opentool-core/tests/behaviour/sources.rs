@@ -7,7 +7,7 @@ use opentool_core::testing::{FakeTool, Probe};
 use opentool_core::{
     BoxFuture, ErrorKind, Executor, Tool, ToolError, ToolHandler, ToolSource, Toolbox, ToolboxError, tool,
 };
-use opentool_spec::{Function, Info, Map, OpenTool, Parameter, Return, Schema, Server};
+use opentool_spec::{Function, Info, Map, OpenTool, Parameter, Return, Schema, ServerObject};
 use serde_json::{Value, json};
 
 use super::toolbox;
@@ -176,7 +176,7 @@ fn a_toolbox_comes_from_a_document_and_goes_back_to_one() {
 
 #[test]
 fn a_toolbox_keeps_the_server_of_its_document_as_long_as_that_server_has_all_its_tools() {
-    let server = Server::new("https://clock.example");
+    let server = ServerObject::new("https://clock.example");
     let mut document = OpenTool::new(Info::new("x", "1")).function(Function::new("a", "Does it."));
     document.server = Some(server.clone());
     let fake = |definition: opentool_core::ToolDefinition| FakeTool::new("a").with_definition(definition);
@@ -191,7 +191,7 @@ fn a_toolbox_keeps_the_server_of_its_document_as_long_as_that_server_has_all_its
     assert!(!kept(&tools.clone().merge(other.clone()).unwrap()));
     assert!(!kept(&other.clone().merge(tools.clone()).unwrap()));
     assert!(kept(&tools.clone().merge(other.clone().with_server(server)).unwrap()));
-    assert!(!kept(&tools.clone().merge(other.with_server(Server::new("https://b.example"))).unwrap()));
+    assert!(!kept(&tools.clone().merge(other.with_server(ServerObject::new("https://b.example"))).unwrap()));
     assert!(!kept(&tools.clone().rename("a", "c").unwrap()));
     assert!(!kept(&tools.prefix("p_").unwrap()));
 }

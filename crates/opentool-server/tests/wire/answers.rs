@@ -257,7 +257,7 @@ async fn load_names_the_server_of_the_source_document_unless_a_public_url_is_con
     let document = OpenTool::new(Info::new("Clock", "1.0.0")).function(Function::new("now", "The time."));
     let of = |url: &str| {
         let mut document = document.clone();
-        document.server = Some(spec::Server::new(url).described("main"));
+        document.server = Some(spec::ServerObject::new(url).described("main"));
         Toolbox::from_document(&document, |definition| FakeTool::new("now").with_definition(definition)).unwrap()
     };
     let server_of =

@@ -6,7 +6,7 @@ use super::{
     Code,
     draft::{At, Remedy},
     functions::Names,
-    judge::{Field, Judge, Members, may, must, should},
+    judge::{Checker, Field, Members, may, must, should},
     spelling::{Spelling, spelling},
     suggest::{nearest, quote},
 };
@@ -44,7 +44,7 @@ struct Passed {
     schema_type: Option<SchemaType>,
 }
 
-impl Judge<'_, '_> {
+impl Checker<'_, '_> {
     pub(super) fn calling_convention<const N: usize>(
         &mut self,
         info: NodeId,

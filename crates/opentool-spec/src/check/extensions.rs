@@ -8,7 +8,7 @@ use super::{
     Code, DocumentKind,
     draft::{At, Remedy},
     dynamic::Signature,
-    judge::Judge,
+    judge::Checker,
     suggest::{is_same, nearest, quote},
 };
 use crate::tree::{Kind, NodeId, Tree};
@@ -94,7 +94,7 @@ struct Values<'v, 'a> {
     returns: Option<Cow<'a, str>>,
 }
 
-impl<'a> Judge<'_, 'a> {
+impl<'a> Checker<'_, 'a> {
     /// Whether a key is one of those by which documents say more than the spec: in OpenDyn documents, one that is known.
     pub(super) fn is_extension(&self, key: &str) -> bool {
         key.starts_with("x-") && (self.kind != DocumentKind::OpenDyn || known().any(|(name, _)| name == key))

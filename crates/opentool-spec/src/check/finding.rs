@@ -74,16 +74,16 @@ impl fmt::Display for Finding {
 
 /// The reason why a text could not be read as a document: all its errors, one a line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct Faults(pub(crate) Vec<Finding>);
+pub struct DocumentErrors(pub(crate) Vec<Finding>);
 
-impl Faults {
+impl DocumentErrors {
     /// The errors, in the order of the text.
     pub fn findings(&self) -> &[Finding] {
         &self.0
     }
 }
 
-impl fmt::Display for Faults {
+impl fmt::Display for DocumentErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 10;
         for (index, finding) in self.0.iter().take(SHOWN).enumerate() {

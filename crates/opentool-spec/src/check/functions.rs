@@ -8,7 +8,7 @@ use super::{
     Code, DocumentKind,
     draft::{At, Remedy},
     dynamic::{ParameterNodes, Signature},
-    judge::{Judge, may, must, should},
+    judge::{Checker, may, must, should},
 };
 use crate::tree::{Kind, NodeId, json_string};
 
@@ -29,7 +29,7 @@ pub fn is_valid_name(name: &str) -> bool {
 /// The names of functions, or of one function's parameters, with the first that has each.
 pub(super) type Names<'a> = HashMap<Cow<'a, str>, NodeId>;
 
-impl<'a> Judge<'_, 'a> {
+impl<'a> Checker<'_, 'a> {
     pub(super) fn functions(&mut self, functions: NodeId) {
         let names = self.names(functions);
         let mut empty = true;

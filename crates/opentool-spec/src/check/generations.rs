@@ -3,17 +3,17 @@
 use foldhash::HashSet;
 
 use super::{
-    Code, DocumentKind, Generation,
+    Code, DocumentGeneration, DocumentKind,
     draft::{At, Remedy},
     dynamic::Signature,
-    judge::Judge,
+    judge::Checker,
 };
 use crate::tree::{Kind, NodeId, json_string};
 
 /// Where a function keeps what a JSON Schema of parameters says beyond them.
 const KEPT: &str = "x-parameters";
 
-impl Judge<'_, '_> {
+impl Checker<'_, '_> {
     /// Parameters that are an object: a JSON Schema (generation A) or parameters by name (generation B).
     pub(super) fn older_parameters(&mut self, function: NodeId, parameters: NodeId, signature: &mut Signature) {
         let tree = self.tree;
@@ -21,11 +21,11 @@ impl Judge<'_, '_> {
         let properties = tree.get(parameters, "properties").filter(|node| tree.kind(*node) == Kind::Object);
         let names_a_type = tree.get(parameters, "type").is_some_and(|node| tree.kind(node) == Kind::String);
         if !by_name && (properties.is_some() || names_a_type) {
-            self.generation = Generation::A;
+            self.generation = DocumentGeneration::A;
             self.schema_as_parameters(function, parameters, properties);
         } else {
-            if self.generation == Generation::C {
-                self.generation = Generation::B;
+            if self.generation == DocumentGeneration::C {
+                self.generation = DocumentGeneration::B;
             }
             self.parameters_by_name(parameters, signature);
         }

@@ -6,7 +6,7 @@ use super::{
     Code,
     draft::{At, Remedy},
     dynamic::{ParameterNodes, Signature},
-    judge::Judge,
+    judge::Checker,
     suggest::{nearest, quote},
 };
 use crate::tree::{NodeId, json_string};
@@ -14,7 +14,7 @@ use crate::tree::{NodeId, json_string};
 /// How many names are compared for "did you mean", for all handles of a document.
 const COMPARED_IN_ALL: usize = 10_000;
 
-impl<'a> Judge<'_, 'a> {
+impl<'a> Checker<'_, 'a> {
     /// What names the type of a handle: the parameter or return value, else its schema.
     pub(super) fn handle_of(&self, owner: NodeId, schema: Option<NodeId>) -> Option<NodeId> {
         let of_schema = || self.tree.get(self.references.end_of(schema?), "x-handle");

@@ -3,7 +3,7 @@
 use foldhash::{HashSet, HashSetExt as _};
 
 use super::{
-    Code, Fix, Generation,
+    Code, DocumentGeneration, Fix,
     draft::{At, Draft, Remedy},
     dynamic::Signature,
     references::References,
@@ -141,10 +141,10 @@ const JSON_SCHEMA: &[&str] = &[
 
 /// Judges one document.
 #[derive(Debug)]
-pub(super) struct Judge<'t, 'a> {
+pub(super) struct Checker<'t, 'a> {
     pub(super) tree: &'t Tree<'a>,
     pub(super) kind: DocumentKind,
-    pub(super) generation: Generation,
+    pub(super) generation: DocumentGeneration,
     pub(super) drafts: Vec<Draft>,
     pub(super) references: References<'a>,
     /// The functions of an OpenDyn document, judged once references are resolved.
@@ -155,14 +155,14 @@ pub(super) struct Judge<'t, 'a> {
     pub(super) in_older: bool,
 }
 
-impl<'t, 'a> Judge<'t, 'a> {
+impl<'t, 'a> Checker<'t, 'a> {
     /// Everything there is to say about the tree.
-    pub(super) fn of(tree: &'t Tree<'a>) -> Self {
+    pub(super) fn run(tree: &'t Tree<'a>) -> Self {
         let kind = detect(tree);
-        let mut judge = Judge {
+        let mut judge = Checker {
             tree,
             kind,
-            generation: Generation::C,
+            generation: DocumentGeneration::C,
             drafts: Vec::new(),
             references: References::default(),
             signatures: Vec::new(),

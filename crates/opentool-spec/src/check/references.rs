@@ -7,7 +7,7 @@ use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use super::{
     Code,
     draft::{At, Remedy},
-    judge::Judge,
+    judge::Checker,
     suggest::{nearest, quote},
 };
 use crate::{
@@ -103,7 +103,7 @@ impl<'a> References<'a> {
     }
 }
 
-impl Judge<'_, '_> {
+impl Checker<'_, '_> {
     /// The document's own schemas, by name.
     fn own_schemas(&self) -> Option<NodeId> {
         self.tree.get(Tree::ROOT, "schemas").filter(|schemas| self.tree.kind(*schemas) == Kind::Object)

@@ -6,7 +6,7 @@ use crate::tree::{Kind, NodeId, Tree, parse};
 /// Something that is wrong with a document by the word of somebody who sees more than its text, such as the library that it
 /// describes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remark {
+pub struct ExternalFinding {
     /// Where, as a JSON pointer.
     pub pointer: String,
     /// What kind of thing it is.
@@ -23,17 +23,17 @@ impl Report {
     /// One whose pointer leads nowhere is about the whole.
     ///
     /// ```
-    /// use opentool_spec::{Code, Remark, check};
+    /// use opentool_spec::{Code, ExternalFinding, check};
     ///
     /// let text = r#"{"opendyn": "1.0.0", "functions": [{"name": "sine"}]}"#;
     /// let pointer = "/functions/0/name".to_owned();
-    /// let remark = Remark { pointer, code: Code::NotInLibrary, message: "there is no `sine`".to_owned(), help: None };
-    /// let report = check(text).with_remarks(text, [remark]);
+    /// let remark = ExternalFinding { pointer, code: Code::NotInLibrary, message: "there is no `sine`".to_owned(), help: None };
+    /// let report = check(text).with_external_findings(text, [remark]);
     /// let found = report.findings.iter().find(|finding| finding.code == Code::NotInLibrary).unwrap();
     /// assert_eq!((found.line, found.column, &text[found.span.clone()]), (1, 45, r#""sine""#));
     /// ```
     #[must_use]
-    pub fn with_remarks(mut self, text: &str, remarks: impl IntoIterator<Item = Remark>) -> Self {
+    pub fn with_external_findings(mut self, text: &str, remarks: impl IntoIterator<Item = ExternalFinding>) -> Self {
         let tree = parse(text).tree;
         let mut placed: Vec<_> = remarks
             .into_iter()

@@ -7,7 +7,7 @@ use super::{
     Code, DocumentKind,
     draft::{At, Remedy},
     generations::object,
-    judge::{Judge, may, should},
+    judge::{Checker, may, should},
     suggest::{nearest, quote},
 };
 use crate::{
@@ -23,7 +23,7 @@ enum Place {
     GenerationA,
 }
 
-impl Judge<'_, '_> {
+impl Checker<'_, '_> {
     /// The named schemas of a document.
     pub(super) fn schemas(&mut self, schemas: NodeId) {
         let members = self.tree.children(schemas).collect();

@@ -20,7 +20,7 @@ pub(crate) const EXTRA: Slot = 0x7f;
 
 impl Layout {
     /// Keeps `slots` unless they say what writing in the spec's order, unknown keys last, would say anyway.
-    pub(crate) fn of(slots: Vec<Slot>) -> Self {
+    pub(crate) fn from_slots(slots: Vec<Slot>) -> Self {
         let canonical = slots.windows(2).all(|pair| pair[0] <= pair[1]) && slots.iter().all(|slot| *slot < NULL);
         Layout((!canonical).then(|| slots.into_boxed_slice()))
     }
@@ -154,7 +154,7 @@ macro_rules! object {
                             Ok($Name {
                                 $( $field: object!(@absent $kind $(($default))? $field, $key), )*
                                 extra,
-                                layout: Layout::of(slots),
+                                layout: Layout::from_slots(slots),
                             })
                         }
                     }

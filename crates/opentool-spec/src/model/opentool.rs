@@ -23,7 +23,7 @@ object! {
         /// What the document is about.
         "info" => info: required Info,
         /// Where the functions can be called (since 1.1.0).
-        "server" => server: optional Server,
+        "server" => server: optional ServerObject,
         /// The functions.
         "functions" => functions: required Vec<Function>,
         /// Schemas that the functions refer to, by name.
@@ -45,7 +45,7 @@ object! {
 
 object! {
     /// An OpenTool server.
-    pub struct Server {
+    pub struct ServerObject {
         /// The URL of the target host.
         "url" => url: required String,
         /// What the host is.
@@ -126,7 +126,7 @@ impl OpenTool {
 
     /// Says where the functions can be called.
     #[must_use]
-    pub fn server(mut self, server: Server) -> Self {
+    pub fn server(mut self, server: ServerObject) -> Self {
         self.server = Some(server);
         self
     }
@@ -152,10 +152,10 @@ impl Info {
     }
 }
 
-impl Server {
+impl ServerObject {
     /// A server at this URL.
     pub fn new(url: impl Into<String>) -> Self {
-        Server { url: url.into(), description: None, extra: Default::default(), layout: Default::default() }
+        ServerObject { url: url.into(), description: None, extra: Default::default(), layout: Default::default() }
     }
 
     /// Says what the host is.

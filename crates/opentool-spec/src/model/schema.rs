@@ -113,38 +113,38 @@ object! {
 
 impl Schema {
     /// A schema of the given type and nothing else.
-    pub fn of(schema_type: SchemaType) -> Self {
+    pub fn new(schema_type: SchemaType) -> Self {
         Schema { schema_type: Some(schema_type), ..Schema::default() }
     }
 
     /// A truth value.
     pub fn boolean() -> Self {
-        Schema::of(SchemaType::Boolean)
+        Schema::new(SchemaType::Boolean)
     }
 
     /// A whole number.
     pub fn integer() -> Self {
-        Schema::of(SchemaType::Integer)
+        Schema::new(SchemaType::Integer)
     }
 
     /// A number.
     pub fn number() -> Self {
-        Schema::of(SchemaType::Number)
+        Schema::new(SchemaType::Number)
     }
 
     /// A text.
     pub fn string() -> Self {
-        Schema::of(SchemaType::String)
+        Schema::new(SchemaType::String)
     }
 
     /// A list of `items`.
     pub fn array(items: Schema) -> Self {
-        Schema { items: Some(Box::new(items)), ..Schema::of(SchemaType::Array) }
+        Schema { items: Some(Box::new(items)), ..Schema::new(SchemaType::Array) }
     }
 
     /// An object without properties; add them with [`Schema::property`].
     pub fn object() -> Self {
-        Schema { properties: Some(IndexMap::new()), ..Schema::of(SchemaType::Object) }
+        Schema { properties: Some(IndexMap::new()), ..Schema::new(SchemaType::Object) }
     }
 
     /// A reference to another schema of the document.

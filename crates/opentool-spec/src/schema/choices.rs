@@ -65,7 +65,7 @@ pub(super) fn join(schema: &mut Map<String, Value>) -> bool {
 
 fn join_union(schema: &mut Map<String, Value>, union: &str) -> bool {
     let Some(Value::Array(branches)) = schema.get(union) else { return false };
-    let Some(choices) = branches.iter().map(Choice::of).collect::<Option<Vec<_>>>() else { return false };
+    let Some(choices) = branches.iter().map(Choice::parse).collect::<Option<Vec<_>>>() else { return false };
     let Some(first) = choices.first() else { return false };
     let kind = first.kind.to_owned();
     let joins = choices.iter().all(|choice| choice.kind == kind)
@@ -109,7 +109,7 @@ struct Choice<'a> {
 }
 
 impl<'a> Choice<'a> {
-    fn of(branch: &'a Value) -> Option<Self> {
+    fn parse(branch: &'a Value) -> Option<Self> {
         let branch = branch.as_object()?;
         if !branch.keys().all(|keyword| matches!(keyword.as_str(), "type" | "enum" | "description" | "deprecated")) {
             return None;

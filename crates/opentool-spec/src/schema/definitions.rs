@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::{SchemaError, keyword, share};
+use super::{NormaliseError, keyword, share};
 use crate::reference::{pointer_steps, push_escaped};
 
 /// The keywords that hold definitions, today and in older drafts.
@@ -29,7 +29,7 @@ pub(super) struct Definition {
 /// definitions of its own, can be put together. References that point elsewhere into the schema get a
 /// definition made for them, because the rules may change what their path leads through. References to other
 /// documents stay as they are: nothing is ever fetched.
-pub(super) fn take(root: &mut Value) -> Result<Vec<Definition>, SchemaError> {
+pub(super) fn take(root: &mut Value) -> Result<Vec<Definition>, NormaliseError> {
     let copies = copies_of_targets(root)?;
     let mut taker = Taker::default();
     let copied: Vec<usize> = copies
@@ -52,7 +52,7 @@ pub(super) fn take(root: &mut Value) -> Result<Vec<Definition>, SchemaError> {
     }
     taker.take_inside(root);
     match taker.unresolved {
-        Some(reference) => Err(SchemaError::Unresolved { reference }),
+        Some(reference) => Err(NormaliseError::Unresolved { reference }),
         None => Ok(taker.definitions),
     }
 }
@@ -154,7 +154,7 @@ fn pointer_of(reference: &str) -> Option<String> {
 }
 
 /// Copies, for every reference to another place in the schema, what is there, with a name for it.
-fn copies_of_targets(root: &Value) -> Result<Vec<(String, String, Value)>, SchemaError> {
+fn copies_of_targets(root: &Value) -> Result<Vec<(String, String, Value)>, NormaliseError> {
     let mut copies = Vec::new();
     let mut seen = HashSet::new();
     let mut open = vec![root];
@@ -165,7 +165,7 @@ fn copies_of_targets(root: &Value) -> Result<Vec<(String, String, Value)>, Schem
         // Told apart by where they lead, not by how that is written: a target is copied once.
         let Some(pointer) = pointer_of(reference).filter(|pointer| !seen.contains(pointer)) else { continue };
         let target = root.pointer(&pointer).filter(|target| target.is_object() || target.is_boolean());
-        let Some(target) = target else { return Err(SchemaError::Unresolved { reference: reference.clone() }) };
+        let Some(target) = target else { return Err(NormaliseError::Unresolved { reference: reference.clone() }) };
         // The target may stand outside of what holds schemas; its own references count all the same.
         open.push(target);
         let mut body = target.clone();

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::SchemaError;
+use super::NormaliseError;
 
 /// The deepest nesting of JSON values that a schema may have.
 ///
@@ -9,11 +9,11 @@ use super::SchemaError;
 pub const MAX_DEPTH: usize = 256;
 
 /// Refuses a value nested deeper than [`MAX_DEPTH`], without recursion and without touching it.
-pub(super) fn check(value: &Value) -> Result<(), SchemaError> {
+pub(super) fn check(value: &Value) -> Result<(), NormaliseError> {
     let mut open = vec![(value, 1)];
     while let Some((value, depth)) = open.pop() {
         if depth > MAX_DEPTH {
-            return Err(SchemaError::TooDeep { limit: MAX_DEPTH });
+            return Err(NormaliseError::TooDeep { limit: MAX_DEPTH });
         }
         match value {
             Value::Array(items) => open.extend(items.iter().map(|item| (item, depth + 1))),

@@ -53,7 +53,7 @@ impl Dialect {
     /// assert_eq!(strict.schema["properties"]["label"], serde_json::json!({ "type": ["string", "null"] }));
     /// assert_eq!(strict.schema["required"], serde_json::json!(["label"]));
     /// assert_eq!(strict.dropped[0].to_string(), "maxLength at /properties/label: not supported in strict schemas");
-    /// # Ok::<(), opentool_spec::schema::SchemaError>(())
+    /// # Ok::<(), opentool_spec::schema::NormaliseError>(())
     /// ```
     pub fn adapt(self, schema: &Value) -> Adapted {
         match self {

@@ -3,7 +3,7 @@ use thiserror::Error;
 /// Why a schema cannot be used as it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum SchemaError {
+pub enum NormaliseError {
     /// The arguments of a tool are an object, so the root of its schema must describe one.
     #[error("schema root is not an object but {found}")]
     NotAnObject {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::depth::MAX_DEPTH;
 use super::keyword::{self, Holds};
-use super::{SchemaError, normalise, normalise_output};
+use super::{NormaliseError, normalise, normalise_output};
 use crate::reference::{pointer_steps, push_escaped};
 use crate::strict::typed;
 use crate::{Function, OpenTool, Schema, SchemaType};
@@ -32,14 +32,14 @@ impl OpenTool {
     ///     document.input_schema(&document.functions[0])?.to_string(),
     ///     r#"{"type":"object","properties":{"a":{"type":"integer","description":"The first."},"b":{"type":"integer"}},"required":["a"],"additionalProperties":false}"#,
     /// );
-    /// # Ok::<(), opentool_spec::schema::SchemaError>(())
+    /// # Ok::<(), opentool_spec::schema::NormaliseError>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`SchemaError::Unresolved`] where a reference leads to no schema of the document, [`SchemaError::TooDeep`] where
+    /// [`NormaliseError::Unresolved`] where a reference leads to no schema of the document, [`NormaliseError::TooDeep`] where
     /// a schema is nested deeper than [`MAX_DEPTH`].
-    pub fn input_schema(&self, function: &Function) -> Result<Value, SchemaError> {
+    pub fn input_schema(&self, function: &Function) -> Result<Value, NormaliseError> {
         let mut writer = Writer::new(self);
         let mut properties = Map::new();
         let mut required = Vec::new();
@@ -62,7 +62,7 @@ impl OpenTool {
     /// # Errors
     ///
     /// As [`OpenTool::input_schema`].
-    pub fn output_schema(&self, function: &Function) -> Result<Option<Value>, SchemaError> {
+    pub fn output_schema(&self, function: &Function) -> Result<Option<Value>, NormaliseError> {
         let Some(returns) = &function.returns else { return Ok(None) };
         let mut writer = Writer::new(self);
         let mut schema = writer.write(&returns.schema, 0)?;
@@ -91,9 +91,9 @@ impl<'a> Writer<'a> {
         Self { document, used: HashSet::new(), open: Vec::new() }
     }
 
-    fn write(&mut self, schema: &Schema, depth: usize) -> Result<Value, SchemaError> {
+    fn write(&mut self, schema: &Schema, depth: usize) -> Result<Value, NormaliseError> {
         if depth > MAX_DEPTH {
-            return Err(SchemaError::TooDeep { limit: MAX_DEPTH });
+            return Err(NormaliseError::TooDeep { limit: MAX_DEPTH });
         }
         let mut written = Map::new();
         if let Some(reference) = &schema.reference {
@@ -138,8 +138,8 @@ impl<'a> Writer<'a> {
     }
 
     /// Notes the schema that a reference of the document leads to, and rewrites the reference.
-    fn refer(&mut self, reference: &str) -> Result<String, SchemaError> {
-        let unresolved = || SchemaError::Unresolved { reference: reference.to_owned() };
+    fn refer(&mut self, reference: &str) -> Result<String, NormaliseError> {
+        let unresolved = || NormaliseError::Unresolved { reference: reference.to_owned() };
         let steps: Vec<_> = pointer_steps(reference).ok_or_else(unresolved)?.collect();
         let steps: Vec<&str> = steps.iter().map(|step| &**step).collect();
         let (name, schema, rest) = match steps.as_slice() {
@@ -166,7 +166,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Rewrites the references in a keyword that only JSON Schema knows.
-    fn refer_inside(&mut self, keyword: &str, value: &mut Value) -> Result<(), SchemaError> {
+    fn refer_inside(&mut self, keyword: &str, value: &mut Value) -> Result<(), NormaliseError> {
         match (keyword::holds(keyword), value) {
             (Holds::Schema | Holds::List, Value::Array(list)) => {
                 list.iter_mut().try_for_each(|child| self.refer_inside_schema(child))
@@ -179,7 +179,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn refer_inside_schema(&mut self, schema: &mut Value) -> Result<(), SchemaError> {
+    fn refer_inside_schema(&mut self, schema: &mut Value) -> Result<(), NormaliseError> {
         let Value::Object(schema) = schema else { return Ok(()) };
         for (keyword, value) in schema {
             match value {
@@ -191,7 +191,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes all schemas referred to into `$defs`.
-    fn write_definitions(mut self, root: &mut Value) -> Result<(), SchemaError> {
+    fn write_definitions(mut self, root: &mut Value) -> Result<(), NormaliseError> {
         let mut definitions = Map::new();
         while let Some((name, schema)) = self.open.pop() {
             definitions.insert(name, self.write(schema, 0)?);

@@ -6,7 +6,7 @@ use indexmap::{IndexMap, IndexSet};
 use serde_json::{Map, Value, json};
 
 use super::report::{Dropped, Report};
-use super::{SchemaError, keyword, normalise, normalise_output, nullable};
+use super::{NormaliseError, keyword, normalise, normalise_output, nullable};
 use crate::{Function, Info, OpenTool, Parameter, Return, Schema, SchemaType};
 
 /// A tool as JSON Schema describes it.
@@ -73,13 +73,13 @@ impl Imported {
 /// let imported = functions_from_schemas([SchemaTool::new("weather", "Tell the weather.", &input)])?;
 /// assert_eq!(imported.functions[0].parameters[0].name, "city");
 /// assert!(imported.dropped.is_empty());
-/// # Ok::<(), opentool_spec::schema::SchemaError>(())
+/// # Ok::<(), opentool_spec::schema::NormaliseError>(())
 /// ```
 ///
 /// # Errors
 ///
 /// As [`normalise`](super::normalise()), for the first tool whose schemas cannot be used.
-pub fn functions_from_schemas<'a>(tools: impl IntoIterator<Item = SchemaTool<'a>>) -> Result<Imported, SchemaError> {
+pub fn functions_from_schemas<'a>(tools: impl IntoIterator<Item = SchemaTool<'a>>) -> Result<Imported, NormaliseError> {
     let tools: Vec<SchemaTool<'a>> = tools.into_iter().collect();
     let mut whole = put_together(&tools)?;
     let definitions = match whole.as_object_mut().and_then(|whole| whole.shift_remove("$defs")) {
@@ -150,7 +150,7 @@ fn read_definitions(
 }
 
 /// One schema with all inputs and outputs as properties, so that their definitions are shared and named together.
-fn put_together(tools: &[SchemaTool<'_>]) -> Result<Value, SchemaError> {
+fn put_together(tools: &[SchemaTool<'_>]) -> Result<Value, NormaliseError> {
     let mut parts = Map::new();
     for (index, tool) in tools.iter().enumerate() {
         let mut input = tool.input.clone();

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::definitions::{self, Definition};
 use super::node::{self, Place};
-use super::{SchemaError, circles, depth, keyword, nullable};
+use super::{NormaliseError, circles, depth, keyword, nullable};
 
 /// Brings the schema of a tool's arguments to the form that every provider and client accepts.
 ///
@@ -41,15 +41,15 @@ use super::{SchemaError, circles, depth, keyword, nullable};
 ///     schema.to_string(),
 ///     r#"{"type":"object","properties":{"minutes":{"type":"integer","minimum":0,"maximum":255},"label":{"type":"string"}},"required":["minutes"],"additionalProperties":false}"#,
 /// );
-/// # Ok::<(), opentool_spec::schema::SchemaError>(())
+/// # Ok::<(), opentool_spec::schema::NormaliseError>(())
 /// ```
 ///
 /// # Errors
 ///
-/// [`SchemaError::NotAnObject`] where the root describes anything but an object, [`SchemaError::Unresolved`] where a
-/// reference into the schema leads nowhere, [`SchemaError::TooDeep`] where the schema is nested deeper than
+/// [`NormaliseError::NotAnObject`] where the root describes anything but an object, [`NormaliseError::Unresolved`] where a
+/// reference into the schema leads nowhere, [`NormaliseError::TooDeep`] where the schema is nested deeper than
 /// [`MAX_DEPTH`](super::MAX_DEPTH).
-pub fn normalise(schema: &mut Value) -> Result<(), SchemaError> {
+pub fn normalise(schema: &mut Value) -> Result<(), NormaliseError> {
     depth::check(schema)?;
     let mut work = if schema.is_null() { json!({}) } else { schema.clone() };
     let definitions = take_normalised(&mut work, Place::Optional)?;
@@ -66,14 +66,14 @@ pub fn normalise(schema: &mut Value) -> Result<(), SchemaError> {
 ///
 /// # Errors
 ///
-/// [`SchemaError::NotASchema`] where the root is neither an object nor a boolean nor null, which stands for `{}`;
+/// [`NormaliseError::NotASchema`] where the root is neither an object nor a boolean nor null, which stands for `{}`;
 /// else as [`normalise`], except that the root may describe anything. On an error the schema is left as it was.
-pub fn normalise_output(schema: &mut Value) -> Result<(), SchemaError> {
+pub fn normalise_output(schema: &mut Value) -> Result<(), NormaliseError> {
     depth::check(schema)?;
     let mut work = match schema {
         Value::Null => json!({}),
         Value::Object(_) | Value::Bool(_) => schema.clone(),
-        other => return Err(SchemaError::NotASchema { found: other.to_string() }),
+        other => return Err(NormaliseError::NotASchema { found: other.to_string() }),
     };
     let definitions = take_normalised(&mut work, Place::Present)?;
     definitions::put(&mut work, definitions);
@@ -82,7 +82,7 @@ pub fn normalise_output(schema: &mut Value) -> Result<(), SchemaError> {
 }
 
 /// Takes the definitions out of a schema and applies the rules to it and to them.
-fn take_normalised(schema: &mut Value, place: Place) -> Result<Vec<Definition>, SchemaError> {
+fn take_normalised(schema: &mut Value, place: Place) -> Result<Vec<Definition>, NormaliseError> {
     let mut definitions = definitions::take(schema)?;
     circles::cut(&mut definitions);
     for definition in &mut definitions {
@@ -117,15 +117,15 @@ fn open_root(root: &mut Map<String, Value>, definitions: &[Definition]) {
 }
 
 /// Gives a normalised root the four members that it always has.
-fn finish_root(schema: &mut Value, definitions: &[Definition]) -> Result<(), SchemaError> {
+fn finish_root(schema: &mut Value, definitions: &[Definition]) -> Result<(), NormaliseError> {
     let found = in_words(schema);
-    let Value::Object(root) = schema else { return Err(SchemaError::NotAnObject { found }) };
+    let Value::Object(root) = schema else { return Err(NormaliseError::NotAnObject { found }) };
     let is_object = match root.get("type") {
         Some(kind) => kind == "object",
         None => root.keys().all(|keyword| keyword::is_annotation(keyword) || is_about_objects(keyword)),
     };
     if !is_object {
-        return Err(SchemaError::NotAnObject { found });
+        return Err(NormaliseError::NotAnObject { found });
     }
 
     root.shift_remove("description");

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::import::SchemaTool;
 use super::report::Dropped;
-use super::{Adapted, Dialect, SchemaError, normalise_output};
+use super::{Adapted, Dialect, NormaliseError, normalise_output};
 use crate::OpenTool;
 
 /// Who takes a list of tools.
@@ -93,7 +93,7 @@ pub struct ToolListError {
     /// The function's name.
     pub function: String,
     /// What is wrong with it.
-    pub source: SchemaError,
+    pub source: NormaliseError,
 }
 
 /// Writes the list of tools that `target` takes, from tools whose schemas are normalised.
@@ -108,7 +108,7 @@ pub struct ToolListError {
 ///     list.tools.to_string(),
 ///     r#"[{"name":"now","description":"Tell the time.","input_schema":{"type":"object","properties":{},"required":[],"additionalProperties":false}}]"#,
 /// );
-/// # Ok::<(), opentool_spec::schema::SchemaError>(())
+/// # Ok::<(), opentool_spec::schema::NormaliseError>(())
 /// ```
 pub fn tool_list<'a>(tools: impl IntoIterator<Item = SchemaTool<'a>>, target: Target) -> ToolList {
     let mut reports = Vec::new();

@@ -1,6 +1,6 @@
 //! How findings read, and that none hides another.
 use opentool_spec::{
-    Code, Document, Generation, OpenDyn, OpenTool, ReferenceError, Schema, SchemaType, Severity, check, fix,
+    Code, Document, DocumentGeneration, OpenDyn, OpenTool, ReferenceError, Schema, SchemaType, Severity, check, fix,
 };
 
 const TWELVE: &str = r##"{
@@ -207,15 +207,17 @@ fn the_three_generations_read_as_one() {
         "",
     );
     let current: OpenTool = c.parse().unwrap();
-    for (text, generation, code) in
-        [(&a, Generation::A, "OT027"), (&listed, Generation::A, "OT027"), (&b, Generation::B, "OT028")]
-    {
+    for (text, generation, code) in [
+        (&a, DocumentGeneration::A, "OT027"),
+        (&listed, DocumentGeneration::A, "OT027"),
+        (&b, DocumentGeneration::B, "OT028"),
+    ] {
         assert_eq!(check(text).generation, generation);
         assert_eq!(codes(text), [code]);
         assert_eq!(text.parse::<OpenTool>().unwrap(), current);
         assert_eq!(fix(text).text.parse::<OpenTool>().unwrap(), current);
     }
-    assert_eq!(check(&c).generation, Generation::C);
+    assert_eq!(check(&c).generation, DocumentGeneration::C);
 }
 
 #[test]

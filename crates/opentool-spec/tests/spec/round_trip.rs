@@ -202,9 +202,9 @@ fn a_document_of_the_other_kind_is_refused_by_name() {
 
 #[test]
 fn what_the_builders_make_is_a_clean_document() {
-    use opentool_spec::{Function, Info, Parameter, Return, Schema, Server, check};
+    use opentool_spec::{Function, Info, Parameter, Return, Schema, ServerObject, check};
     let document = OpenTool::new(Info::new("Weather", "2.0.0").described("Forecasts."))
-        .server(Server::new("https://example.com/opentool").described("Production."))
+        .server(ServerObject::new("https://example.com/opentool").described("Production."))
         .function(
             Function::new("forecast", "The forecast.")
                 .parameter(Parameter::new("city", Schema::string()).described("Where."))

@@ -7,7 +7,7 @@ use schemars::{JsonSchema, schema_for};
 use serde_json::{Value, json};
 
 use super::normalised;
-use crate::schema::{SchemaError, normalise};
+use crate::schema::{NormaliseError, normalise};
 
 #[derive(JsonSchema)]
 #[allow(dead_code)]
@@ -160,7 +160,7 @@ fn a_root_that_is_no_object_is_refused_and_left_alone() {
     ] {
         let mut after = schema.clone();
         let error = normalise(&mut after).unwrap_err();
-        assert!(matches!(error, SchemaError::NotAnObject { .. }));
+        assert!(matches!(error, NormaliseError::NotAnObject { .. }));
         assert_eq!(error.to_string(), message);
         assert_eq!(after, schema);
     }

@@ -9,21 +9,21 @@ use schemars::{JsonSchema, schema_for};
 use serde_json::{Value, json};
 
 use super::{any_schema, normalised};
-use crate::schema::{Imported, SchemaError, SchemaTool, functions_from_schemas, normalise_output};
+use crate::schema::{Imported, NormaliseError, SchemaTool, functions_from_schemas, normalise_output};
 use crate::{Function, Info, OpenTool, Parameter, Return, Schema, SchemaType, Severity};
 
 fn document(value: Value) -> OpenTool {
     serde_json::from_value(value).unwrap()
 }
 
-fn input_schema(function: &Function, schemas: Option<&IndexMap<String, Schema>>) -> Result<Value, SchemaError> {
+fn input_schema(function: &Function, schemas: Option<&IndexMap<String, Schema>>) -> Result<Value, NormaliseError> {
     document_of(function, schemas).input_schema(function)
 }
 
 fn output_schema(
     function: &Function,
     schemas: Option<&IndexMap<String, Schema>>,
-) -> Result<Option<Value>, SchemaError> {
+) -> Result<Option<Value>, NormaliseError> {
     document_of(function, schemas).output_schema(function)
 }
 
@@ -135,7 +135,7 @@ fn a_reference_out_of_the_document_is_refused() {
     for reference in ["#/schemas/Missing", "https://example.com/x", "#/info", "Missing"] {
         let function = Function::new("f", "d").parameter(Parameter::new("x", Schema::reference(reference)));
         let error = input_schema(&function, Some(&IndexMap::new())).unwrap_err();
-        assert_eq!(error, SchemaError::Unresolved { reference: reference.to_owned() });
+        assert_eq!(error, NormaliseError::Unresolved { reference: reference.to_owned() });
     }
 }
 
@@ -354,7 +354,7 @@ fn assert_complete(schema: &Schema) {
 
 fn document_schema() -> impl Strategy<Value = Schema> {
     let leaf = prop_oneof![
-        prop::sample::select(SchemaType::ALL.to_vec()).prop_map(Schema::of),
+        prop::sample::select(SchemaType::ALL.to_vec()).prop_map(Schema::new),
         prop::sample::select(vec!["A", "B", "B/properties/x"])
             .prop_map(|name| Schema::reference(format!("#/schemas/{name}"))),
         Just(Schema::integer().one_of(["1", "2"])),

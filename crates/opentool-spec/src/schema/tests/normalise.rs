@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{any_schema, as_property, normalised};
-use crate::schema::{MAX_DEPTH, SchemaError, normalise, normalise_output};
+use crate::schema::{MAX_DEPTH, NormaliseError, normalise, normalise_output};
 
 #[test]
 fn a_property_may_be_called_like_a_keyword() {
@@ -341,8 +341,8 @@ fn a_schema_nested_100_000_levels_deep_is_refused() {
     for _ in 0..100_000 {
         schema = Value::Object([("items".to_owned(), schema)].into_iter().collect());
     }
-    assert_eq!(normalise(&mut schema), Err(SchemaError::TooDeep { limit: MAX_DEPTH }));
-    assert_eq!(normalise_output(&mut schema), Err(SchemaError::TooDeep { limit: MAX_DEPTH }));
+    assert_eq!(normalise(&mut schema), Err(NormaliseError::TooDeep { limit: MAX_DEPTH }));
+    assert_eq!(normalise_output(&mut schema), Err(NormaliseError::TooDeep { limit: MAX_DEPTH }));
     dismantle(schema);
 }
 
