@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use opentool_chat::testing::{FunctionModel, Reply, ScriptedModel};
-use opentool_chat::{ChatClient, Message, Request};
+use opentool_chat::{ChatClient, Message, ModelRequest};
 use opentool_core::spec::schema::Target;
 use opentool_core::{FnTool, ToolCall, Toolbox};
 use schemars::JsonSchema;
@@ -42,7 +42,7 @@ fn reply(round: usize) -> Reply {
     }))
 }
 
-fn round_of(request: Request<'_>) -> usize {
+fn round_of(request: ModelRequest<'_>) -> usize {
     request.messages.iter().filter(|message| matches!(message, Message::Tool(_))).count()
 }
 
@@ -58,7 +58,7 @@ fn contender(name: &'static str, streamed: bool, client: impl Fn() -> ChatClient
 }
 
 fn function(tools: Toolbox) -> impl Fn() -> ChatClient {
-    let model = FunctionModel::new(|request: Request<'_>| reply(round_of(request)));
+    let model = FunctionModel::new(|request: ModelRequest<'_>| reply(round_of(request)));
     move || ChatClient::builder(model.clone()).default_tools(tools.clone()).build()
 }
 
@@ -99,7 +99,7 @@ fn main() {
     // The list of a thousand tools: how often it is written in a turn, and what it would cost in every round.
     let lists = Arc::new(Mutex::new((HashSet::new(), Vec::new())));
     let seen = lists.clone();
-    let model = FunctionModel::new(move |request: Request<'_>| {
+    let model = FunctionModel::new(move |request: ModelRequest<'_>| {
         let start = Instant::now();
         let list = request.tools.wire(Target::OpenAi).get();
         let (places, times) = &mut *seen.lock().unwrap();

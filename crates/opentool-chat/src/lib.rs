@@ -162,5 +162,5 @@ pub use message::{AssistantMessage, Message, SystemMessage, ToolAnswer, ToolMess
 pub use model::{ChatModel, ChatModelBuilder, Eligibility};
 pub use options::{ChatOptions, ToolChoice};
 pub use prompt::Prompt;
-pub use provider::{Provider, Request};
+pub use provider::{ModelRequest, Provider};
 pub use response::{ChatResponse, FinishReason, Generation, Usage};

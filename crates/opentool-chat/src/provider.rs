@@ -18,7 +18,7 @@ use futures_core::stream::BoxStream;
 pub use self::anthropic::Anthropic;
 pub use self::ollama::Ollama;
 pub use self::openai::OpenAi;
-pub use self::request::Request;
+pub use self::request::ModelRequest;
 use crate::{ChatError, ChatResponse, Delta};
 
 /// Asks a model once: a conversation goes out, one answer comes back.
@@ -26,12 +26,12 @@ use crate::{ChatError, ChatResponse, Delta};
 /// A provider runs no tool, keeps no history and knows nothing of rounds; [`ChatModel`](crate::ChatModel) does that, once
 /// for all providers. What an implementation owes:
 ///
-/// - It sends [`Request::messages`] as they are, in order, and all of them. A [tool message](crate::ToolMessage) has the
+/// - It sends [`ModelRequest::messages`] as they are, in order, and all of them. A [tool message](crate::ToolMessage) has the
 ///   answers to every call of the assistant message before it; whether they become one message on the wire or several is the
 ///   provider's business. A failed answer's [error](crate::ToolAnswer::error) is mapped where the wire has a flag for it.
 ///   Arguments of a call may be no JSON, since a model wrote them: where the wire wants an object, such a text goes as `{}`.
 ///   An assistant message may be empty, since a model may say nothing.
-/// - It follows [`Request::options`], which are merged already: model, temperature, tokens, stop, tool choice, parallel calls,
+/// - It follows [`ModelRequest::options`], which are merged already: model, temperature, tokens, stop, tool choice, parallel calls,
 ///   extra. What is not set is not sent. Tools, names, context and internal execution are not its business. The tool
 ///   choice is already the one of this round.
 /// - It takes the tools from [`ToolDefinitions::wire`](crate::ToolDefinitions::wire), which writes them once per request.
@@ -58,7 +58,7 @@ pub trait Provider: Send + Sync + 'static {
     /// Asks and waits for the whole answer.
     ///
     /// The response has at least one generation, its finish reason and, where they are known, usage, id and model.
-    fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>>;
+    fn call<'a>(&'a self, request: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>>;
 
     /// Asks and gives the answer in pieces, as they come.
     ///
@@ -66,7 +66,7 @@ pub trait Provider: Send + Sync + 'static {
     /// last item. A stream that breaks off before its end was announced ends with an error, so that half an answer is not
     /// taken for a whole one; where the wire has no such announcement, its end is the end. [`Assembly`](crate::Assembly)
     /// makes a response of the pieces; a provider does not have to.
-    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ChatError>>;
+    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> BoxStream<'a, Result<Delta, ChatError>>;
 }
 
 impl<P: Provider + ?Sized> Provider for Arc<P> {
@@ -82,11 +82,11 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
         (**self).server()
     }
 
-    fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
+    fn call<'a>(&'a self, request: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         (**self).call(request)
     }
 
-    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
+    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
         (**self).stream(request)
     }
 }
@@ -104,11 +104,11 @@ impl<P: Provider + ?Sized> Provider for Box<P> {
         (**self).server()
     }
 
-    fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
+    fn call<'a>(&'a self, request: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         (**self).call(request)
     }
 
-    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
+    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
         (**self).stream(request)
     }
 }

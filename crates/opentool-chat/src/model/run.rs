@@ -12,8 +12,8 @@ use super::{ChatModel, WorkSpan};
 use crate::emitter::Emitter;
 use crate::{
     Assembly, AssistantMessage, Cause, ChatError, ChatEvent, ChatMemory, ChatOptions, ChatResponse, Delta, Exchange,
-    FinishReason, Generation, Message, Prompt, Request, RunState, ToolChoice, ToolDefinitions, ToolExecutionResult,
-    Usage,
+    FinishReason, Generation, Message, ModelRequest, Prompt, RunState, ToolChoice, ToolDefinitions,
+    ToolExecutionResult, Usage,
 };
 
 /// One turn of a model: one loop, whether or not anybody watches.
@@ -185,7 +185,7 @@ impl Run {
         self.relax_tool_choice();
         self.check_tool_choice(definitions)?;
         let model = self.model.inner();
-        let request = Request::new(&self.prompt.messages, &self.prompt.options, definitions);
+        let request = ModelRequest::new(&self.prompt.messages, &self.prompt.options, definitions);
         let span = WorkSpan::of_request(model, request, self.conversation.as_deref());
         let round = self.turn.rounds() + 1;
         let used = &mut self.asking;

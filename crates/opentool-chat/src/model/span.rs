@@ -4,7 +4,7 @@ use tracing::field::Empty;
 use tracing::{Instrument, Span, span_enabled};
 
 use super::{Inner, content};
-use crate::{ChatError, ChatOptions, ChatResponse, Request};
+use crate::{ChatError, ChatOptions, ChatResponse, ModelRequest};
 
 const TARGET: &str = "opentool::chat";
 
@@ -42,7 +42,7 @@ impl WorkSpan {
     }
 
     /// Opens the span of one request to a model.
-    pub(super) fn of_request(model: &Inner, request: Request<'_>, conversation: Option<&str>) -> Self {
+    pub(super) fn of_request(model: &Inner, request: ModelRequest<'_>, conversation: Option<&str>) -> Self {
         if !span_enabled!(target: TARGET, tracing::Level::INFO) {
             return Self::new(Span::none(), false);
         }

@@ -13,7 +13,7 @@ use reqwest::Url;
 use self::events::Events;
 use self::response::read_whole;
 use super::connection::{Framing, KeyHeader, Link, Settings, base_url, connection_settings, variable};
-use super::{Provider, Request};
+use super::{ModelRequest, Provider};
 use crate::{ChatError, ChatResponse, Delta};
 
 /// Where Anthropic is.
@@ -82,7 +82,7 @@ impl Anthropic {
         Ok(url)
     }
 
-    fn body(&self, request: Request<'_>, stream: bool) -> Result<Bytes, ChatError> {
+    fn body(&self, request: ModelRequest<'_>, stream: bool) -> Result<Bytes, ChatError> {
         request::body(self.link.model(request.options, "ANTHROPIC_MODEL")?, request, stream)
     }
 }
@@ -100,12 +100,12 @@ impl Provider for Anthropic {
         self.link.settings.server()
     }
 
-    fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
+    fn call<'a>(&'a self, request: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         let body = self.body(request, false);
         Box::pin(async move { self.link.call(body?, read_whole).await })
     }
 
-    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
+    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
         self.link.stream(self.body(request, true), Framing::Events, Events::default(), read_whole)
     }
 }

@@ -10,7 +10,7 @@ use reqwest::Url;
 
 use self::response::{Lines, read_whole};
 use super::connection::{ApiKey, Framing, KeyHeader, Link, Settings, base_url, connection_settings, variable};
-use super::{Provider, Request};
+use super::{ModelRequest, Provider};
 use crate::{ChatError, ChatResponse, Delta};
 
 /// Where Ollama is unless somebody moved it.
@@ -98,7 +98,7 @@ impl Ollama {
         Ok(url)
     }
 
-    fn body(&self, request: Request<'_>, stream: bool) -> Result<Bytes, ChatError> {
+    fn body(&self, request: ModelRequest<'_>, stream: bool) -> Result<Bytes, ChatError> {
         request::body(self.link.model(request.options, "OLLAMA_MODEL")?, request, stream)
     }
 }
@@ -116,12 +116,12 @@ impl Provider for Ollama {
         self.link.settings.server()
     }
 
-    fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
+    fn call<'a>(&'a self, request: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         let body = self.body(request, false);
         Box::pin(async move { self.link.call(body?, read_whole).await })
     }
 
-    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
+    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
         self.link.stream(self.body(request, true), Framing::Lines, Lines::default(), read_whole)
     }
 }

@@ -10,7 +10,7 @@ use reqwest::Url;
 
 use self::response::{Chunks, read_whole};
 use super::connection::{Framing, KeyHeader, Link, Settings, base_url, connection_settings, variable};
-use super::{Provider, Request};
+use super::{ModelRequest, Provider};
 use crate::{ChatError, ChatResponse, Delta};
 
 /// Where OpenAI itself is.
@@ -86,7 +86,7 @@ impl OpenAi {
         Ok(url)
     }
 
-    fn body(&self, request: Request<'_>, stream: bool) -> Result<Bytes, ChatError> {
+    fn body(&self, request: ModelRequest<'_>, stream: bool) -> Result<Bytes, ChatError> {
         let settings = &self.link.settings;
         let is_openai = settings
             .endpoint
@@ -110,12 +110,12 @@ impl Provider for OpenAi {
         self.link.settings.server()
     }
 
-    fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
+    fn call<'a>(&'a self, request: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         let body = self.body(request, false);
         Box::pin(async move { self.link.call(body?, read_whole).await })
     }
 
-    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
+    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
         self.link.stream(self.body(request, true), Framing::Events, Chunks::default(), read_whole)
     }
 }

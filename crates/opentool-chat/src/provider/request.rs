@@ -3,7 +3,7 @@ use crate::{ChatOptions, Message, ToolDefinitions};
 /// One round's question to a [`Provider`](crate::Provider).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Request<'a> {
+pub struct ModelRequest<'a> {
     /// The conversation, first to last; every call in it has its answer.
     pub messages: &'a [Message],
     /// How to ask, with all defaults merged in and the tool choice of this round.
@@ -12,7 +12,7 @@ pub struct Request<'a> {
     pub tools: &'a ToolDefinitions,
 }
 
-impl<'a> Request<'a> {
+impl<'a> ModelRequest<'a> {
     /// Makes a request.
     #[must_use]
     pub fn new(messages: &'a [Message], options: &'a ChatOptions, tools: &'a ToolDefinitions) -> Self {

@@ -7,7 +7,7 @@ use futures_core::stream::BoxStream;
 use futures_util::{StreamExt, stream};
 
 use super::Reply;
-use crate::{ChatError, ChatOptions, ChatResponse, Delta, Message, Provider, Request};
+use crate::{ChatError, ChatOptions, ChatResponse, Delta, Message, ModelRequest, Provider};
 
 /// A model that gives prepared replies, one per round, and keeps what it was asked.
 ///
@@ -49,7 +49,7 @@ pub struct SentRequest {
 }
 
 impl SentRequest {
-    fn of(request: Request<'_>, streamed: bool) -> Self {
+    fn of(request: ModelRequest<'_>, streamed: bool) -> Self {
         Self {
             messages: request.messages.to_vec(),
             options: request.options.clone(),
@@ -78,7 +78,7 @@ impl ScriptedModel {
         lock(&self.0.replies).len()
     }
 
-    fn next(&self, request: Request<'_>, streamed: bool) -> Reply {
+    fn next(&self, request: ModelRequest<'_>, streamed: bool) -> Reply {
         let mut requests = lock(&self.0.requests);
         requests.push(SentRequest::of(request, streamed));
         let round = requests.len();
@@ -106,11 +106,11 @@ impl Provider for ScriptedModel {
         None
     }
 
-    fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
+    fn call<'a>(&'a self, request: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         whole(self.next(request, false))
     }
 
-    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
+    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
         streamed(self.next(request, true))
     }
 }
@@ -125,10 +125,10 @@ impl fmt::Debug for ScriptedModel {
 ///
 /// ```
 /// use opentool_chat::testing::{FunctionModel, Reply};
-/// use opentool_chat::{ChatClient, Request};
+/// use opentool_chat::{ChatClient, ModelRequest};
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// let echo = FunctionModel::new(|request: Request<'_>| Reply::text(request.messages[0].text()));
+/// let echo = FunctionModel::new(|request: ModelRequest<'_>| Reply::text(request.messages[0].text()));
 /// assert_eq!(ChatClient::new(echo).prompt("Hello?").call().await?.text(), "Hello?");
 /// # Ok::<(), opentool_chat::ChatError>(())
 /// # }).unwrap();
@@ -136,15 +136,15 @@ impl fmt::Debug for ScriptedModel {
 #[derive(Clone)]
 pub struct FunctionModel(Arc<Function>);
 
-type Function = dyn Fn(Request<'_>) -> Reply + Send + Sync;
+type Function = dyn Fn(ModelRequest<'_>) -> Reply + Send + Sync;
 
 impl FunctionModel {
     /// Makes a model of a function.
-    pub fn new(function: impl Fn(Request<'_>) -> Reply + Send + Sync + 'static) -> Self {
+    pub fn new(function: impl Fn(ModelRequest<'_>) -> Reply + Send + Sync + 'static) -> Self {
         Self(Arc::new(function))
     }
 
-    fn reply(&self, request: Request<'_>) -> Reply {
+    fn reply(&self, request: ModelRequest<'_>) -> Reply {
         let round = request.messages.iter().filter(|message| matches!(message, Message::Assistant(_))).count() + 1;
         (self.0)(request).with_ids(round)
     }
@@ -163,11 +163,11 @@ impl Provider for FunctionModel {
         None
     }
 
-    fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
+    fn call<'a>(&'a self, request: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         whole(self.reply(request))
     }
 
-    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
+    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
         streamed(self.reply(request))
     }
 }

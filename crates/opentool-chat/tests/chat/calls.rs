@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use opentool_chat::testing::{FunctionModel, Reply, ScriptedModel};
-use opentool_chat::{ChatClient, ChatOptions, Message, Request, ToolChoice, Usage};
+use opentool_chat::{ChatClient, ChatOptions, Message, ModelRequest, ToolChoice, Usage};
 use opentool_core::testing::FakeTool;
 use opentool_core::{ToolCall, ToolError, ToolOutput};
 use tokio::sync::Barrier;
@@ -75,7 +75,7 @@ async fn tool_choice_required_or_named_becomes_auto_after_the_first_round(mode: 
 }
 
 async fn tool_choice_is_asked_anew_of_every_question(mode: Mode) {
-    let obedient = FunctionModel::new(|request: Request<'_>| match &request.options.tool_choice {
+    let obedient = FunctionModel::new(|request: ModelRequest<'_>| match &request.options.tool_choice {
         Some(ToolChoice::Required) => Reply::call("now", "{}"),
         _ => Reply::text("noon"),
     });

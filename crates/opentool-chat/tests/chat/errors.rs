@@ -5,8 +5,8 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream};
 use opentool_chat::testing::{Reply, ScriptedModel};
 use opentool_chat::{
-    BoxFuture, BoxStream, Cause, ChatClient, ChatError, ChatEvent, ChatModel, ChatResponse, Delta, Message, Provider,
-    Request, Usage,
+    BoxFuture, BoxStream, Cause, ChatClient, ChatError, ChatEvent, ChatModel, ChatResponse, Delta, Message,
+    ModelRequest, Provider, Usage,
 };
 use opentool_core::testing::FakeTool;
 use opentool_core::{Cancellation, ErrorSeverity, Executor, FnTool, ToolError, ToolSource, Toolbox};
@@ -113,10 +113,10 @@ impl Provider for Stalls {
     fn server(&self) -> Option<(&str, u16)> {
         None
     }
-    fn call<'a>(&'a self, _: Request<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
+    fn call<'a>(&'a self, _: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         Box::pin(std::future::pending())
     }
-    fn stream<'a>(&'a self, _: Request<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
+    fn stream<'a>(&'a self, _: ModelRequest<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
         let begun = [Delta::Usage(Usage::new(40, 0)), Delta::text("Once")];
         stream::iter(begun.map(Ok)).chain(stream::pending()).boxed()
     }

@@ -1,19 +1,19 @@
 //! Row "limits".
 
 use opentool_chat::testing::{FunctionModel, Reply};
-use opentool_chat::{Cause, ChatClient, ChatModel, Message, Request};
+use opentool_chat::{Cause, ChatClient, ChatModel, Message, ModelRequest};
 use opentool_core::testing::FakeTool;
 use opentool_core::{ErrorKind, Executor, Limits, ToolMetadata};
 
 use crate::support::Mode;
 
-fn rounds(request: Request<'_>) -> usize {
+fn rounds(request: ModelRequest<'_>) -> usize {
     request.messages.iter().filter(|message| matches!(message, Message::Tool(_))).count()
 }
 
 /// A model that calls `work` for ever, always with other arguments.
 fn tireless() -> FunctionModel {
-    FunctionModel::new(|request: Request<'_>| Reply::call("work", format!(r#"{{"n":{}}}"#, rounds(request))))
+    FunctionModel::new(|request: ModelRequest<'_>| Reply::call("work", format!(r#"{{"n":{}}}"#, rounds(request))))
 }
 
 async fn too_many_rounds_is_an_error_with_history_and_partial_results(mode: Mode) {
@@ -29,7 +29,7 @@ async fn too_many_rounds_is_an_error_with_history_and_partial_results(mode: Mode
 }
 
 async fn too_many_calls_in_all_is_an_error_with_history_and_partial_results(mode: Mode) {
-    let greedy = FunctionModel::new(|request: Request<'_>| {
+    let greedy = FunctionModel::new(|request: ModelRequest<'_>| {
         let round = rounds(request);
         (0..10).fold(Reply::text(""), |reply, n| reply.and_call(format!("work_{n}"), format!(r#"{{"round":{round}}}"#)))
     });
@@ -42,7 +42,7 @@ async fn too_many_calls_in_all_is_an_error_with_history_and_partial_results(mode
 }
 
 async fn too_many_calls_of_one_tool_is_told_to_the_model(mode: Mode) {
-    let model = FunctionModel::new(|request: Request<'_>| match rounds(request) {
+    let model = FunctionModel::new(|request: ModelRequest<'_>| match rounds(request) {
         0 => (0..42).fold(Reply::text(""), |reply, n| reply.and_call("work", format!(r#"{{"n":{n}}}"#))),
         _ => Reply::text("done"),
     });
@@ -55,7 +55,7 @@ async fn too_many_calls_of_one_tool_is_told_to_the_model(mode: Mode) {
 }
 
 async fn a_tool_may_have_a_limit_of_its_own(mode: Mode) {
-    let model = FunctionModel::new(|request: Request<'_>| match rounds(request) {
+    let model = FunctionModel::new(|request: ModelRequest<'_>| match rounds(request) {
         0 => Reply::call("work", r#"{"n":1}"#).and_call("work", r#"{"n":2}"#),
         _ => Reply::text("done"),
     });
@@ -66,7 +66,7 @@ async fn a_tool_may_have_a_limit_of_its_own(mode: Mode) {
 }
 
 async fn the_same_call_too_often_is_told_to_the_model(mode: Mode) {
-    let stubborn = FunctionModel::new(|request: Request<'_>| match rounds(request) {
+    let stubborn = FunctionModel::new(|request: ModelRequest<'_>| match rounds(request) {
         0..5 => Reply::call("work", if rounds(request) == 2 { r#"{ "n" : 1 }"# } else { r#"{"n":1}"# }),
         _ => Reply::text("done"),
     });
@@ -80,7 +80,7 @@ async fn the_same_call_too_often_is_told_to_the_model(mode: Mode) {
 
 async fn every_question_is_a_turn_of_its_own(mode: Mode) {
     let executor = Executor::builder().limits(Limits::default().with_rounds(1)).build();
-    let model = FunctionModel::new(|request: Request<'_>| match request.messages.last() {
+    let model = FunctionModel::new(|request: ModelRequest<'_>| match request.messages.last() {
         Some(Message::User(_)) => Reply::call("work", "{}"),
         _ => Reply::text("done"),
     });

@@ -6,7 +6,7 @@ use std::time::Duration;
 use opentool_chat::testing::{FunctionModel, Reply, ScriptedModel};
 use opentool_chat::{
     AssistantMessage, BoxFuture, Cause, ChatClient, ChatError, ChatMemory, ChatOptions, InProcessMemory, MemoryError,
-    Message, Request, ToolAnswer, ToolMessage, window,
+    Message, ModelRequest, ToolAnswer, ToolMessage, window,
 };
 use opentool_core::testing::FakeTool;
 use opentool_core::{Cancellation, ToolCall, ToolError};
@@ -180,7 +180,7 @@ async fn a_client_with_a_memory_wants_to_know_whose_conversation_it_is(mode: Mod
 
 async fn a_window_in_memory_never_tears_a_round_apart(mode: Mode) {
     // Every turn has five messages, so a window of twenty would cut one of them in the middle.
-    let model = FunctionModel::new(|request: Request<'_>| {
+    let model = FunctionModel::new(|request: ModelRequest<'_>| {
         assert_sound(request.messages);
         assert!(request.messages.len() <= 20 + 5, "{}", request.messages.len());
         assert!(matches!(request.messages[0], Message::User(_)));
@@ -260,7 +260,7 @@ async fn a_memory_that_fails_does_not_lose_what_was_said(mode: Mode) {
 
 async fn concurrent_turns_of_one_conversation_tear_no_round_apart(mode: Mode) {
     for in_loop in [false, true] {
-        let model = FunctionModel::new(|request: Request<'_>| {
+        let model = FunctionModel::new(|request: ModelRequest<'_>| {
             assert_sound(request.messages);
             let answered = request.messages.iter().rev().take_while(|message| !matches!(message, Message::User(_)));
             match answered.count() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use opentool_chat::testing::{FunctionModel, Reply};
 use opentool_chat::{
-    ChatClient, ChatError, ChatMemory, ChatModel, Delta, FinishReason, InProcessMemory, Request, ToolCallDelta,
+    ChatClient, ChatError, ChatMemory, ChatModel, Delta, FinishReason, InProcessMemory, ModelRequest, ToolCallDelta,
 };
 use opentool_core::testing::FakeTool;
 use opentool_core::{Ask, Decision, Executor, ToolError, ToolMetadata, ToolOutput, Toolbox};
@@ -80,7 +80,7 @@ async fn turn(mode: Mode, rounds: Vec<Round>, in_loop: bool) {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
     // The model goes round and round, so that nothing but the loop itself brings the turn to an end.
-    let model = FunctionModel::new(move |request: Request<'_>| {
+    let model = FunctionModel::new(move |request: ModelRequest<'_>| {
         assert_sound(request.messages);
         let round = count.fetch_add(1, SeqCst);
         reply(&rounds[round % rounds.len()])
@@ -141,7 +141,7 @@ proptest! {
 fn a_tool_that_never_ends_is_cut_off_and_the_loop_goes_on() {
     run(async {
         for mode in [Mode::Blocking, Mode::Streaming] {
-            let model = FunctionModel::new(|request: Request<'_>| match request.messages.len() {
+            let model = FunctionModel::new(|request: ModelRequest<'_>| match request.messages.len() {
                 1 => Reply::call("stuck", "{}"),
                 _ => Reply::text("done"),
             });

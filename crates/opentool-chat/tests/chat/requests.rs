@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use opentool_chat::testing::{FunctionModel, Reply};
-use opentool_chat::{ChatClient, Request};
+use opentool_chat::{ChatClient, ModelRequest};
 use opentool_core::Toolbox;
 use opentool_core::spec::schema::Target;
 use opentool_core::testing::FakeTool;
@@ -13,7 +13,7 @@ use crate::support::Mode;
 async fn the_list_of_a_thousand_tools_is_written_once_for_all_rounds(mode: Mode) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let log = seen.clone();
-    let model = FunctionModel::new(move |request: Request<'_>| {
+    let model = FunctionModel::new(move |request: ModelRequest<'_>| {
         let list = request.tools.wire(Target::OpenAi).get();
         let mut seen = log.lock().unwrap();
         // The address of the text: a list that was written again would be elsewhere, since this one is still there.
@@ -30,7 +30,7 @@ async fn the_list_of_a_thousand_tools_is_written_once_for_all_rounds(mode: Mode)
 }
 
 async fn turns_can_go_to_another_thread(mode: Mode) {
-    let model = FunctionModel::new(|_: Request<'_>| Reply::text("hello"));
+    let model = FunctionModel::new(|_: ModelRequest<'_>| Reply::text("hello"));
     let request = ChatClient::new(model).prompt("hi").tools(FakeTool::new("now"));
     let answer = tokio::spawn(async move { mode.answer(request).await }).await.unwrap();
     assert_eq!(answer.text(), "hello");

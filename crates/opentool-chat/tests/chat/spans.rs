@@ -9,7 +9,7 @@ use opentool_chat::provider::{Anthropic, Ollama, OpenAi};
 use opentool_chat::testing::{FunctionModel, Reply, ScriptedModel};
 use opentool_chat::{
     AssistantMessage, BoxFuture, BoxStream, ChatClient, ChatError, ChatEvent, ChatMemory, ChatModel, ChatOptions,
-    ChatResponse, Delta, FinishReason, InProcessMemory, MemoryError, Message, Provider, Request, Usage,
+    ChatResponse, Delta, FinishReason, InProcessMemory, MemoryError, Message, ModelRequest, Provider, Usage,
 };
 use opentool_core::testing::FakeTool;
 use opentool_core::{Ask, Cancellation, Decision, Executor, ToolError, ToolMetadata, ToolOutput, Toolbox};
@@ -284,10 +284,10 @@ impl Provider for Placed {
     fn server(&self) -> Option<(&str, u16)> {
         Some(("models.example", 8443))
     }
-    fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
+    fn call<'a>(&'a self, request: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         self.0.call(request)
     }
-    fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
+    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
         self.0.stream(request)
     }
 }

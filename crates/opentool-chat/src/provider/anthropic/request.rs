@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::order::{Part, parts};
-use crate::provider::Request;
+use crate::provider::ModelRequest;
 use crate::provider::connection::{Outgoing, empty_object, object_or_none};
 use crate::{ChatError, ChatOptions, Message, ToolAnswer, ToolChoice};
 
@@ -46,7 +46,7 @@ enum Block<'a> {
     },
 }
 
-pub(super) fn body(model: &str, request: Request<'_>, stream: bool) -> Result<Bytes, ChatError> {
+pub(super) fn body(model: &str, request: ModelRequest<'_>, stream: bool) -> Result<Bytes, ChatError> {
     let options = request.options;
     let mut body = Outgoing::new(&options.extra);
     body.put("model", model)?;

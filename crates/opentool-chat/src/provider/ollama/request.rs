@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::provider::Request;
+use crate::provider::ModelRequest;
 use crate::provider::connection::{Outgoing, empty_object, object_or_none};
 use crate::{AssistantMessage, ChatError, ChatOptions, Message, ToolAnswer, ToolChoice, ToolDefinitions};
 
@@ -36,7 +36,7 @@ struct WireFunction<'a> {
     arguments: &'a RawValue,
 }
 
-pub(super) fn body(model: &str, request: Request<'_>, stream: bool) -> Result<Bytes, ChatError> {
+pub(super) fn body(model: &str, request: ModelRequest<'_>, stream: bool) -> Result<Bytes, ChatError> {
     let options = request.options;
     // The options of the model are an object of their own, where the user's join ours.
     let mut extra = options.extra.clone();
@@ -79,7 +79,7 @@ fn model_options(options: &ChatOptions) -> Map<String, Value> {
 }
 
 /// The tools to offer: a choice can only be made by not offering the others.
-fn offered(request: Request<'_>) -> Option<ToolDefinitions> {
+fn offered(request: ModelRequest<'_>) -> Option<ToolDefinitions> {
     match request.options.tool_choice.as_ref() {
         _ if request.tools.is_empty() => None,
         Some(ToolChoice::None) => None,

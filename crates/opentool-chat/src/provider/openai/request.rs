@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::NAME;
 use super::response::{EXTRA_CONTENT, REASONING_FIELD};
-use crate::provider::Request;
+use crate::provider::ModelRequest;
 use crate::provider::connection::{Outgoing, object_or_none};
 use crate::{AssistantMessage, ChatError, Message, ToolAnswer, ToolChoice};
 
@@ -52,7 +52,7 @@ struct WireFunction<'a> {
 }
 
 impl Writer<'_> {
-    pub(super) fn body(&self, request: Request<'_>) -> Result<Bytes, ChatError> {
+    pub(super) fn body(&self, request: ModelRequest<'_>) -> Result<Bytes, ChatError> {
         let options = request.options;
         let mut body = Outgoing::new(&options.extra);
         body.put("model", self.model)?;

@@ -32,7 +32,7 @@ fn what_is_missing_or_wrong_in_the_environment_is_told_with_what_to_do() {
 fn a_model_that_nobody_named_is_asked_for() {
     let provider = from(&[("OPENAI_API_KEY", "s3cret")]).unwrap();
     let (options, tools) = (crate::ChatOptions::new(), crate::ToolDefinitions::default());
-    let error = provider.body(Request::new(&[], &options, &tools), false).unwrap_err();
+    let error = provider.body(ModelRequest::new(&[], &options, &tools), false).unwrap_err();
     assert_eq!(error.to_string(), "no model of openai is chosen: name one in the options, or set OPENAI_MODEL");
 }
 
@@ -45,7 +45,7 @@ fn openai_itself_is_told_the_token_limit_under_its_new_name() {
         ("https://notopenai.com/v1", "max_tokens"),
         ("http://127.0.0.1:8080", "max_tokens"),
     ] {
-        let body = OpenAi::new("tiny").base_url(url).body(Request::new(&[], &options, &tools), false).unwrap();
+        let body = OpenAi::new("tiny").base_url(url).body(ModelRequest::new(&[], &options, &tools), false).unwrap();
         let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(body[name], 7, "{url}");
     }

@@ -1,7 +1,7 @@
 //! Whoever stops listening ends the request.
 
 use futures_util::StreamExt;
-use opentool_chat::{ChatOptions, Delta, Message, Request, ToolDefinitions};
+use opentool_chat::{ChatOptions, Delta, Message, ModelRequest, ToolDefinitions};
 
 use super::server::{Reply, Server, Then};
 use super::support::ALL;
@@ -14,7 +14,7 @@ async fn dropping_a_slow_stream_closes_the_connection() {
         let server = Server::start([begun]).await;
         let provider = wire.provider(&server.url());
         let (options, tools, messages) = (ChatOptions::new(), ToolDefinitions::default(), [Message::user("Hello?")]);
-        let mut stream = provider.stream(Request::new(&messages, &options, &tools));
+        let mut stream = provider.stream(ModelRequest::new(&messages, &options, &tools));
         assert!(matches!(stream.next().await, Some(Ok(Delta::Begin { .. }))));
         drop(stream);
         server.hung_up(1).await;
@@ -27,7 +27,7 @@ async fn dropping_a_call_closes_the_connection() {
         let server = Server::start([Reply::silence()]).await;
         let provider = wire.provider(&server.url());
         let (options, tools, messages) = (ChatOptions::new(), ToolDefinitions::default(), [Message::user("Hello?")]);
-        let call = provider.call(Request::new(&messages, &options, &tools));
+        let call = provider.call(ModelRequest::new(&messages, &options, &tools));
         tokio::select! {
             answered = call => panic!("{answered:?}"),
             () = server.requests(1) => {}
@@ -42,8 +42,8 @@ async fn nothing_is_sent_before_somebody_listens() {
         let server = Server::start([wire.whole("Hi")]).await;
         let provider = wire.provider(&server.url());
         let (options, tools, messages) = (ChatOptions::new(), ToolDefinitions::default(), [Message::user("Hello?")]);
-        drop(provider.stream(Request::new(&messages, &options, &tools)));
-        drop(provider.call(Request::new(&messages, &options, &tools)));
+        drop(provider.stream(ModelRequest::new(&messages, &options, &tools)));
+        drop(provider.call(ModelRequest::new(&messages, &options, &tools)));
         assert_eq!(server.connections(), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! What Ollama says.
 
 use futures_util::StreamExt;
-use opentool_chat::{ChatOptions, ChatResponse, Delta, FinishReason, Message, Request, ToolDefinitions, Usage};
+use opentool_chat::{ChatOptions, ChatResponse, Delta, FinishReason, Message, ModelRequest, ToolDefinitions, Usage};
 use serde_json::{Value, json};
 
 use super::server::{Reply, Server, Then};
@@ -77,7 +77,7 @@ async fn json_is_understood_in_one_text_of_many_lines_and_in_many_lines_of_one_t
     let server = Server::start([begun]).await;
     let provider = WIRE.provider(&server.url());
     let (options, tools, messages) = (ChatOptions::new(), ToolDefinitions::default(), [Message::user("Hello?")]);
-    let mut stream = provider.stream(Request::new(&messages, &options, &tools));
+    let mut stream = provider.stream(ModelRequest::new(&messages, &options, &tools));
     assert!(matches!(stream.next().await, Some(Ok(Delta::Begin { .. }))));
     assert!(matches!(stream.next().await, Some(Ok(Delta::Text(text))) if text == "Hi"));
 }

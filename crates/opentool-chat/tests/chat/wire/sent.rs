@@ -2,7 +2,8 @@
 
 use opentool_chat::provider::OpenAi;
 use opentool_chat::{
-    AssistantMessage, ChatOptions, Message, Provider, Request, ToolAnswer, ToolChoice, ToolDefinitions, ToolMessage,
+    AssistantMessage, ChatOptions, Message, ModelRequest, Provider, ToolAnswer, ToolChoice, ToolDefinitions,
+    ToolMessage,
 };
 use opentool_core::{ErrorKind, FnTool, ToolCall, Toolbox};
 use schemars::JsonSchema;
@@ -67,12 +68,12 @@ async fn sent(
 ) -> (String, Value) {
     let server = Server::start([wire.whole("Hi")]).await;
     let provider = wire.provider(&server.url());
-    send(&*provider, Request::new(messages, options, tools), stream).await;
+    send(&*provider, ModelRequest::new(messages, options, tools), stream).await;
     let seen = server.seen().remove(0);
     (seen.line().to_owned(), seen.json())
 }
 
-async fn send(provider: &dyn Provider, request: Request<'_>, stream: bool) {
+async fn send(provider: &dyn Provider, request: ModelRequest<'_>, stream: bool) {
     use futures_util::StreamExt;
     if stream {
         for delta in provider.stream(request).collect::<Vec<_>>().await {
@@ -119,7 +120,7 @@ async fn large_numbers_in_arguments_go_back_as_they_came() {
     for wire in ALL {
         let server = Server::start([wire.whole("Hi")]).await;
         let (options, tools) = (ChatOptions::new(), ToolDefinitions::default());
-        send(&*wire.provider(&server.url()), Request::new(&messages, &options, &tools), false).await;
+        send(&*wire.provider(&server.url()), ModelRequest::new(&messages, &options, &tools), false).await;
         let body = server.seen().remove(0).body;
         assert!(body.replace('\\', "").contains(arguments), "{body}");
     }
@@ -180,7 +181,7 @@ async fn strict_tools_are_sent_where_asked_for() {
     let server = Server::start([Wire::OpenAi.whole("Hi")]).await;
     let provider = OpenAi::new("tiny").base_url(server.url()).strict(true);
     let (options, messages) = (ChatOptions::new(), [Message::user("Hello?")]);
-    send(&provider, Request::new(&messages, &options, &tools()), false).await;
+    send(&provider, ModelRequest::new(&messages, &options, &tools()), false).await;
     let body = server.seen().remove(0).json();
     assert_eq!(body["tools"][0]["function"]["strict"], true);
     assert_eq!(body["tools"][0]["function"]["parameters"]["required"], json!(["city", "days"]));

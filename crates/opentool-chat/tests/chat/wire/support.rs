@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use opentool_chat::provider::{Anthropic, Ollama, OpenAi};
 use opentool_chat::{
-    Assembly, AssistantMessage, ChatError, ChatOptions, ChatResponse, Delta, Message, Provider, Request,
+    Assembly, AssistantMessage, ChatError, ChatOptions, ChatResponse, Delta, Message, ModelRequest, Provider,
     ToolDefinitions,
 };
 use serde_json::{Value, json};
@@ -192,7 +192,7 @@ fn pieces(text: &str) -> impl Iterator<Item = String> {
 /// Asks without tools.
 pub(crate) async fn ask(provider: &dyn Provider) -> Result<ChatResponse, ChatError> {
     let (options, tools) = (ChatOptions::new(), ToolDefinitions::default());
-    provider.call(Request::new(&[Message::user("Hello?")], &options, &tools)).await
+    provider.call(ModelRequest::new(&[Message::user("Hello?")], &options, &tools)).await
 }
 
 /// Asks without tools and puts the pieces together.
@@ -207,7 +207,7 @@ pub(crate) async fn ask_streaming(provider: &dyn Provider) -> Result<ChatRespons
 /// Asks without tools and keeps the pieces.
 pub(crate) async fn deltas(provider: &dyn Provider) -> Vec<Result<Delta, ChatError>> {
     let (options, tools) = (ChatOptions::new(), ToolDefinitions::default());
-    provider.stream(Request::new(&[Message::user("Hello?")], &options, &tools)).collect().await
+    provider.stream(ModelRequest::new(&[Message::user("Hello?")], &options, &tools)).collect().await
 }
 
 /// Asks in both ways.
