@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Arguments, ToolError, ToolOutput};
+use crate::{Arguments, ToolDefinition, ToolError, ToolOutput};
 
 /// A request to call a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,14 +41,19 @@ pub struct Outcome {
     pub call_id: Arc<str>,
     /// The name under which the tool was called.
     pub tool: Arc<str>,
+    /// The arguments as the tool got them: checked, without those that were dropped, and with an approver's edits.
+    #[serde(default)]
+    pub arguments: Arguments,
     /// What the tool answered, or why there is no answer.
     pub result: Result<ToolOutput, ToolError>,
     /// Whether the result goes to the caller instead of back to the model; never so for an error.
     pub return_direct: bool,
-    /// The arguments that the tool was given instead of the caller's, where whoever approved the call
-    /// [edited](crate::Decision::Edit) them. Only a batch tells, whose calls stand in a history.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub edited: Option<Box<Arguments>>,
+    /// Whether the arguments were [edited](crate::Decision::Edit) on approval, so that they are not the caller's.
+    #[serde(default)]
+    pub edited: bool,
+    /// The definition of the tool that was called; none where no tool was found, or where the outcome was stored and read again.
+    #[serde(skip)]
+    pub definition: Option<ToolDefinition>,
 }
 
 impl Outcome {

@@ -10,7 +10,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::blocking::BlockingPool;
-use crate::definition::ToolName;
 use crate::event::{Progress, ProgressMessage};
 use crate::sink::EventSink;
 use crate::turnstile::Stay;
@@ -57,7 +56,7 @@ struct Typed {
 #[derive(Clone)]
 struct Scope {
     call_id: Option<Arc<str>>,
-    tool: ToolName,
+    definition: ToolDefinition,
     attempt: u32,
     timeout: Option<Duration>,
     deadline: OnceLock<Option<Instant>>,
@@ -182,7 +181,7 @@ impl ToolContext {
     /// Returns the name of the tool that runs; empty outside a call.
     #[must_use]
     pub fn tool_name(&self) -> &str {
-        self.scope.as_ref().map(|scope| scope.tool.as_str()).unwrap_or_default()
+        self.scope.as_ref().map(|scope| scope.definition.name()).unwrap_or_default()
     }
 
     /// Returns which attempt of the call this is, from 1.
@@ -316,7 +315,7 @@ impl ToolContext {
             parent,
             scope: Some(Scope {
                 call_id: call.call_id.cloned(),
-                tool: call.definition.short_name(),
+                definition: call.definition.clone(),
                 attempt: 1,
                 timeout,
                 deadline: OnceLock::new(),
@@ -388,7 +387,7 @@ impl fmt::Debug for ToolContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("ToolContext");
         if let Some(scope) = &self.scope {
-            out.field("tool", &scope.tool.as_str()).field("call_id", &self.call_id());
+            out.field("tool", &scope.definition.name()).field("call_id", &self.call_id());
         }
         if let Some(values) = &self.values {
             let named: Vec<_> = values.named.keys().collect();

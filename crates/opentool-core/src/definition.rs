@@ -33,7 +33,6 @@ pub struct ToolDefinition(Arc<Inner>);
 
 struct Inner {
     name: Arc<str>,
-    short_name: Option<ShortName>,
     description: Arc<str>,
     input_schema: Arc<Value>,
     checker: Arc<ArgumentChecker>,
@@ -105,57 +104,10 @@ impl ToolDefinition {
         self.0.output.as_ref()?.schema.as_deref()
     }
 
-    /// Returns the name in a form that a call can keep without fighting over a count of references.
-    #[inline]
-    pub(crate) fn short_name(&self) -> ToolName {
-        match self.0.short_name {
-            Some(name) => ToolName::Short(name),
-            None => ToolName::Long(self.clone()),
-        }
-    }
-
     /// Returns the compiled form of the input schema.
     #[must_use]
     pub fn checker(&self) -> &ArgumentChecker {
         &self.0.checker
-    }
-}
-
-/// The name of a tool, for a call to keep. Nearly all names are short; a count of references to a long one would be
-/// changed by every thread that calls the tool.
-#[derive(Clone)]
-pub(crate) enum ToolName {
-    Short(ShortName),
-    Long(ToolDefinition),
-}
-
-// Aligned, so that every call copies it in words, not in odd pieces that the processor has to wait for.
-#[derive(Clone, Copy)]
-#[repr(align(8))]
-pub(crate) struct ShortName {
-    length: u8,
-    bytes: [u8; Self::MAX],
-}
-
-impl ShortName {
-    const MAX: usize = 31;
-
-    fn new(name: &str) -> Option<Self> {
-        let mut bytes = [0; Self::MAX];
-        bytes.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
-        Some(Self { length: name.len() as u8, bytes })
-    }
-}
-
-impl ToolName {
-    pub(crate) fn as_str(&self) -> &str {
-        match self {
-            // The names of tools are ASCII, so this cannot fail.
-            Self::Short(ShortName { length, bytes }) => {
-                std::str::from_utf8(&bytes[..usize::from(*length)]).unwrap_or_default()
-            }
-            Self::Long(definition) => definition.name(),
-        }
     }
 }
 
@@ -275,8 +227,7 @@ impl ToolDefinitionBuilder {
         };
         let output = (self.output_name.is_some() || self.output_schema.is_some())
             .then_some(Output { name: self.output_name, schema: self.output_schema });
-        let short_name = ShortName::new(&name);
-        Ok(ToolDefinition(Arc::new(Inner { name, short_name, description, input_schema, checker, output })))
+        Ok(ToolDefinition(Arc::new(Inner { name, description, input_schema, checker, output })))
     }
 }
 

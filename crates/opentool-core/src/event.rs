@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Arguments, Outcome, ToolOutput};
+use crate::{Arguments, Outcome, ToolDefinition, ToolOutput};
 
 /// How far a call is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ impl From<Option<String>> for ProgressMessage {
 }
 
 /// Which call an event is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CallRef {
     /// The place of the call in its batch, from 0; unique where ids are not.
@@ -50,6 +50,8 @@ pub struct CallRef {
     pub id: Arc<str>,
     /// The name under which the tool was called.
     pub tool: Arc<str>,
+    /// The definition of the tool; none where no tool was found.
+    pub definition: Option<ToolDefinition>,
 }
 
 /// Something that happened to a call of a batch.

@@ -3,9 +3,7 @@ use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt;
-use opentool_core::{
-    Arguments, ErrorKind, Executor, Outcomes, Resolver, Source, ToolContext, ToolError, Toolbox, Turn,
-};
+use opentool_core::{ErrorKind, Executor, Outcomes, Resolver, Source, ToolContext, ToolError, Toolbox, Turn};
 
 use super::{Execution, ToolCallingManager, ToolEvents, ToolExecutionResult};
 use crate::{
@@ -119,8 +117,8 @@ impl DefaultToolCallingManager {
 /// The calls as they ran: where arguments were edited, the answer is about those, and the model should know.
 fn as_run(mut message: AssistantMessage, outcomes: &Outcomes) -> AssistantMessage {
     for (call, outcome) in message.tool_calls.iter_mut().zip(outcomes) {
-        if let Some(edited) = &outcome.edited {
-            call.arguments = Arguments::clone(edited);
+        if outcome.edited {
+            call.arguments = outcome.arguments.clone();
         }
     }
     message

@@ -17,8 +17,8 @@ use crate::policy::Decision;
 use crate::sink::{EventSink, Inbox, mailbox};
 use crate::turn::{Slot, SlotState};
 use crate::{
-    Arguments, Cancellation, Outcome, Outcomes, Resolver, Tool, ToolCall, ToolContext, ToolError, ToolEvent,
-    ToolOutput, Toolbox, Turn,
+    Arguments, Cancellation, Outcome, Outcomes, Resolver, Tool, ToolCall, ToolContext, ToolDefinition, ToolError,
+    ToolEvent, ToolOutput, Toolbox, Turn,
 };
 
 /// The calls of one round while they run.
@@ -47,7 +47,9 @@ struct Settlement {
     index: usize,
     answer: Option<Result<ToolOutput, ToolError>>,
     return_direct: bool,
-    edited: Option<Box<Arguments>>,
+    arguments: Arguments,
+    edited: bool,
+    definition: Option<ToolDefinition>,
 }
 
 /// Whose the turn is: a caller's, or nobody's but this call's.
@@ -65,6 +67,8 @@ enum Phase {
 
 struct Entry {
     call: ToolCall,
+    /// The definition of its tool, for the events; none until it is looked up, and where no tool is found.
+    definition: Option<ToolDefinition>,
     state: State,
 }
 
@@ -97,12 +101,17 @@ impl<'a> Batch<'a> {
             .take_slots()
             .into_iter()
             .map(|Slot { call, state }| {
+                let definition = definition_of(tools, &call.name);
                 let state = match state {
-                    SlotState::Answered(outcome) => State::Answered(outcome),
+                    // A turn is stored without definitions.
+                    SlotState::Answered(outcome) => {
+                        let definition = outcome.definition.clone().or_else(|| definition.clone());
+                        State::Answered(Outcome { definition, ..outcome })
+                    }
                     // The limits admitted it before it was suspended.
                     SlotState::Pending(decision) => State::Waiting { decision },
                 };
-                Entry { call, state }
+                Entry { call, definition, state }
             })
             .collect();
         Self::start(policies, tools.clone(), entries, Owner::Caller(turn), draft, context)
@@ -179,19 +188,21 @@ impl<'a> Batch<'a> {
         for (index, entry) in self.entries.iter_mut().enumerate() {
             let (mut refusal, mut resolved, mut decided) = (None, None, None);
             match &mut entry.state {
-                State::Asked => match admitted(self.policies, &self.tools, &self.draft, &entry.call) {
-                    Ok(tool) => {
+                State::Asked => {
+                    let found = find(self.policies, &self.tools, &self.draft, &entry.call);
+                    entry.definition = found.definition;
+                    resolved = found.unlisted;
+                    refusal = found.refusal;
+                    if refusal.is_none() {
                         self.draft.count(&entry.call);
-                        resolved = tool;
                     }
-                    Err(error) => refusal = Some(error),
-                },
+                }
                 State::Waiting { decision } => decided = decision.take(),
                 _ => continue,
             }
             entry.state = State::Running;
             if watched {
-                self.events.push_back(ToolEvent::Requested(call_ref(index, &entry.call), entry.call.arguments.clone()));
+                self.events.push_back(ToolEvent::Requested(call_ref(index, entry), entry.call.arguments.clone()));
             }
             let call = entry.call.clone();
             let round = Box::new(Round {
@@ -199,8 +210,7 @@ impl<'a> Batch<'a> {
                 decision: decided,
                 gate: gate.clone(),
                 resolved,
-                sink: outbox.clone().map(|outbox| Arc::new(EventSink::new(call_ref(index, &call), outbox))),
-                edited: false,
+                sink: outbox.clone().map(|outbox| Arc::new(EventSink::new(call_ref(index, entry), outbox))),
             });
             let (policies, tools, context) = (self.policies, self.tools.clone(), self.context.clone());
             let resumable = matches!(self.turn, Owner::Caller(_));
@@ -214,21 +224,22 @@ impl<'a> Batch<'a> {
                     arguments: &mut arguments,
                     context: &context,
                     round: Some(round),
+                    definition: None,
+                    edited: false,
                     answer: None,
                     return_direct: false,
                     resumable,
                 };
                 settle(&mut job).await;
-                let Job { answer, return_direct, round, .. } = job;
-                let edited = round.is_some_and(|round| round.edited);
-                Settlement { index, answer, return_direct, edited: edited.then(|| Box::new(arguments)) }
+                let Job { answer, return_direct, edited, definition, .. } = job;
+                Settlement { index, answer, return_direct, arguments, edited, definition }
             }));
         }
     }
 
     /// Notes what became of a call.
     fn note(&mut self, settlement: Settlement) {
-        let Settlement { index, answer, return_direct, edited } = settlement;
+        let Settlement { index, answer, return_direct, arguments, edited, definition } = settlement;
         let watched = self.inbox.is_some();
         if let Some(inbox) = &mut self.inbox {
             // What the call streamed comes before its end.
@@ -240,12 +251,12 @@ impl<'a> Batch<'a> {
         entry.state = match answer {
             Some(result) => {
                 let (call_id, tool) = (entry.call.id.clone(), entry.call.name.clone());
-                State::Answered(Outcome { call_id, tool, result, return_direct, edited })
+                State::Answered(Outcome { call_id, tool, arguments, result, return_direct, edited, definition })
             }
             None => State::Suspended,
         };
         if watched {
-            let call = call_ref(index, &entry.call);
+            let call = call_ref(index, entry);
             self.events.push_back(match &entry.state {
                 State::Answered(outcome) if outcome.is_error() => ToolEvent::Failed(call, outcome.clone()),
                 State::Answered(outcome) => ToolEvent::Finished(call, outcome.clone()),
@@ -274,29 +285,42 @@ impl<'a> Batch<'a> {
 
 /// Calls that are new to their turn.
 fn asked(calls: Vec<ToolCall>) -> Vec<Entry> {
-    calls.into_iter().map(|call| Entry { call, state: State::Asked }).collect()
+    calls.into_iter().map(|call| Entry { call, definition: None, state: State::Asked }).collect()
 }
 
-/// Holds a call to the limits of its turn, and finds its tool where it is not a listed one.
-fn admitted(
-    policies: &Policies,
-    tools: &Toolbox,
-    turn: &Turn,
-    call: &ToolCall,
-) -> Result<Option<Arc<dyn Tool>>, ToolError> {
-    guarded(|| {
+/// What is known about a call before it runs.
+struct Found {
+    definition: Option<ToolDefinition>,
+    /// The tool, where a resolver found it and the toolbox does not list it.
+    unlisted: Option<Arc<dyn Tool>>,
+    /// Why the call may not run.
+    refusal: Option<ToolError>,
+}
+
+/// Finds the tool of a call and checks the limits of the turn.
+fn find(policies: &Policies, tools: &Toolbox, turn: &Turn, call: &ToolCall) -> Found {
+    let mut found = Found { definition: None, unlisted: None, refusal: None };
+    let admitted = guarded(|| {
         let listed = tools.get(&call.name);
-        let found = match listed {
-            Some(_) => None,
-            None => tools.resolve(&call.name).or_else(|| policies.resolver.as_ref()?.resolve(&call.name)),
-        };
-        policies.limits.admit(turn, call, listed.or(found.as_ref()).map(|tool| &**tool))?;
-        Ok(found)
-    })
+        if listed.is_none() {
+            found.unlisted = tools.resolve(&call.name).or_else(|| policies.resolver.as_ref()?.resolve(&call.name));
+        }
+        let tool = listed.or(found.unlisted.as_ref());
+        found.definition = tool.map(|tool| tool.definition().clone());
+        policies.limits.admit(turn, call, tool.map(|tool| &**tool))
+    });
+    found.refusal = admitted.err();
+    found
 }
 
-fn call_ref(index: usize, call: &ToolCall) -> CallRef {
-    CallRef { index, id: call.id.clone(), tool: call.name.clone() }
+/// Returns the definition of a listed tool.
+fn definition_of(tools: &Toolbox, name: &str) -> Option<ToolDefinition> {
+    guarded(|| Ok(tools.get(name).map(|tool| tool.definition().clone()))).ok().flatten()
+}
+
+fn call_ref(index: usize, entry: &Entry) -> CallRef {
+    let Entry { call, definition, .. } = entry;
+    CallRef { index, id: call.id.clone(), tool: call.name.clone(), definition: definition.clone() }
 }
 
 impl Stream for Batch<'_> {

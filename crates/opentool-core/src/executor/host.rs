@@ -3,6 +3,7 @@
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use tokio::runtime::Handle;
@@ -10,7 +11,7 @@ use tokio::time::timeout;
 
 use super::settle::{Job, panicked, refuse, settle, unless_cancelled};
 use super::{Batch, Executor};
-use crate::{Arguments, Outcome, Source, ToolCall, ToolContext, ToolError, ToolOutput, Toolbox};
+use crate::{Arguments, ErrorKind, Outcome, Source, ToolCall, ToolContext, ToolError, ToolOutput, Toolbox};
 
 /// An executor with a source of tools; each of its calls is a turn of its own.
 ///
@@ -42,11 +43,12 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// Where the source cannot be reached, or its tools cannot stand in one toolbox.
+    /// Where the source cannot be reached, panics, or does not answer within the executor's timeout, and where its tools cannot
+    /// stand in one toolbox.
     pub async fn toolbox(&self) -> Result<Toolbox, ToolError> {
         match self.source.fixed() {
             Some(toolbox) => Ok(toolbox.clone()),
-            None => self.source.toolbox().await,
+            None => self.ask(&ToolContext::new()).await,
         }
     }
 
@@ -92,9 +94,9 @@ impl Host {
             Ok(_) => settle(&mut job).await,
             Err(error) => refuse(&mut job, error.clone()),
         }
-        let (answer, return_direct) = (job.answer, job.return_direct);
+        let Job { answer, return_direct, edited, definition, .. } = job;
         let result = answer.unwrap_or_else(|| Err(nobody_to_resume()));
-        Outcome { call_id: id, tool: name, result, return_direct, edited: None }
+        Outcome { call_id: id, tool: name, arguments, result, return_direct, edited, definition }
     }
 
     /// Asks the source for its tools, within the time a call has and as long as it is not cancelled.
@@ -103,7 +105,7 @@ impl Host {
         let asked = async { asked.await.unwrap_or_else(|panic| Err(panicked(panic))) };
         let asked = async {
             match self.executor.0.timeout.filter(|_| Handle::try_current().is_ok()) {
-                Some(most) => timeout(most, asked).await.unwrap_or_else(|_| Err(ToolError::timeout(most))),
+                Some(most) => timeout(most, asked).await.unwrap_or_else(|_| Err(source_too_slow(most))),
                 None => asked.await,
             }
         };
@@ -140,11 +142,19 @@ impl Host {
             arguments,
             context,
             round: None,
+            definition: None,
+            edited: false,
             answer: None,
             return_direct: false,
             resumable: false,
         }
     }
+}
+
+/// The error of a source that does not answer; nothing ran, so another attempt does no harm.
+fn source_too_slow(limit: Duration) -> ToolError {
+    ToolError::new(ErrorKind::Timeout, format!("the source of the tools did not answer within {limit:?}"))
+        .with_retryable(true)
 }
 
 /// The answer to a call that would have to wait in a turn which nobody will see again.

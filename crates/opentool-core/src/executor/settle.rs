@@ -40,6 +40,10 @@ pub(super) struct Job<'a> {
     pub(super) context: &'a ToolContext,
     /// What a batch adds; a host's call has none of it.
     pub(super) round: Option<Box<Round>>,
+    /// The definition of the tool, once it is found.
+    pub(super) definition: Option<ToolDefinition>,
+    /// Whether the arguments were edited on approval.
+    pub(super) edited: bool,
     /// The one answer; none after the call was settled means that it is suspended. It stays here, because every layer of async
     /// functions that it passed through would copy it.
     pub(super) answer: Option<Result<ToolOutput, ToolError>>,
@@ -59,8 +63,6 @@ pub(super) struct Round {
     /// The tool that the limits were asked about, where it is not a listed one.
     pub(super) resolved: Option<Arc<dyn Tool>>,
     pub(super) sink: Option<Arc<EventSink>>,
-    /// Whether whoever approved the call gave it other arguments. A host's call, whose caller never asks, does not pay for it.
-    pub(super) edited: bool,
 }
 
 /// Why a call did not run.
@@ -312,6 +314,7 @@ fn admit<'t, 'a: 't>(job: &mut Job<'a>, found: &'t mut Option<Arc<dyn Tool>>) ->
     }
     let admitted = guarded(|| {
         let admitted = Admitted { tool, metadata: tool.metadata(), definition: tool.definition() };
+        job.definition = Some(admitted.definition.clone());
         check(job.policies, admitted, job.arguments)?;
         Ok(admitted)
     })?;
@@ -447,9 +450,7 @@ async fn permit(job: &mut Job<'_>, admitted: Admitted<'_>) -> Result<(), Stop> {
     match decision {
         Decision::Approve => Ok(()),
         Decision::Edit(edited) => {
-            if let Some(round) = &mut job.round {
-                round.edited = true;
-            }
+            job.edited = true;
             *job.arguments = edited;
             Ok(check(job.policies, admitted, job.arguments)?)
         }

@@ -77,16 +77,18 @@ async fn a_call_runs_with_the_edited_arguments() {
 }
 
 #[tokio::test]
-async fn an_outcome_tells_of_edited_arguments_as_the_tool_got_them() {
+async fn an_outcome_holds_the_arguments_as_the_tool_got_them() {
     let edited = Decision::Edit(Arguments::from(r#"{"a":2,"b":null}"#));
     let tools = Toolbox::from_tools([guarded()]).unwrap();
-    for (decision, told) in [(edited, Some(json!({ "a": 2 }))), (Decision::Approve, None)] {
+    for (decision, was_edited, ran_with) in
+        [(edited, true, json!({ "a": 2 })), (Decision::Approve, false, json!({ "a": 1 }))]
+    {
         let calls = vec![ToolCall::new("1", "guarded", r#"{"a":1}"#)];
         let (mut turn, context) = (Turn::new(), ToolContext::new());
         let outcomes = deciding(decision).run(&tools, calls, &mut turn, &context).finish().await;
         assert!(!outcomes[0].is_error());
-        let edited = outcomes[0].edited.as_ref().map(|edited| edited.parse::<serde_json::Value>().unwrap());
-        assert_eq!(edited, told);
+        assert_eq!(outcomes[0].edited, was_edited);
+        assert_eq!(outcomes[0].arguments.value().unwrap(), &ran_with);
     }
 }
 

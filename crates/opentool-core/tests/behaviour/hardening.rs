@@ -89,8 +89,22 @@ async fn a_panicking_resolver_limit_or_source_is_an_outcome() {
         let outcomes = executor.run(&tools, vec![ToolCall::new("1", "w", "")], &mut turn, &context).finish().await;
         assert_eq!(outcomes[0].error().unwrap().kind(), ErrorKind::Panic);
     }
-    let outcome = Executor::new().host(Panicking).run(ToolCall::new("1", "w", ""), &context).await;
-    assert_eq!(outcome.error().unwrap().kind(), ErrorKind::Panic);
+}
+
+#[tokio::test]
+async fn a_panicking_source_is_an_error_on_every_path() {
+    let (host, context) = (Executor::new().host(Panicking), ToolContext::new());
+    let call = || ToolCall::new("1", "w", "");
+    let errors = [
+        host.call("w", "").await.unwrap_err(),
+        host.run(call(), &context).await.result.unwrap_err(),
+        host.watch(call(), &context).await.map(drop).unwrap_err(),
+        host.toolbox().await.unwrap_err(),
+    ];
+    for error in errors {
+        assert_eq!(error.kind(), ErrorKind::Panic);
+        assert_eq!(error.detail(), Some("source"));
+    }
 }
 
 #[tokio::test]
@@ -132,15 +146,27 @@ async fn nothing_is_asked_before_the_batch_is_polled_and_a_resolver_only_once() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_source_that_never_answers_is_bound_by_deadline_and_cancellation() {
+async fn a_hanging_source_is_a_timeout_on_every_path() {
     struct Hanging;
     impl ToolSource for Hanging {
         fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
             Box::pin(std::future::pending())
         }
     }
-    let host = Executor::new().host(Hanging);
-    assert_eq!(host.call("w", "").await.unwrap_err().kind(), ErrorKind::Timeout);
+    let (host, context) = (Executor::new().host(Hanging), ToolContext::new());
+    let call = || ToolCall::new("1", "w", "");
+    let start = tokio::time::Instant::now();
+    let errors = [
+        host.call("w", "").await.unwrap_err(),
+        host.run(call(), &context).await.result.unwrap_err(),
+        host.watch(call(), &context).await.map(drop).unwrap_err(),
+        host.toolbox().await.unwrap_err(),
+    ];
+    assert_eq!(start.elapsed().as_secs(), 4 * 30, "each waits as long as a call may run");
+    for error in errors {
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Timeout, true));
+        assert_eq!(error.message(), "the source of the tools did not answer within 30s");
+    }
     let cancellation = opentool_core::Cancellation::new();
     cancellation.cancel();
     let context = ToolContext::new().with_cancellation(cancellation);

@@ -1,10 +1,15 @@
 //! Rule 1: exactly one outcome per call, whatever happens.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use opentool_core::testing::FakeTool;
-use opentool_core::{Cancellation, ErrorKind, Executor, ToolCall, ToolContext, ToolError, ToolOutput, Turn};
+use opentool_core::{
+    Cancellation, ErrorKind, Executor, Outcome, Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    Toolbox, Turn,
+};
+use serde_json::json;
 
 use super::{calls, pair, run, toolbox};
 
@@ -196,4 +201,43 @@ async fn an_empty_batch_has_no_outcomes_and_is_no_round() {
     let outcomes = executor.run(&tools, vec![], &mut turn, &context).finish().await;
     assert!(outcomes.is_empty() && !outcomes.return_direct());
     assert_eq!(turn.rounds(), 0);
+}
+
+#[tokio::test]
+async fn an_outcome_carries_the_definition_of_its_tool() {
+    let listed = FakeTool::new("listed").with_definition(
+        ToolDefinition::builder("listed").output_name("sum").input_schema(json!({ "type": "object" })).build().unwrap(),
+    );
+    let resolver = |name: &str| (name == "found").then(|| Arc::new(FakeTool::new(name)) as Arc<dyn Tool>);
+    let executor = Executor::builder().resolver(resolver).build();
+    let tools = Toolbox::new().with(listed.fails(ToolError::failed("no"))).unwrap();
+    let names = |outcomes: &[Outcome]| -> Vec<Option<String>> {
+        outcomes.iter().map(|outcome| outcome.definition.as_ref().map(|known| known.name().to_owned())).collect()
+    };
+    let (mut turn, context) = (Turn::new(), ToolContext::new());
+    let calls = ["listed", "found", "unknown"].map(|name| ToolCall::new(name, name, "")).to_vec();
+    let outcomes = executor.run(&tools, calls.clone(), &mut turn, &context).finish().await;
+    let expected = [Some("listed".to_owned()), Some("found".to_owned()), None];
+    assert_eq!(names(&outcomes), expected);
+    assert_eq!(outcomes[0].definition.as_ref().unwrap().output_name(), Some("sum"));
+
+    let host = executor.host(tools);
+    for (call, expected) in calls.into_iter().zip(expected) {
+        let mut batch = host.watch(call.clone(), &context).await.unwrap();
+        while let Some(event) = batch.next().await {
+            assert_eq!(event.call().definition.as_ref().map(|known| known.name().to_owned()), expected, "{event:?}");
+        }
+        assert_eq!(names(&[host.run(call, &context).await]), [expected]);
+    }
+}
+
+#[tokio::test]
+async fn a_stored_outcome_can_be_read_again() {
+    let host = Executor::new().host(FakeTool::new("a").answers("x"));
+    let outcome = host.run(ToolCall::new("1", "a", r#"{"b":1}"#), &ToolContext::new()).await;
+    let stored = serde_json::to_string(&outcome).unwrap();
+    let read: Outcome = serde_json::from_str(&stored).unwrap();
+    assert_eq!((&*read.call_id, &*read.tool, read.arguments.as_str()), ("1", "a", r#"{"b":1}"#));
+    assert_eq!(read.output().unwrap().to_text(), "x");
+    assert!(read.definition.is_none(), "definitions are not stored");
 }

@@ -139,8 +139,9 @@ async fn after_the_decisions_the_whole_round_is_answered_in_call_order() {
     assert_eq!(outcomes[0].output().unwrap().to_text(), r#"{"id":"1"}"#);
     assert_eq!(outcomes[2].error().unwrap().kind(), ErrorKind::Denied);
     assert_eq!(outcomes[3].output().unwrap().to_text(), r#"{"id":"edited"}"#);
-    let edited: Vec<_> = outcomes.iter().map(|outcome| outcome.edited.as_ref().map(|edited| edited.as_str())).collect();
-    assert_eq!(edited, [None, None, None, Some(r#"{"id":"edited"}"#)]);
+    let edited: Vec<_> = outcomes.iter().map(|outcome| outcome.edited).collect();
+    assert_eq!(edited, [false, false, false, true]);
+    assert_eq!(outcomes[3].arguments.as_str(), r#"{"id":"edited"}"#);
     assert_eq!((room.plain.count(), room.guarded.count()), (1, 2), "the sibling did not run twice");
     assert_eq!(room.turn.pending().count(), 0);
     assert_eq!(room.turn.rounds(), 1, "to resume is no new round");
