@@ -24,11 +24,10 @@
 //!
 //! # Where documents come from
 //!
-//! A [`Describer`] writes them from what a library exports and its headers declare. [`Exports`] tells what a library has,
-//! and [`uncallable`] which functions of a document it lacks; neither loads it.
+//! The crate `opentool-describe` writes them from what a library exports and its headers declare. [`Exports`] lists what a
+//! library has, and [`uncallable`] which functions of a document it lacks; neither loads it.
 
 mod arguments;
-mod describe;
 mod encoding;
 mod engine;
 mod error;
@@ -50,7 +49,6 @@ mod uncallable;
 #[cfg_attr(not(unix), path = "worker/elsewhere.rs")]
 mod worker;
 
-pub use describe::{CppExport, DescribeError, Describer, Description, Review, Skipped};
 pub use error::{LoadError, OpenError};
 pub use exports::{Export, ExportKind, Exports, ExportsError, Format};
 pub use find::{FindError, find_library};

@@ -193,6 +193,7 @@
 //! - `server`: `opentool::server`, which serves tools over HTTP.
 //! - `client`: `opentool::client`, which makes tools of somebody else's server.
 //! - `dyn`: `opentool::opendyn`, which makes tools of C libraries.
+//! - `describe`: `opentool::describe`, which writes the documents of C libraries from their headers.
 //! - `chat`: `opentool::chat`, models that call tools.
 //! - `testing`: what tests of tools need, and of chats.
 
@@ -207,6 +208,9 @@ pub use opentool_chat as chat;
 #[cfg(feature = "client")]
 #[doc(inline)]
 pub use opentool_client as client;
+#[cfg(feature = "describe")]
+#[doc(inline)]
+pub use opentool_describe as describe;
 #[cfg(feature = "dyn")]
 #[doc(inline)]
 pub use opentool_dyn as opendyn;

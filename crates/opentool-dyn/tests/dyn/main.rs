@@ -4,7 +4,6 @@
 
 mod arguments;
 mod codes;
-mod described;
 mod documents;
 mod examples;
 mod handles;

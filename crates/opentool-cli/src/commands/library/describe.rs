@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, path::PathBuf};
 
 use clap::Args;
-use opentool_dyn::{Describer, Description, Skipped};
+use opentool_describe::{Describer, Description, Skipped};
 
 use super::super::Verdict;
 use crate::{

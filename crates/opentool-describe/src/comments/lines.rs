@@ -1,15 +1,16 @@
 //! The lines of a header: what is code, what is comment, and which comment is about what.
 
-use super::Comment;
+use super::comment::Comment;
+use super::text;
 
 /// How far above a prototype its comment is looked for.
 const FARTHEST: usize = 40;
 
 /// The lines of a header.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(crate) struct Lines {
     lines: Vec<Line>,
-    comments: Vec<Span>,
+    comments: Vec<CommentSpan>,
     /// Of every line, the last name before its comment.
     names: Vec<Option<String>>,
 }
@@ -34,7 +35,7 @@ struct Line {
 }
 
 #[derive(Debug)]
-struct Span {
+struct CommentSpan {
     last: usize,
     text: String,
     /// Where the comment begins in its line.
@@ -44,8 +45,8 @@ struct Span {
 }
 
 impl Lines {
-    pub(super) fn of(text: &str) -> Self {
-        let mut reader = Reader::default();
+    pub(crate) fn read(text: &str) -> Self {
+        let mut reader = LineReader::default();
         for content in text.lines() {
             reader.line(content);
         }
@@ -53,7 +54,7 @@ impl Lines {
     }
 
     /// What is said about the prototype on some lines, counted from one: by a comment of its own, else by one that it shares.
-    pub(super) fn about(&self, first: usize, last: usize) -> Option<Comment> {
+    pub(crate) fn about(&self, first: usize, last: usize) -> Option<Comment> {
         let (first, last) = (first.checked_sub(1)?, last.checked_sub(1)?);
         let (begin, end) = (self.lines.get(first)?, self.lines.get(last)?);
         let above = self.above(first);
@@ -61,7 +62,7 @@ impl Lines {
         let directly = above.filter(|(_, is_shared)| !is_shared).map(|(comment, _)| comment);
         let trailing = end.trailing.filter(|_| end.ends_declaration);
         let own = [leading, directly, trailing, self.below(last)].into_iter().flatten();
-        let read = |comment: usize| Comment::of(&self.comments[comment].text);
+        let read = |comment: usize| text::read(&self.comments[comment].text);
         own.map(read).find(|comment| *comment != Comment::default()).or_else(|| {
             let (comment, _) = above.filter(|(_, is_shared)| *is_shared)?;
             let comment = read(comment);
@@ -102,14 +103,14 @@ impl Lines {
     }
 
     /// Comments between the parentheses, each about the parameter before it on its line.
-    pub(super) fn parameters(&self, first: usize, last: usize, comment: &mut Comment) {
+    pub(crate) fn parameters(&self, first: usize, last: usize, comment: &mut Comment) {
         for number in first.saturating_sub(1)..last {
             let Some(line) = self.lines.get(number) else { return };
             let (Some(begins), Some(name)) = (line.begins.filter(|_| !line.ends_declaration), &self.names[number])
             else {
                 continue;
             };
-            let Some(text) = self.comments.get(begins).map(|comment| Comment::of(&comment.text).text) else { continue };
+            let Some(text) = self.comments.get(begins).map(|comment| text::read(&comment.text).text) else { continue };
             let parameter = comment.parameters.entry(name.clone()).or_default();
             let (direction, text) = match text.split_once(": ") {
                 Some(("OUT", rest)) => (Some((false, true)), rest.to_owned()),
@@ -127,17 +128,17 @@ impl Lines {
 
 /// Reads lines one after another.
 #[derive(Debug, Default)]
-struct Reader {
+struct LineReader {
     all: Lines,
     /// The comment that is open.
-    inside: Option<Span>,
+    inside: Option<CommentSpan>,
     /// How many parentheses are open.
     depth: usize,
     /// Whether the next line belongs to a directive.
     continues: bool,
 }
 
-impl Reader {
+impl LineReader {
     fn line(&mut self, content: &str) {
         let number = self.all.lines.len();
         let is_directive = self.continues || (self.inside.is_none() && content.trim_start().starts_with('#'));
@@ -173,7 +174,7 @@ impl Reader {
             self.begin(&mut line);
             at += begin + 2;
             let points_back = line.has_code || is_back_pointing(&content[at..]);
-            self.inside = Some(Span { last: number, text: String::new(), column, points_back });
+            self.inside = Some(CommentSpan { last: number, text: String::new(), column, points_back });
         }
         self.all.lines.push(line);
         let before = next_comment(content).map(|at| &content[..at]).filter(|_| line.begins.is_some());
@@ -210,7 +211,7 @@ impl Reader {
         }
     }
 
-    fn end(&mut self, span: Span, line: &mut Line) {
+    fn end(&mut self, span: CommentSpan, line: &mut Line) {
         let comment = self.all.comments.len();
         line.ends = Some(comment);
         if !line.has_code {
@@ -237,7 +238,7 @@ impl Reader {
         }
         self.begin(line);
         let points_back = line.has_code || is_back_pointing(text);
-        self.end(Span { last: number, text: text.to_owned(), column, points_back }, line);
+        self.end(CommentSpan { last: number, text: text.to_owned(), column, points_back }, line);
     }
 }
 
@@ -275,12 +276,12 @@ fn next_comment(line: &str) -> Option<usize> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use super::super::OfParameter;
+    use super::super::comment::ParameterComment;
     use super::*;
 
     fn about(header: &str, prototype: &str) -> Option<Comment> {
         let line = header.lines().position(|line| line.contains(prototype)).unwrap() + 1;
-        Lines::of(header).about(line, line)
+        Lines::read(header).about(line, line)
     }
 
     fn text(header: &str, prototype: &str) -> Option<(String, bool)> {
@@ -305,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_that_tells_of_parameters_or_results_is_shared_by_nobody() {
+    fn a_comment_about_parameters_or_results_is_not_shared() {
         let header = "/** Adds.\n * @param a one */\nint add(int a);\nint sub(int a);\n\n/** Tells. @return it */\nint tell(void);\nint hide(void);\n";
         assert_eq!(text(header, "add("), own("Adds."));
         assert_eq!(text(header, "sub("), None);
@@ -353,14 +354,14 @@ mod tests {
     #[test]
     fn comments_between_the_parentheses_are_about_parameters() {
         let header = "/* Prepares. */\nint prepare(\n  db *base,  /* the base */\n  int *left  /* OUT: how much is left */\n);\nint again(\n  int x /* a number */\n);\nint more(\n  /* a length */\n  int x);\nint other(void);\n";
-        let lines = Lines::of(header);
+        let lines = Lines::read(header);
         let mut comment = lines.about(2, 5).unwrap();
         lines.parameters(2, 5, &mut comment);
         assert_eq!(comment.text, "Prepares.");
-        assert_eq!(comment.parameters["base"], OfParameter { text: "the base".into(), direction: None });
+        assert_eq!(comment.parameters["base"], ParameterComment { text: "the base".into(), direction: None });
         assert_eq!(
             comment.parameters["left"],
-            OfParameter { text: "how much is left".into(), direction: Some((false, true)) }
+            ParameterComment { text: "how much is left".into(), direction: Some((false, true)) }
         );
         assert_eq!(lines.about(6, 8).map(|comment| (comment.text, comment.is_shared)), shared("Prepares."));
         assert_eq!(text(header, "other("), None);

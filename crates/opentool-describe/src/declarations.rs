@@ -14,7 +14,7 @@ use lang_c::driver::{Config, parse_preprocessed};
 use lang_c::span::Node;
 use opentool_spec::CTypeName;
 
-use super::ctype::{Enumeration, Kind, Record, Signature, Type};
+use crate::ctype::{Enumeration, Record, Signature, Type, TypeKind};
 
 /// How many declarations may be beyond the parser before it is given up.
 const MOST_FAULTS: usize = 64;
@@ -23,12 +23,12 @@ const DEEPEST: usize = 128;
 
 /// Everything that preprocessed headers declare.
 #[derive(Debug, Default)]
-pub(super) struct Declarations {
+pub(crate) struct Declarations {
     /// In the order of the text.
-    pub(super) prototypes: Vec<Prototype>,
-    pub(super) records: HashMap<Rc<str>, Record>,
+    pub(crate) prototypes: Vec<Prototype>,
+    pub(crate) records: HashMap<Rc<str>, Record>,
     /// Pieces of the text that are beyond the parser.
-    pub(super) left_out: Vec<Range<usize>>,
+    pub(crate) left_out: Vec<Range<usize>>,
     typedefs: HashMap<String, Type>,
     enumerations: HashMap<String, Rc<Enumeration>>,
     constants: HashMap<String, i128>,
@@ -37,20 +37,20 @@ pub(super) struct Declarations {
 
 /// The declaration of a function.
 #[derive(Debug, Clone)]
-pub(super) struct Prototype {
-    pub(super) name: String,
+pub(crate) struct Prototype {
+    pub(crate) name: String,
     /// The symbol, where an `asm` label names another one.
-    pub(super) symbol: String,
-    pub(super) signature: Signature,
+    pub(crate) symbol: String,
+    pub(crate) signature: Signature,
     /// Whether it is `static` or has a body here: nothing that a library must export.
-    pub(super) is_local: bool,
+    pub(crate) is_local: bool,
     /// Where it stands in the preprocessed text.
-    pub(super) span: Range<usize>,
+    pub(crate) span: Range<usize>,
 }
 
 impl Declarations {
     /// Reads preprocessed text, without the declarations that are beyond the parser.
-    pub(super) fn read(text: &str) -> Result<Self, lang_c::driver::SyntaxError> {
+    pub(crate) fn read(text: &str) -> Result<Self, lang_c::driver::SyntaxError> {
         let mut declarations = Self::default();
         let statements = statements(text);
         let mut source = text.to_owned();
@@ -107,7 +107,7 @@ impl Declarations {
             if storage(&StorageClassSpecifier::Typedef) {
                 let Some(name) = name else { continue };
                 // A struct without a tag is known by the first name that it gets.
-                if let Kind::Record(key) = &kind.kind
+                if let TypeKind::Record(key) = &kind.kind
                     && let Some(record) = self.records.get_mut(key)
                     && (record.name.is_empty()
                         || record.name.starts_with("struct ")
@@ -135,7 +135,7 @@ impl Declarations {
         label: Option<String>,
         span: Range<usize>,
     ) {
-        let (Some(name), Kind::Function(signature)) = (name, &kind.resolved().kind) else { return };
+        let (Some(name), TypeKind::Function(signature)) = (name, &kind.resolved().kind) else { return };
         let symbol = label.unwrap_or_else(|| name.clone());
         self.prototypes.push(Prototype { symbol, name, signature: (**signature).clone(), is_local, span });
     }
@@ -175,41 +175,41 @@ impl Declarations {
                 TypeSpecifier::TypeOf(of) => {
                     named = Some(match &of.node {
                         TypeOf::Type(name) => self.type_name(&name.node),
-                        TypeOf::Expression(_) => Kind::Other("typeof (…)".to_owned()).into(),
+                        TypeOf::Expression(_) => TypeKind::Other("typeof (…)".to_owned()).into(),
                     });
                 }
                 TypeSpecifier::TS18661Float(float) => {
                     use TS18661FloatFormat::{BinaryExtended, BinaryInterchange};
                     // The narrow ones are other names for the types that every machine has.
                     named = Some(match (&float.format, float.width) {
-                        (BinaryInterchange, 32) => Kind::Scalar(CTypeName::Float).into(),
-                        (BinaryInterchange, 64) | (BinaryExtended, 32) => Kind::Scalar(CTypeName::Double).into(),
-                        (BinaryInterchange, width) => Kind::Other(format!("_Float{width}")).into(),
-                        (BinaryExtended, width) => Kind::Other(format!("_Float{width}x")).into(),
-                        (_, width) => Kind::Other(format!("_Decimal{width}")).into(),
+                        (BinaryInterchange, 32) => TypeKind::Scalar(CTypeName::Float).into(),
+                        (BinaryInterchange, 64) | (BinaryExtended, 32) => TypeKind::Scalar(CTypeName::Double).into(),
+                        (BinaryInterchange, width) => TypeKind::Other(format!("_Float{width}")).into(),
+                        (BinaryExtended, width) => TypeKind::Other(format!("_Float{width}x")).into(),
+                        (_, width) => TypeKind::Other(format!("_Decimal{width}")).into(),
                     });
                 }
             }
         }
         let mut base = named.unwrap_or_else(|| {
             let kind = match (word, long, unsigned) {
-                _ if complex => Kind::Other("complex number".to_owned()),
-                (Some(TypeSpecifier::Void), ..) => Kind::Void,
-                (Some(TypeSpecifier::Bool), ..) => Kind::Scalar(CTypeName::Bool),
-                (Some(TypeSpecifier::Float), ..) => Kind::Scalar(CTypeName::Float),
-                (Some(TypeSpecifier::Double), 0, _) => Kind::Scalar(CTypeName::Double),
-                (Some(TypeSpecifier::Double), ..) => Kind::Other("long double".to_owned()),
-                (Some(TypeSpecifier::Char), _, true) => Kind::Scalar(CTypeName::UnsignedChar),
-                (Some(TypeSpecifier::Char), ..) if signed => Kind::SignedChar,
-                (Some(TypeSpecifier::Char), ..) => Kind::Scalar(CTypeName::Char),
-                (_, 0, true) if short => Kind::Scalar(CTypeName::UnsignedShort),
-                (_, 0, false) if short => Kind::Scalar(CTypeName::Short),
-                (_, 0, true) => Kind::Scalar(CTypeName::UnsignedInt),
-                (_, 0, false) => Kind::Scalar(CTypeName::Int),
-                (_, 1, true) => Kind::Scalar(CTypeName::UnsignedLong),
-                (_, 1, false) => Kind::Scalar(CTypeName::Long),
-                (_, _, true) => Kind::Scalar(CTypeName::UnsignedLongLong),
-                (_, _, false) => Kind::Scalar(CTypeName::LongLong),
+                _ if complex => TypeKind::Other("complex number".to_owned()),
+                (Some(TypeSpecifier::Void), ..) => TypeKind::Void,
+                (Some(TypeSpecifier::Bool), ..) => TypeKind::Scalar(CTypeName::Bool),
+                (Some(TypeSpecifier::Float), ..) => TypeKind::Scalar(CTypeName::Float),
+                (Some(TypeSpecifier::Double), 0, _) => TypeKind::Scalar(CTypeName::Double),
+                (Some(TypeSpecifier::Double), ..) => TypeKind::Other("long double".to_owned()),
+                (Some(TypeSpecifier::Char), _, true) => TypeKind::Scalar(CTypeName::UnsignedChar),
+                (Some(TypeSpecifier::Char), ..) if signed => TypeKind::SignedChar,
+                (Some(TypeSpecifier::Char), ..) => TypeKind::Scalar(CTypeName::Char),
+                (_, 0, true) if short => TypeKind::Scalar(CTypeName::UnsignedShort),
+                (_, 0, false) if short => TypeKind::Scalar(CTypeName::Short),
+                (_, 0, true) => TypeKind::Scalar(CTypeName::UnsignedInt),
+                (_, 0, false) => TypeKind::Scalar(CTypeName::Int),
+                (_, 1, true) => TypeKind::Scalar(CTypeName::UnsignedLong),
+                (_, 1, false) => TypeKind::Scalar(CTypeName::Long),
+                (_, _, true) => TypeKind::Scalar(CTypeName::UnsignedLongLong),
+                (_, _, false) => TypeKind::Scalar(CTypeName::LongLong),
             };
             kind.into()
         });
@@ -219,9 +219,9 @@ impl Declarations {
 
     fn typedef(&self, name: &str) -> Type {
         match self.typedefs.get(name) {
-            Some(target) => Kind::Alias(name.into(), Rc::new(target.clone())).into(),
-            None if matches!(name, "__builtin_va_list" | "va_list") => Kind::VaList.into(),
-            None => Kind::Other(name.to_owned()).into(),
+            Some(target) => TypeKind::Alias(name.into(), Rc::new(target.clone())).into(),
+            None if matches!(name, "__builtin_va_list" | "va_list") => TypeKind::VaList.into(),
+            None => TypeKind::Other(name.to_owned()).into(),
         }
     }
 
@@ -275,14 +275,14 @@ impl Declarations {
                 record.fields = Some(fields);
             }
         }
-        Kind::Record(key).into()
+        TypeKind::Record(key).into()
     }
 
     fn enumeration(&mut self, node: &EnumType) -> Type {
         let tag = node.identifier.as_ref().map(|tag| tag.node.name.clone());
         if let (true, Some(tag)) = (node.enumerators.is_empty(), &tag) {
             let empty = || Rc::new(Enumeration { tag: Some(tag.clone()), values: Vec::new() });
-            return Kind::Enum(self.enumerations.get(tag).cloned().unwrap_or_else(empty)).into();
+            return TypeKind::Enum(self.enumerations.get(tag).cloned().unwrap_or_else(empty)).into();
         }
         let mut next = Some(0_i128);
         let mut values = Vec::new();
@@ -302,7 +302,7 @@ impl Declarations {
         if let Some(tag) = tag {
             self.enumerations.insert(tag, enumeration.clone());
         }
-        Kind::Enum(enumeration).into()
+        TypeKind::Enum(enumeration).into()
     }
 
     /// Applies what stands around a name to the type before it.
@@ -319,7 +319,7 @@ impl Declarations {
                 PointerQualifier::TypeQualifier(qualifier) => qualifier.node == TypeQualifier::Const,
                 PointerQualifier::Extension(_) => false,
             });
-            kind = Type { kind: Kind::Pointer(Rc::new(kind)), is_const };
+            kind = Type { kind: TypeKind::Pointer(Rc::new(kind)), is_const };
         }
         // The suffix that stands nearest to the name is the outermost type.
         for derived in declarator.derived.iter().filter(|derived| !is_prefix(derived)).rev() {
@@ -331,15 +331,16 @@ impl Declarations {
                         }
                         ArraySize::Unknown | ArraySize::VariableUnknown => None,
                     };
-                    Kind::Array(Rc::new(kind), length).into()
+                    TypeKind::Array(Rc::new(kind), length).into()
                 }
                 DerivedDeclarator::Function(function) => self.function(kind, &function.node),
                 DerivedDeclarator::KRFunction(names) => {
-                    let parameters =
-                        names.iter().map(|name| (Some(name.node.name.clone()), Kind::Scalar(CTypeName::Int).into()));
+                    let parameters = names
+                        .iter()
+                        .map(|name| (Some(name.node.name.clone()), TypeKind::Scalar(CTypeName::Int).into()));
                     let parameters: Vec<_> = parameters.collect();
                     let signature = Signature { returns: kind, parameters, is_variadic: false, is_unspecified: true };
-                    Kind::Function(Rc::new(signature)).into()
+                    TypeKind::Function(Rc::new(signature)).into()
                 }
                 DerivedDeclarator::Pointer(_) | DerivedDeclarator::Block(_) => kind,
             };
@@ -367,7 +368,7 @@ impl Declarations {
             parameters.clear();
         }
         let is_variadic = function.ellipsis == Ellipsis::Some;
-        Kind::Function(Rc::new(Signature { returns, parameters, is_variadic, is_unspecified })).into()
+        TypeKind::Function(Rc::new(Signature { returns, parameters, is_variadic, is_unspecified })).into()
     }
 
     /// The value of an expression, where it is a plain one.

@@ -1,5 +1,8 @@
+//! Documents written from real libraries and headers, which the tests compile.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod calls;
 mod comments;
 mod headers;
 mod values;
@@ -8,10 +11,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use opentool_describe::{DescribeError, Describer, Description, Skipped};
+use opentool_dyn::Exports;
 use opentool_spec::{DynFunction, DynParameter, Severity};
 use serde_json::{Value, json};
-
-use super::*;
 
 /// A folder with a vendor's library and header.
 struct Vendor {
@@ -49,7 +52,7 @@ impl Vendor {
     }
 }
 
-/// The document has nothing that the judge would say something about.
+/// The check of documents finds nothing to say about it.
 fn assert_is_clean(described: &Description) {
     let text = serde_json::to_string_pretty(&described.document).unwrap();
     let report = opentool_spec::check(&text);

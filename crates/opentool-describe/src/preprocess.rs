@@ -5,12 +5,14 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{DescribeError, Describer, cpp};
+use crate::cpp_sign;
+use crate::error::DescribeError;
+use crate::options::Options;
 
 /// Headers after preprocessing.
 #[derive(Debug)]
-pub(super) struct Preprocessed {
-    pub(super) text: String,
+pub(crate) struct Preprocessed {
+    pub(crate) text: String,
     /// In the order of their offsets.
     stretches: Vec<Stretch>,
     files: Vec<SourceFile>,
@@ -35,22 +37,22 @@ struct SourceFile {
 
 /// A line of a header.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'s> {
-    pub(super) file: &'s Path,
-    pub(super) line: usize,
+pub(crate) struct HeaderLine<'s> {
+    pub(crate) file: &'s Path,
+    pub(crate) line: usize,
     /// Whether the prototypes of the file are wanted.
-    pub(super) wanted: bool,
+    pub(crate) wanted: bool,
 }
 
-impl Describer {
+impl Preprocessed {
     /// Runs the preprocessor over all headers at once, as a program would include them.
-    pub(super) fn preprocess(&self) -> Result<Preprocessed, DescribeError> {
-        if self.headers.is_empty() {
+    pub(crate) fn read(options: &Options) -> Result<Self, DescribeError> {
+        if options.headers.is_empty() {
             return Err(DescribeError::NoHeader);
         }
         let mut source = String::new();
         let mut given = Vec::new();
-        for header in &self.headers {
+        for header in &options.headers {
             if header.is_dir() {
                 return Err(DescribeError::HeaderDirectory { path: header.clone() });
             }
@@ -65,45 +67,10 @@ impl Describer {
             source.push_str(&text);
             given.push(known);
         }
-        let text = self.run_compiler(&source)?;
-        Ok(Preprocessed::new(text, &given))
+        let text = run_compiler(options, &source)?;
+        Ok(Self::new(text, &given))
     }
 
-    fn run_compiler(&self, source: &str) -> Result<String, DescribeError> {
-        let compiler = self.compiler.clone().or_else(|| std::env::var_os("CC")).filter(|name| !name.is_empty());
-        let compiler = compiler.unwrap_or_else(|| OsString::from("cc"));
-        // `CC` may hold options too.
-        let text = compiler.to_string_lossy().into_owned();
-        let mut words = text.split_whitespace();
-        let mut command = Command::new(words.next().unwrap_or("cc"));
-        // What it says is looked at, so it must not say it in another language.
-        command.env("LC_ALL", "C").args(words).args(["-E", "-x", "c"]);
-        for folder in &self.includes {
-            command.arg("-I").arg(folder);
-        }
-        for define in &self.defines {
-            command.arg(format!("-D{define}"));
-        }
-        command.arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let failed = |source| DescribeError::Compiler { compiler: text.clone(), source };
-        let mut child = command.spawn().map_err(failed)?;
-        if let Some(mut stdin) = child.stdin.take() {
-            // A compiler that stops reading says why on its standard error.
-            let _ = stdin.write_all(source.as_bytes());
-        }
-        let output = child.wait_with_output().map_err(failed)?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            return Err(match cpp::missing_standard_header(&said) {
-                Some(sign) => DescribeError::cpp(sign),
-                None => DescribeError::Preprocessor { compiler: text, said },
-            });
-        }
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    }
-}
-
-impl Preprocessed {
     fn new(text: String, given: &[PathBuf]) -> Self {
         let mut files: Vec<SourceFile> = Vec::new();
         let mut stretches = Vec::new();
@@ -134,16 +101,16 @@ impl Preprocessed {
     }
 
     /// The place in a header that a byte of the preprocessed text comes from.
-    pub(super) fn place(&self, offset: usize) -> Option<Place<'_>> {
+    pub(crate) fn place(&self, offset: usize) -> Option<HeaderLine<'_>> {
         let index = self.stretches.partition_point(|stretch| stretch.offset <= offset).checked_sub(1)?;
         let stretch = self.stretches[index];
         let newlines = self.text[stretch.offset..offset].matches('\n').count();
         let file = &self.files[stretch.file];
-        Some(Place { file: &file.path, line: stretch.line + newlines, wanted: file.wanted })
+        Some(HeaderLine { file: &file.path, line: stretch.line + newlines, wanted: file.wanted })
     }
 
-    /// The last line up to a byte of the preprocessed text that somebody has written: its place, and what stands there.
-    pub(super) fn written(&self, offset: usize) -> (String, String) {
+    /// The last line up to a byte of the preprocessed text that a person has written: its place, and what stands there.
+    pub(crate) fn written(&self, offset: usize) -> (String, String) {
         let mut start = self.text.len().min(offset);
         start = self.text[..start].rfind('\n').map_or(0, |newline| newline + 1);
         let is_written = |line: &str| !line.trim().is_empty() && line_marker(line).is_none();
@@ -160,7 +127,7 @@ impl Preprocessed {
     }
 
     /// The pieces of text that come from wanted headers.
-    pub(super) fn wanted(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub(crate) fn wanted(&self) -> impl Iterator<Item = (usize, &str)> {
         let ends = self.stretches.iter().skip(1).map(|next| next.offset).chain([self.text.len()]);
         let pieces = self.stretches.iter().zip(ends);
         pieces.filter(|(stretch, _)| self.files[stretch.file].wanted).map(|(stretch, end)| {
@@ -170,6 +137,39 @@ impl Preprocessed {
             (stretch.offset, &piece[..if piece.starts_with("# ") { 0 } else { end }])
         })
     }
+}
+
+fn run_compiler(options: &Options, source: &str) -> Result<String, DescribeError> {
+    let compiler = options.compiler.clone().or_else(|| std::env::var_os("CC")).filter(|name| !name.is_empty());
+    let compiler = compiler.unwrap_or_else(|| OsString::from("cc"));
+    // `CC` may hold options too.
+    let text = compiler.to_string_lossy().into_owned();
+    let mut words = text.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or("cc"));
+    // What it says is looked at, so it must not say it in another language.
+    command.env("LC_ALL", "C").args(words).args(["-E", "-x", "c"]);
+    for folder in &options.includes {
+        command.arg("-I").arg(folder);
+    }
+    for define in &options.defines {
+        command.arg(format!("-D{define}"));
+    }
+    command.arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let failed = |source| DescribeError::Compiler { compiler: text.clone(), source };
+    let mut child = command.spawn().map_err(failed)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A compiler that stops reading says why on its standard error.
+        let _ = stdin.write_all(source.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(failed)?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(match cpp_sign::missing_standard_header(&said) {
+            Some(sign) => sign.into(),
+            None => DescribeError::Preprocessor { compiler: text, said },
+        });
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Whether the prototypes in a file count: those of the headers that were given, and of the parts that they are made of.

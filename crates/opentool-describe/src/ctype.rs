@@ -6,13 +6,13 @@ use opentool_spec::CTypeName;
 
 /// A type, and whether it is `const`.
 #[derive(Debug, Clone)]
-pub(super) struct Type {
-    pub(super) kind: Kind,
-    pub(super) is_const: bool,
+pub(crate) struct Type {
+    pub(crate) kind: TypeKind,
+    pub(crate) is_const: bool,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Kind {
+pub(crate) enum TypeKind {
     Void,
     Scalar(CTypeName),
     /// `signed char`, which the spec does not have.
@@ -32,9 +32,9 @@ pub(super) enum Kind {
 
 /// An enumeration with the names of its values.
 #[derive(Debug)]
-pub(super) struct Enumeration {
-    pub(super) tag: Option<String>,
-    pub(super) values: Vec<(String, Option<i128>)>,
+pub(crate) struct Enumeration {
+    pub(crate) tag: Option<String>,
+    pub(crate) values: Vec<(String, Option<i128>)>,
 }
 
 impl Enumeration {
@@ -56,96 +56,96 @@ impl Enumeration {
 
 /// A struct or union.
 #[derive(Debug, Clone)]
-pub(super) struct Record {
+pub(crate) struct Record {
     /// `struct point`, or the name of the type where there is no tag.
-    pub(super) name: String,
-    pub(super) is_union: bool,
+    pub(crate) name: String,
+    pub(crate) is_union: bool,
     /// None where the headers do not say what is in it.
-    pub(super) fields: Option<Vec<(String, Type)>>,
+    pub(crate) fields: Option<Vec<(String, Type)>>,
 }
 
 /// What a function takes and gives.
 #[derive(Debug, Clone)]
-pub(super) struct Signature {
-    pub(super) returns: Type,
-    pub(super) parameters: Vec<(Option<String>, Type)>,
-    pub(super) is_variadic: bool,
+pub(crate) struct Signature {
+    pub(crate) returns: Type,
+    pub(crate) parameters: Vec<(Option<String>, Type)>,
+    pub(crate) is_variadic: bool,
     /// `f()`, which says nothing about what the function takes.
-    pub(super) is_unspecified: bool,
+    pub(crate) is_unspecified: bool,
 }
 
-impl From<Kind> for Type {
-    fn from(kind: Kind) -> Self {
+impl From<TypeKind> for Type {
+    fn from(kind: TypeKind) -> Self {
         Type { kind, is_const: false }
     }
 }
 
 impl Type {
     /// The type behind its other names.
-    pub(super) fn resolved(&self) -> Type {
+    pub(crate) fn resolved(&self) -> Type {
         let mut end = self.clone();
-        while let Kind::Alias(_, target) = &end.kind {
+        while let TypeKind::Alias(_, target) = &end.kind {
             end = Type { kind: target.kind.clone(), is_const: end.is_const || target.is_const };
         }
         end
     }
 
     /// What it points to, where it is a pointer; what an array or function decays to counts.
-    pub(super) fn pointee(&self) -> Option<Type> {
+    pub(crate) fn pointee(&self) -> Option<Type> {
         match self.resolved().kind {
-            Kind::Pointer(target) | Kind::Array(target, _) => Some((*target).clone()),
+            TypeKind::Pointer(target) | TypeKind::Array(target, _) => Some((*target).clone()),
             _ => None,
         }
     }
 
     /// How many elements it has, where it is an array of a length that is known.
-    pub(super) fn array_length(&self) -> Option<u64> {
+    pub(crate) fn array_length(&self) -> Option<u64> {
         match self.resolved().kind {
-            Kind::Array(_, length) => length.filter(|length| *length > 0),
+            TypeKind::Array(_, length) => length.filter(|length| *length > 0),
             _ => None,
         }
     }
 
     /// The C type of the spec, where it is passed as one of those.
-    pub(super) fn scalar(&self) -> Option<CTypeName> {
+    pub(crate) fn scalar(&self) -> Option<CTypeName> {
         match self.resolved().kind {
-            Kind::Scalar(name) => Some(name),
-            Kind::SignedChar => Some(CTypeName::Char),
-            Kind::Enum(enumeration) => Some(enumeration.c_type()),
+            TypeKind::Scalar(name) => Some(name),
+            TypeKind::SignedChar => Some(CTypeName::Char),
+            TypeKind::Enum(enumeration) => Some(enumeration.c_type()),
             _ => None,
         }
     }
 
-    pub(super) fn is_integer(&self) -> bool {
+    pub(crate) fn is_integer(&self) -> bool {
         self.scalar().is_some_and(|name| !matches!(name, CTypeName::Bool | CTypeName::Float | CTypeName::Double))
     }
 
     /// Whether it is some `char`, or `void`, which stands for bytes too.
-    pub(super) fn is_bytes(&self) -> bool {
+    pub(crate) fn is_bytes(&self) -> bool {
         matches!(self.scalar(), Some(CTypeName::Char | CTypeName::UnsignedChar)) || self.is_void()
     }
 
     /// Whether it is the plain `char` that texts are made of.
-    pub(super) fn is_text(&self) -> bool {
-        matches!(self.resolved().kind, Kind::Scalar(CTypeName::Char))
+    pub(crate) fn is_text(&self) -> bool {
+        matches!(self.resolved().kind, TypeKind::Scalar(CTypeName::Char))
     }
 
-    pub(super) fn is_void(&self) -> bool {
-        matches!(self.resolved().kind, Kind::Void)
+    pub(crate) fn is_void(&self) -> bool {
+        matches!(self.resolved().kind, TypeKind::Void)
     }
 
-    pub(super) fn is_function(&self) -> bool {
+    pub(crate) fn is_function(&self) -> bool {
         match self.resolved().kind {
-            Kind::Function(_) => true,
-            Kind::Pointer(target) => target.is_function(),
+            TypeKind::Function(_) => true,
+            TypeKind::Pointer(target) => target.is_function(),
             _ => false,
         }
     }
 
     /// Whether one of its names is this one.
-    pub(super) fn is_named(&self, wanted: &[&str]) -> bool {
+    pub(crate) fn is_named(&self, wanted: &[&str]) -> bool {
         let mut end = self.clone();
-        while let Kind::Alias(name, target) = &end.kind {
+        while let TypeKind::Alias(name, target) = &end.kind {
             if wanted.contains(&&**name) {
                 return true;
             }
@@ -154,56 +154,58 @@ impl Type {
         false
     }
 
-    pub(super) fn enumeration(&self) -> Option<Rc<Enumeration>> {
+    pub(crate) fn enumeration(&self) -> Option<Rc<Enumeration>> {
         match self.resolved().kind {
-            Kind::Enum(enumeration) => Some(enumeration),
+            TypeKind::Enum(enumeration) => Some(enumeration),
             _ => None,
         }
     }
 
     /// The key of the struct or union that it is.
-    pub(super) fn record(&self) -> Option<Rc<str>> {
+    pub(crate) fn record(&self) -> Option<Rc<str>> {
         match self.resolved().kind {
-            Kind::Record(key) => Some(key),
+            TypeKind::Record(key) => Some(key),
             _ => None,
         }
     }
 
     /// The declaration of something of this type, as C writes it.
-    pub(super) fn declare(&self, name: &str) -> String {
+    pub(crate) fn declare(&self, name: &str) -> String {
         let constant = if self.is_const { "const " } else { "" };
         let spaced =
             |word: &str| if name.is_empty() { format!("{constant}{word}") } else { format!("{constant}{word} {name}") };
         match &self.kind {
-            Kind::Void => spaced("void"),
-            Kind::Scalar(scalar) => spaced(scalar.as_str()),
-            Kind::SignedChar => spaced("signed char"),
-            Kind::Other(text) => spaced(text),
-            Kind::Enum(enumeration) => match &enumeration.tag {
+            TypeKind::Void => spaced("void"),
+            TypeKind::Scalar(scalar) => spaced(scalar.as_str()),
+            TypeKind::SignedChar => spaced("signed char"),
+            TypeKind::Other(text) => spaced(text),
+            TypeKind::Enum(enumeration) => match &enumeration.tag {
                 Some(tag) => spaced(&format!("enum {tag}")),
                 None => spaced("int"),
             },
-            Kind::Record(key) => spaced(key),
-            Kind::VaList => spaced("va_list"),
-            Kind::Alias(alias, _) => spaced(alias),
-            Kind::Pointer(target) => {
+            TypeKind::Record(key) => spaced(key),
+            TypeKind::VaList => spaced("va_list"),
+            TypeKind::Alias(alias, _) => spaced(alias),
+            TypeKind::Pointer(target) => {
                 let name = format!("*{}{name}", if self.is_const && !name.is_empty() { "const " } else { "" });
                 match target.kind {
-                    Kind::Function(_) | Kind::Array(..) => target.declare(&format!("({name})")),
+                    TypeKind::Function(_) | TypeKind::Array(..) => target.declare(&format!("({name})")),
                     _ => target.declare(&name),
                 }
             }
-            Kind::Array(element, length) => {
+            TypeKind::Array(element, length) => {
                 element.declare(&format!("{name}[{}]", length.map(|length| length.to_string()).unwrap_or_default()))
             }
-            Kind::Function(signature) => signature.returns.declare(&format!("{name}({})", signature.parameter_list())),
+            TypeKind::Function(signature) => {
+                signature.returns.declare(&format!("{name}({})", signature.parameter_list()))
+            }
         }
     }
 }
 
 impl Signature {
     /// What stands between the parentheses.
-    pub(super) fn parameter_list(&self) -> String {
+    pub(crate) fn parameter_list(&self) -> String {
         if self.is_unspecified {
             return String::new();
         }
@@ -216,7 +218,7 @@ impl Signature {
     }
 
     /// The whole prototype.
-    pub(super) fn prototype(&self, name: &str) -> String {
+    pub(crate) fn prototype(&self, name: &str) -> String {
         self.returns.declare(&format!("{name}({})", self.parameter_list()))
     }
 }

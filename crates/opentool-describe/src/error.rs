@@ -6,8 +6,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::cpp::Sign;
-use super::preprocess::Preprocessed;
+use crate::cpp_sign::CppSign;
 
 /// How many C++ exports a message shows.
 const SHOWN: usize = 10;
@@ -58,7 +57,7 @@ pub enum DescribeError {
         text: String,
     },
     /// The header needs a C++ compiler.
-    #[error("{}", told(.place, .sign, .exports))]
+    #[error("{}", cpp_message(.place, .sign, .exports))]
     Cpp {
         /// The header and line.
         place: String,
@@ -81,18 +80,15 @@ pub struct CppExport {
     pub shim: Option<String>,
 }
 
-impl DescribeError {
-    pub(super) fn cpp(sign: Sign) -> Self {
+impl From<CppSign> for DescribeError {
+    fn from(sign: CppSign) -> Self {
         DescribeError::Cpp { place: sign.place, sign: sign.text, exports: Vec::new() }
     }
+}
 
-    pub(super) fn syntax(source: &Preprocessed, error: &lang_c::driver::SyntaxError) -> Self {
-        let (place, line) = source.written(error.offset);
-        DescribeError::Syntax { place, text: line.trim().chars().take(120).collect() }
-    }
-
+impl DescribeError {
     /// Adds what the library exports, where that is of use.
-    pub(super) fn with_exports(mut self, cpp: impl FnOnce() -> Vec<CppExport>) -> Self {
+    pub(crate) fn with_exports(mut self, cpp: impl FnOnce() -> Vec<CppExport>) -> Self {
         if let DescribeError::Cpp { exports, .. } = &mut self {
             *exports = cpp();
         }
@@ -100,7 +96,7 @@ impl DescribeError {
     }
 }
 
-fn told(place: &str, sign: &str, exports: &[CppExport]) -> String {
+fn cpp_message(place: &str, sign: &str, exports: &[CppExport]) -> String {
     let mut text = format!(
         "{place}: this needs a C++ compiler: `{sign}`; tools are made of C functions, so export those that you want as \
          `extern \"C\"`, and declare them in a header of their own"

@@ -5,18 +5,18 @@ use std::rc::Rc;
 use opentool_spec::{CType, CTypeName, DynParameter, DynSchema, SchemaType};
 use serde_json::Value;
 
-use super::comments::OfParameter;
-use super::ctype::{Kind, Type};
-use super::functions::{Making, one_of, seen_as};
-use super::lengths::{Counter, LENGTHS, LENGTHS_OF_TEXT};
+use crate::comments::ParameterComment;
+use crate::ctype::{Type, TypeKind};
+use crate::draft::{FunctionDraft, one_of, seen_as};
+use crate::lengths::{Counter, LENGTHS, LENGTHS_OF_TEXT};
 
-/// A parameter under way.
-struct Draft {
+/// A parameter of the document while it is written.
+struct ParameterDraft {
     parameter: DynParameter,
     review: Option<String>,
 }
 
-impl Draft {
+impl ParameterDraft {
     fn new(name: &str, schema_type: SchemaType, c_type: CType) -> Self {
         Self { parameter: DynParameter::new(name, DynSchema::new(schema_type, c_type)), review: None }
     }
@@ -50,97 +50,97 @@ impl Draft {
     }
 }
 
-impl Making<'_, '_> {
+impl FunctionDraft<'_, '_> {
     /// Describes the parameter at an index and, where it is one, its length; returns how many they are.
-    pub(super) fn parameter(&mut self, index: usize) -> Result<usize, String> {
+    pub(crate) fn parameter(&mut self, index: usize) -> Result<usize, String> {
         let kind = &self.signature.parameters[index].1;
         let name = self.names[index].clone();
         if let Some(scalar) = kind.scalar() {
-            let mut draft = Draft::new(&name, seen_as(scalar), CType::value(scalar));
+            let mut draft = ParameterDraft::new(&name, seen_as(scalar), CType::value(scalar));
             draft.parameter.description = kind.enumeration().and_then(|values| one_of(&values));
             self.push(index, draft);
             return Ok(1);
         }
-        let told = || format!("takes `{}`", kind.declare(&name));
+        let what = || format!("takes `{}`", kind.declare(&name));
         let Some(target) = kind.pointee() else {
             return Err(match kind.resolved().kind {
-                Kind::Record(_) => format!("{}, a struct by value", told()),
-                Kind::Function(_) => format!("{}, a callback", told()),
-                Kind::VaList => format!("{}, a list of any arguments", told()),
-                _ => format!("{}, which the spec has no type for", told()),
+                TypeKind::Record(_) => format!("{}, a struct by value", what()),
+                TypeKind::Function(_) => format!("{}, a callback", what()),
+                TypeKind::VaList => format!("{}, a list of any arguments", what()),
+                _ => format!("{}, which the spec has no type for", what()),
             });
         };
         if target.is_function() {
-            return Err(format!("{}, a callback", told()));
+            return Err(format!("{}, a callback", what()));
         }
         if let Some(key) = target.record() {
-            return self.record(index, &key, &told()).map(|()| 1);
+            return self.record(index, &key, &what()).map(|()| 1);
         }
         if target.pointee().is_some() {
-            return self.pointer_to_pointer(index, &target, &told()).map(|()| 1);
+            return self.pointer_to_pointer(index, &target, &what()).map(|()| 1);
         }
         if target.is_bytes() {
-            return self.bytes(index, &target, &told());
+            return self.bytes(index, &target, &what());
         }
         match target.scalar() {
             Some(scalar) => Ok(self.scalars(index, &target, scalar)),
-            None => Err(format!("{}, which the spec has no type for", told())),
+            None => Err(format!("{}, which the spec has no type for", what())),
         }
     }
 
-    fn record(&mut self, index: usize, key: &Rc<str>, told: &str) -> Result<(), String> {
-        if !self.mapper.handles.contains(key) {
-            return Err(format!("{told}, a struct that the caller must make"));
+    fn record(&mut self, index: usize, key: &Rc<str>, what: &str) -> Result<(), String> {
+        if !self.handles.contains(key) {
+            return Err(format!("{what}, a struct that the caller must make"));
         }
         self.made.takes.insert(key.clone());
-        let handle = self.mapper.handle_name(key);
-        let draft = Draft::new(&self.names[index], SchemaType::String, CType::pointer(CTypeName::Void));
+        let handle = self.handles.name(key);
+        let draft = ParameterDraft::new(&self.names[index], SchemaType::String, CType::pointer(CTypeName::Void));
         self.push(index, draft.key("x-handle", handle));
         Ok(())
     }
 
-    fn pointer_to_pointer(&mut self, index: usize, target: &Type, told: &str) -> Result<(), String> {
+    fn pointer_to_pointer(&mut self, index: usize, target: &Type, what: &str) -> Result<(), String> {
         let name = self.names[index].clone();
-        let Some(inner) = target.pointee().filter(|_| !matches!(target.resolved().kind, Kind::Array(..))) else {
-            return Err(format!("{told}, an array of arrays"));
+        let Some(inner) = target.pointee().filter(|_| !matches!(target.resolved().kind, TypeKind::Array(..))) else {
+            return Err(format!("{what}, an array of arrays"));
         };
         // What is counted, or may not be written to, are many pointers that go in.
         if target.is_const || self.length_after(index, &LENGTHS).is_some_and(|counter| !counter.by_pointer) {
             let of = if inner.record().is_some() { "handles" } else { "texts" };
-            return Err(format!("{told}, an array of {of}"));
+            return Err(format!("{what}, an array of {of}"));
         }
-        if let Some(key) = inner.record().filter(|key| self.mapper.handles.contains(key)) {
+        if let Some(key) = inner.record().filter(|key| self.handles.contains(key)) {
             self.made.makes.insert(key.clone());
-            let handle = self.mapper.handle_name(&key);
-            let draft = Draft::new(&name, SchemaType::String, CType::pointer(CTypeName::Void)).out();
+            let handle = self.handles.name(&key);
+            let draft = ParameterDraft::new(&name, SchemaType::String, CType::pointer(CTypeName::Void)).out();
             self.push(index, draft.key("x-handle", handle));
             return Ok(());
         }
         if inner.is_bytes() && !inner.is_void() {
             if self.is_counted_before(index) {
-                return Err(format!("{told}, an array of texts"));
+                return Err(format!("{what}, an array of texts"));
             }
-            // Nobody ever has a handle of this kind, so that NULL is all that can be passed.
-            let draft = Draft::new(&name, SchemaType::String, CType::pointer(CTypeName::Void)).optional();
+            // No function returns a handle of this kind, so NULL is all that can be passed.
+            let draft = ParameterDraft::new(&name, SchemaType::String, CType::pointer(CTypeName::Void)).optional();
             let mut draft = draft.key("x-handle", "NULL");
             draft.parameter.description = Some("Always NULL.".to_owned());
-            let told = told.trim_start_matches("takes ");
+            let what = what.trim_start_matches("takes ");
             self.push(
                 index,
-                draft.review(format!("{told} is always passed as NULL: remove the function if it may not be")),
+                draft.review(format!("{what} is always passed as NULL: remove the function if it may not be")),
             );
             return Ok(());
         }
-        Err(format!("{told}, a pointer to a pointer"))
+        Err(format!("{what}, a pointer to a pointer"))
     }
 
     /// Text, or bytes with their length.
-    fn bytes(&mut self, index: usize, target: &Type, told: &str) -> Result<usize, String> {
+    fn bytes(&mut self, index: usize, target: &Type, what: &str) -> Result<usize, String> {
         let name = self.names[index].clone();
         let is_text = target.is_text();
         let scalar = if is_text { CTypeName::Char } else { CTypeName::UnsignedChar };
-        let draft = Draft::new(&name, SchemaType::String, CType::pointer(scalar));
-        let encoded = |draft: Draft| if is_text { draft } else { draft.key("x-encoding", "base64") };
+        let draft = ParameterDraft::new(&name, SchemaType::String, CType::pointer(scalar));
+        let encoded = |draft: ParameterDraft| if is_text { draft } else { draft.key("x-encoding", "base64") };
         let direction = self.said(index).and_then(|said| said.direction);
         let goes_in = direction.map_or(target.is_const, |(_, out)| !out);
         let counter = self.length_after(index, if goes_in { &LENGTHS_OF_TEXT } else { &LENGTHS });
@@ -149,11 +149,11 @@ impl Making<'_, '_> {
                 return Ok(self.copy(index, encoded(draft.out()), counter, is_text));
             }
             if target.is_void() {
-                return Err(format!("{told}, an address without a length"));
+                return Err(format!("{what}, an address without a length"));
             }
-            let told = told.trim_start_matches("takes ");
+            let what = what.trim_start_matches("takes ");
             let fixed = self.signature.parameters[index].1.array_length();
-            let taken_as_output = || format!("{told} is taken as output: say `\"isIn\": true` where it is read");
+            let taken_as_output = || format!("{what} is taken as output: say `\"isIn\": true` where it is read");
             self.push(index, match (goes_in, fixed) {
                 (true, _) if is_text => draft,
                 // Callers write every three bytes as four characters.
@@ -161,12 +161,12 @@ impl Making<'_, '_> {
                     encoded(draft).exactly(["minLength", "maxLength"], length.div_ceil(3).saturating_mul(4))
                 }
                 (true, None) => {
-                    draft.review(format!("{told} is taken as text: where it holds other bytes, say `x-encoding`"))
+                    draft.review(format!("{what} is taken as text: where it holds other bytes, say `x-encoding`"))
                 }
                 (false, Some(length)) if direction.is_some() => encoded(draft.out()).key("x-size", length),
                 (false, Some(length)) => encoded(draft.out()).key("x-size", length).review(taken_as_output()),
                 (false, None) => draft.out().key("x-size", 4096).review(format!(
-                    "{told} is taken as a buffer of 4096 bytes that the function fills: say in `x-size` how many it may \
+                    "{what} is taken as a buffer of 4096 bytes that the function fills: say in `x-size` how many it may \
                      need, or `\"isIn\": true` where it is read"
                 )),
             });
@@ -186,7 +186,7 @@ impl Making<'_, '_> {
             let is_sure = is_named || (!is_text && counter == "n");
             self.push(index, if is_sure { draft } else { draft.review(guessed(&counter)) });
             let scalar = counter_kind.scalar().unwrap_or(CTypeName::Int);
-            let draft = Draft::new(&counter, SchemaType::Integer, CType::value(scalar)).optional();
+            let draft = ParameterDraft::new(&counter, SchemaType::Integer, CType::value(scalar)).optional();
             self.push_described(
                 length,
                 draft,
@@ -200,7 +200,7 @@ impl Making<'_, '_> {
                 "`{counter}` is taken as the size of the buffer before the call, and the length of its content after it"
             )));
             let scalar = counter_kind.pointee().and_then(|target| target.scalar()).unwrap_or(CTypeName::Int);
-            let draft = Draft::new(&counter, SchemaType::Integer, CType::pointer(scalar)).out();
+            let draft = ParameterDraft::new(&counter, SchemaType::Integer, CType::pointer(scalar)).out();
             self.push_described(
                 length,
                 draft,
@@ -219,7 +219,7 @@ impl Making<'_, '_> {
                 },
             );
             let scalar = counter_kind.scalar().unwrap_or(CTypeName::Int);
-            let draft = Draft::new(&counter, SchemaType::Integer, CType::value(scalar));
+            let draft = ParameterDraft::new(&counter, SchemaType::Integer, CType::value(scalar));
             self.push_described(length, draft, &format!("The size of the buffer for `{name}`."));
         }
         Ok(2)
@@ -228,10 +228,10 @@ impl Making<'_, '_> {
     /// One number behind a pointer, or many with their length.
     fn scalars(&mut self, index: usize, target: &Type, scalar: CTypeName) -> usize {
         let (name, kind) = (self.names[index].clone(), &self.signature.parameters[index].1);
-        let told = format!("`{}`", kind.declare(&name));
+        let what = format!("`{}`", kind.declare(&name));
         let direction = self.said(index).and_then(|said| said.direction);
         let goes_in = direction.map_or(target.is_const, |(_, out)| !out);
-        let array = Draft::new(&name, SchemaType::Array, CType::pointer(scalar));
+        let array = ParameterDraft::new(&name, SchemaType::Array, CType::pointer(scalar));
         if let Some(length) = kind.array_length() {
             let draft = match goes_in {
                 true => array.exactly(["minItems", "maxItems"], length),
@@ -239,7 +239,7 @@ impl Making<'_, '_> {
             };
             let draft = match direction {
                 None if !goes_in => {
-                    draft.review(format!("{told} is taken as output: say `\"isIn\": true` where it is read"))
+                    draft.review(format!("{what} is taken as output: say `\"isIn\": true` where it is read"))
                 }
                 _ => draft,
             };
@@ -249,7 +249,7 @@ impl Making<'_, '_> {
         if let Some(Counter { index: length, by_pointer: false, is_named }) = self.length_after(index, &LENGTHS) {
             let counter = self.names[length].clone();
             let of_counter = self.signature.parameters[length].1.scalar().unwrap_or(CTypeName::Int);
-            let counted = Draft::new(&counter, SchemaType::Integer, CType::value(of_counter));
+            let counted = ParameterDraft::new(&counter, SchemaType::Integer, CType::value(of_counter));
             if goes_in {
                 let draft = array.key("x-lengthParam", counter.clone());
                 let is_sure = is_named || counter == "n";
@@ -263,7 +263,7 @@ impl Making<'_, '_> {
                     match direction {
                         Some(_) => draft,
                         None => draft.review(format!(
-                            "{told} is taken as an array of `{counter}` elements that the function fills"
+                            "{what} is taken as an array of `{counter}` elements that the function fills"
                         )),
                     },
                 );
@@ -274,16 +274,16 @@ impl Making<'_, '_> {
         if let Some(counter) = self.copied(index, target).filter(|_| !goes_in) {
             return self.copy(index, array.out(), counter, false);
         }
-        let draft = Draft::new(&name, seen_as(scalar), CType::pointer(scalar));
+        let draft = ParameterDraft::new(&name, seen_as(scalar), CType::pointer(scalar));
         self.push(
             index,
             match (goes_in, direction) {
                 (true, Some(_)) => draft,
                 (true, None) => draft
-                    .review(format!("{told} is taken as one value: where it is an array, say `\"type\": \"array\"`")),
+                    .review(format!("{what} is taken as one value: where it is an array, say `\"type\": \"array\"`")),
                 (false, Some(_)) => draft.out(),
                 (false, None) => {
-                    draft.out().review(format!("{told} is taken as output: say `\"isIn\": true` where it is read"))
+                    draft.out().review(format!("{what} is taken as output: say `\"isIn\": true` where it is read"))
                 }
             },
         );
@@ -291,7 +291,7 @@ impl Making<'_, '_> {
     }
 
     /// A buffer that what follows it is copied into; returns how many parameters that makes.
-    fn copy(&mut self, index: usize, draft: Draft, counter: usize, is_text: bool) -> usize {
+    fn copy(&mut self, index: usize, draft: ParameterDraft, counter: usize, is_text: bool) -> usize {
         let [into, from, size] = [index, index + 1, counter].map(|index| self.names[index].clone());
         let draft = draft.key("x-sizeParam", size.clone());
         if !is_text {
@@ -307,24 +307,24 @@ impl Making<'_, '_> {
                 "`{size}` is taken as the size of `{into}`: where it is the length of `{from}`, say that there by `x-lengthParam`"
             )),
         );
-        self.push(index + 1, Draft::new(&from, SchemaType::String, CType::pointer(CTypeName::Char)));
+        self.push(index + 1, ParameterDraft::new(&from, SchemaType::String, CType::pointer(CTypeName::Char)));
         let scalar = self.signature.parameters[counter].1.scalar().unwrap_or(CTypeName::Int);
-        let counted = Draft::new(&size, SchemaType::Integer, CType::value(scalar));
+        let counted = ParameterDraft::new(&size, SchemaType::Integer, CType::value(scalar));
         self.push_described(counter, counted, &format!("The size of the buffer for `{into}`."));
         3
     }
 
-    pub(super) fn said(&self, index: usize) -> Option<&OfParameter> {
+    pub(crate) fn said(&self, index: usize) -> Option<&ParameterComment> {
         let own = self.signature.parameters[index].0.as_deref()?;
         self.comment?.parameters.get(own)
     }
 
-    fn push(&mut self, index: usize, draft: Draft) {
+    fn push(&mut self, index: usize, draft: ParameterDraft) {
         self.push_described(index, draft, "");
     }
 
     /// Adds a parameter; what the header says about it goes before what is known of it.
-    fn push_described(&mut self, index: usize, mut draft: Draft, otherwise: &str) {
+    fn push_described(&mut self, index: usize, mut draft: ParameterDraft, otherwise: &str) {
         let said = self.said(index).map(|said| said.text.clone()).filter(|text| !text.is_empty());
         let known = draft.parameter.description.take();
         draft.parameter.description = match (said, known) {
@@ -340,7 +340,7 @@ impl Making<'_, '_> {
     }
 }
 
-/// Why a length should be looked at that nobody calls one.
+/// Why a length that is not named like one should be checked.
 fn guessed(counter: &str) -> String {
     format!(
         "`{counter}` is taken as its length by its type and place: where it is something else, remove `x-lengthParam`"

@@ -3,10 +3,13 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::ctype::{Kind, Record, Signature, Type};
+use opentool_dyn::Export;
+
+use crate::ctype::{Record, Signature, Type, TypeKind};
+use crate::error::CppExport;
 
 /// A shim for a function, where its obstacles are of the kinds that a few lines of C remove.
-pub(super) fn of(name: &str, signature: &Signature, records: &HashMap<Rc<str>, Record>) -> Option<String> {
+pub(crate) fn c_shim(name: &str, signature: &Signature, records: &HashMap<Rc<str>, Record>) -> Option<String> {
     if signature.is_unspecified {
         return None;
     }
@@ -33,7 +36,7 @@ pub(super) fn of(name: &str, signature: &Signature, records: &HashMap<Rc<str>, R
 }
 
 /// A shim for a C++ function, by its demangled declaration.
-pub(super) fn of_cpp(declaration: &str) -> Option<String> {
+fn of_cpp(declaration: &str) -> Option<String> {
     let (path, rest) = declaration.split_once('(')?;
     let list = rest.strip_suffix(')')?;
     let plain = |char: char| char.is_alphanumeric() || matches!(char, '_' | ':');
@@ -49,6 +52,13 @@ pub(super) fn of_cpp(declaration: &str) -> Option<String> {
     Some(format!("extern \"C\" auto {own}_tool({}) {{ return {path}({}); }}", takes.join(", "), passes.join(", ")))
 }
 
+/// A C++ function that a look-up by name finds, with a shim for it.
+pub(crate) fn cpp_export(export: &Export) -> Option<CppExport> {
+    let callable = export.is_default() && export.kind().is_callable();
+    let declaration = callable.then(|| export.demangled()).flatten()?;
+    Some(CppExport { symbol: export.name().to_owned(), shim: of_cpp(&declaration), declaration })
+}
+
 struct Shim<'r> {
     records: &'r HashMap<Rc<str>, Record>,
     /// Then an address of anything is what the callback is given, and nothing where there is none.
@@ -62,30 +72,30 @@ struct Shim<'r> {
 
 impl Shim<'_> {
     fn parameter(&mut self, name: &str, kind: &Type) -> Option<()> {
-        let double = || Type::from(Kind::Scalar(opentool_spec::CTypeName::Double));
+        let double = || Type::from(TypeKind::Scalar(opentool_spec::CTypeName::Double));
         match kind.resolved().kind {
-            Kind::Record(key) => {
+            TypeKind::Record(key) => {
                 self.fields(name, kind, &key)?;
                 self.passes.push(name.to_owned());
             }
-            Kind::Other(text) if is_wide_number(&text) => {
+            TypeKind::Other(text) if is_wide_number(&text) => {
                 self.helps = true;
                 self.takes.push(double().declare(name));
                 self.passes.push(name.to_owned());
             }
-            Kind::Function(_) => self.nothing(),
-            Kind::Pointer(target) => match target.resolved().kind {
-                Kind::Function(_) => self.nothing(),
-                Kind::Void | Kind::Pointer(_) if self.has_callback => self.nothing(),
-                Kind::Void => return None,
-                Kind::Record(key) if scalar_fields(self.records, &key).is_some() => {
+            TypeKind::Function(_) => self.nothing(),
+            TypeKind::Pointer(target) => match target.resolved().kind {
+                TypeKind::Function(_) => self.nothing(),
+                TypeKind::Void | TypeKind::Pointer(_) if self.has_callback => self.nothing(),
+                TypeKind::Void => return None,
+                TypeKind::Record(key) if scalar_fields(self.records, &key).is_some() => {
                     let plain = Type { is_const: false, ..(*target).clone() };
                     self.fields(name, &plain, &key)?;
                     self.passes.push(format!("&{name}"));
                 }
                 _ => self.same(name, kind),
             },
-            Kind::Other(_) | Kind::VaList => return None,
+            TypeKind::Other(_) | TypeKind::VaList => return None,
             _ => self.same(name, kind),
         }
         Some(())
@@ -122,7 +132,7 @@ impl Shim<'_> {
     /// The type that the shim returns, and the end of its body.
     fn returned(&mut self, kind: &Type, call: &str) -> Option<(Type, String)> {
         match kind.resolved().kind {
-            Kind::Record(key) => {
+            TypeKind::Record(key) => {
                 let fields = scalar_fields(self.records, &key)?;
                 self.helps = true;
                 let mut body = format!("{} = {call};", written(self.records, kind, &key).declare("result"));
@@ -130,15 +140,15 @@ impl Shim<'_> {
                     self.takes.push(of_field.declare(&format!("*out_{field}")));
                     body.push_str(&format!(" *out_{field} = result.{field};"));
                 }
-                Some((Kind::Void.into(), body))
+                Some((TypeKind::Void.into(), body))
             }
-            Kind::Other(text) if is_wide_number(&text) => {
+            TypeKind::Other(text) if is_wide_number(&text) => {
                 self.helps = true;
-                Some((Kind::Scalar(opentool_spec::CTypeName::Double).into(), format!("return {call};")))
+                Some((TypeKind::Scalar(opentool_spec::CTypeName::Double).into(), format!("return {call};")))
             }
-            Kind::Void => Some((Kind::Void.into(), format!("{call};"))),
-            Kind::Other(_) | Kind::Function(_) => None,
-            Kind::Pointer(target) if target.is_void() || target.is_function() => None,
+            TypeKind::Void => Some((TypeKind::Void.into(), format!("{call};"))),
+            TypeKind::Other(_) | TypeKind::Function(_) => None,
+            TypeKind::Pointer(target) if target.is_void() || target.is_function() => None,
             _ => Some((kind.clone(), format!("return {call};"))),
         }
     }
@@ -151,7 +161,7 @@ fn is_wide_number(text: &str) -> bool {
 /// The type of a struct as C programs write it: by its name where it has no tag.
 fn written(records: &HashMap<Rc<str>, Record>, kind: &Type, key: &Rc<str>) -> Type {
     match (&kind.kind, records.get(key)) {
-        (Kind::Record(_), Some(record)) if key.contains('#') => Kind::Other(record.name.clone()).into(),
+        (TypeKind::Record(_), Some(record)) if key.contains('#') => TypeKind::Other(record.name.clone()).into(),
         _ => Type { is_const: false, ..kind.clone() },
     }
 }

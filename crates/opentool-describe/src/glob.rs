@@ -2,19 +2,19 @@
 
 /// A pattern in which `*` stands for anything and `?` for one character.
 #[derive(Debug, Clone)]
-pub(super) struct Glob(String);
+pub(crate) struct Glob(String);
 
 impl Glob {
-    pub(super) fn new(pattern: String) -> Self {
+    pub(crate) fn new(pattern: String) -> Self {
         Self(pattern)
     }
 
     /// Whether it is about names that are reserved for the system.
-    pub(super) fn is_reserved(&self) -> bool {
+    pub(crate) fn is_reserved(&self) -> bool {
         self.0.starts_with("__")
     }
 
-    pub(super) fn matches(&self, name: &str) -> bool {
+    pub(crate) fn matches(&self, name: &str) -> bool {
         let (pattern, name) = (self.0.as_bytes(), name.as_bytes());
         let (mut at, mut of) = (0, 0);
         // Where the last star was, and how much of the name it stands for: only that one is ever tried again.

@@ -1,6 +1,6 @@
 //! The text of a comment: sentences, headings, the commands of Doxygen.
 
-use super::Comment;
+use super::comment::Comment;
 
 /// Descriptions are read by models on every request: longer ones are cut where a sentence ends.
 const LONGEST: usize = 600;
@@ -39,33 +39,31 @@ enum Part {
     Nothing,
 }
 
-impl Comment {
-    /// Reads the text of a comment, with the commands of Doxygen where there are some.
-    pub(super) fn of(text: &str) -> Self {
-        let mut reading = Reading { comment: Comment::default(), part: Part::Text, paragraphs: vec![String::new()] };
-        if !is_box_with_a_title(text) {
-            for line in text.lines().filter(|line| !is_rule(line) && !is_heading(line)) {
-                let line = line.trim().trim_start_matches(['*', '/', '!', '<']).trim_end_matches(['*', '/']).trim();
-                if line.is_empty() {
-                    reading.paragraph();
-                }
-                for piece in pieces(line) {
-                    reading.piece(piece);
-                }
+/// Reads the text of a comment, with the commands of Doxygen where there are some.
+pub(crate) fn read(text: &str) -> Comment {
+    let mut reader = CommentReader { comment: Comment::default(), part: Part::Text, paragraphs: vec![String::new()] };
+    if !is_box_with_a_title(text) {
+        for line in text.lines().filter(|line| !is_rule(line) && !is_heading(line)) {
+            let line = line.trim().trim_start_matches(['*', '/', '!', '<']).trim_end_matches(['*', '/']).trim();
+            if line.is_empty() {
+                reader.paragraph();
+            }
+            for piece in pieces(line) {
+                reader.piece(piece);
             }
         }
-        reading.finish()
     }
+    reader.finish()
 }
 
-/// A comment under way.
-struct Reading {
+/// Reads a comment piece by piece.
+struct CommentReader {
     comment: Comment,
     part: Part,
     paragraphs: Vec<String>,
 }
 
-impl Reading {
+impl CommentReader {
     fn paragraph(&mut self) {
         self.part = Part::Text;
         self.paragraphs.push(String::new());
@@ -195,28 +193,34 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::OfParameter;
+    use super::super::comment::ParameterComment;
     use super::*;
 
     #[test]
     fn line_comments_and_the_commands_of_doxygen_are_read() {
         let text = "/// @brief Reads a sensor.\n///\n/// It waits.\n/// @param[out] value The value,\n///   in kelvin.\n/// @param[in, out] id Which one.\n/// @return 0 for success\n/// @see other";
-        let comment = Comment::of(text);
+        let comment = read(text);
         assert_eq!(comment.text, "Reads a sensor.\nIt waits.");
         assert_eq!(
             comment.parameters["value"],
-            OfParameter { text: "The value, in kelvin.".into(), direction: Some((false, true)) }
+            ParameterComment { text: "The value, in kelvin.".into(), direction: Some((false, true)) }
         );
-        assert_eq!(comment.parameters["id"], OfParameter { text: "Which one.".into(), direction: Some((true, true)) });
+        assert_eq!(
+            comment.parameters["id"],
+            ParameterComment { text: "Which one.".into(), direction: Some((true, true)) }
+        );
         assert_eq!(comment.returns.as_deref(), Some("0 for success"));
     }
 
     #[test]
     fn commands_that_follow_each_other_on_one_line_are_read_too() {
         let comment =
-            Comment::of(r"* \brief Adds, by mail to a@returns.org. \param[in] x the number \returns the sum \sa more ");
+            read(r"* \brief Adds, by mail to a@returns.org. \param[in] x the number \returns the sum \sa more ");
         assert_eq!(comment.text, "Adds, by mail to a@returns.org.");
-        assert_eq!(comment.parameters["x"], OfParameter { text: "the number".into(), direction: Some((true, false)) });
+        assert_eq!(
+            comment.parameters["x"],
+            ParameterComment { text: "the number".into(), direction: Some((true, false)) }
+        );
         assert_eq!(comment.returns.as_deref(), Some("the sum"));
     }
 
@@ -233,9 +237,9 @@ mod tests {
             "// -------\n// Basic\n// -------",
             "*****************\n * Basic\n ****************",
         ] {
-            assert_eq!(Comment::of(heading), Comment::default(), "{heading}");
+            assert_eq!(read(heading), Comment::default(), "{heading}");
         }
-        for (text, read) in [
+        for (text, expected) in [
             (" - Adds - ", "- Adds -"),
             ("**************\n * Adds.\n *************", "Adds."),
             (" ---- Basic ----\n * Adds. ", "Adds."),
@@ -245,13 +249,13 @@ mod tests {
             ("** Adds\n** more.\n", "Adds more."),
             (" __attribute__", "__attribute__"),
         ] {
-            assert_eq!(Comment::of(text).text, read, "{text}");
+            assert_eq!(read(text).text, expected, "{text}");
         }
     }
 
     #[test]
     fn a_long_comment_is_cut_after_a_sentence() {
-        let text = Comment::of(&"This is a sentence of eight words, more or less. ".repeat(40)).text;
+        let text = read(&"This is a sentence of eight words, more or less. ".repeat(40)).text;
         assert!(text.len() <= LONGEST && text.ends_with("or less."), "{text}");
     }
 }

@@ -1,7 +1,10 @@
 //! Headers of every kind: chosen, damaged, of C++, of the system.
 
+use std::collections::HashSet;
+
+use opentool_dyn::find_library;
+
 use super::*;
-use crate::find_library;
 
 #[test]
 fn patterns_folders_and_macros_choose_what_is_described() {

@@ -3,11 +3,20 @@
 use std::fmt::Write as _;
 use std::process::Command;
 
-use opentool_dyn::{Describer, DynLibrary, Exports, Isolation, find_library};
+use opentool_core::{Arguments, Invocation, Tool as _, ToolContext};
+use opentool_describe::Describer;
+use opentool_dyn::{DynLibrary, Exports, Isolation, find_library};
 use opentool_spec::{CTypeName, DynFunction, OpenDyn};
 use serde_json::{Map, Value, json};
 
-use crate::harness::{call, call_text};
+/// Calls a tool, and returns its result.
+fn call(library: &DynLibrary, name: &str, arguments: Value) -> Value {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let tool = library.toolbox().get(name).unwrap_or_else(|| panic!("no tool `{name}`"));
+    let (arguments, context) = (Arguments::from(arguments.to_string().as_str()), ToolContext::new());
+    let output = runtime.block_on(tool.call(Invocation::new(&arguments, &context)));
+    serde_json::from_str(&output.unwrap_or_else(|error| panic!("{name}: {error}")).to_text()).unwrap()
+}
 
 fn describe(library: &str, header: &str) -> (OpenDyn, DynLibrary) {
     let exports = Exports::read(find_library(library).unwrap()).unwrap();
@@ -163,8 +172,7 @@ fn the_functions_of_libm_answer_bit_for_bit_as_they_do_in_c() {
                     (parameter.name.clone(), argument(c_type(&parameter.schema).0, round, position).1)
                 })
                 .collect();
-            let text = call_text(&libm, &function.name, &Value::Object(arguments).to_string()).unwrap();
-            let result: Value = serde_json::from_str(&text).unwrap();
+            let result = call(&libm, &function.name, Value::Object(arguments));
             let returns = function.returns.as_ref().unwrap();
             let mut line =
                 format!("{} {round} {}", function.name, bits(c_type(&returns.schema).0, &result[&returns.name]));

@@ -1,88 +1,10 @@
 //! Headers that need a C++ compiler.
 
-use super::preprocess::Preprocessed;
-
-/// Standard headers that only C++ has.
-const STANDARD: &[&str] = &[
-    "algorithm",
-    "any",
-    "array",
-    "atomic",
-    "bitset",
-    "chrono",
-    "complex",
-    "concepts",
-    "cstddef",
-    "cstdint",
-    "cstdio",
-    "cstdlib",
-    "cstring",
-    "deque",
-    "exception",
-    "expected",
-    "filesystem",
-    "format",
-    "fstream",
-    "functional",
-    "initializer_list",
-    "iomanip",
-    "ios",
-    "iosfwd",
-    "iostream",
-    "istream",
-    "iterator",
-    "limits",
-    "list",
-    "map",
-    "memory",
-    "mutex",
-    "new",
-    "numeric",
-    "optional",
-    "ostream",
-    "queue",
-    "random",
-    "ranges",
-    "regex",
-    "set",
-    "span",
-    "sstream",
-    "stdexcept",
-    "streambuf",
-    "string",
-    "string_view",
-    "thread",
-    "tuple",
-    "type_traits",
-    "typeinfo",
-    "unordered_map",
-    "unordered_set",
-    "utility",
-    "variant",
-    "vector",
-    "cmath",
-];
-
-/// What showed that a header is C++, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Sign {
-    pub(super) place: String,
-    pub(super) text: String,
-}
-
-/// The complaint of a C compiler about a header of the C++ library.
-pub(super) fn missing_standard_header(said: &str) -> Option<Sign> {
-    said.lines().find_map(|line| {
-        let (place, complaint) = line.split_once(" fatal error: ")?;
-        let name = complaint.split([':', ' ', '\'']).find(|word| !word.is_empty())?;
-        let mut place = place.trim_end_matches(':').split(':');
-        let place = format!("{}:{}", place.next()?, place.next()?);
-        STANDARD.contains(&name).then(|| Sign { place, text: format!("#include <{name}>") })
-    })
-}
+use crate::cpp_sign::CppSign;
+use crate::preprocess::Preprocessed;
 
 /// The first thing in the wanted headers that C does not have.
-pub(super) fn find(source: &Preprocessed) -> Option<Sign> {
+pub(crate) fn find(source: &Preprocessed) -> Option<CppSign> {
     for (offset, piece) in source.wanted() {
         let mut before = ';';
         let mut chars = piece.char_indices().peekable();
@@ -123,7 +45,7 @@ pub(super) fn find(source: &Preprocessed) -> Option<Sign> {
                 let text = piece[line..].lines().next().unwrap_or_default().trim().chars().take(60).collect();
                 let place = source.place(offset + at);
                 let place = place.map(|place| format!("{}:{}", place.file.display(), place.line)).unwrap_or_default();
-                return Some(Sign { place, text });
+                return Some(CppSign { place, text });
             }
             if !char.is_whitespace() {
                 before = char;

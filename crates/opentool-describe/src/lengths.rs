@@ -1,26 +1,26 @@
 //! Which parameters count others.
 
-use super::ctype::Type;
-use super::functions::Making;
+use crate::ctype::Type;
+use crate::draft::FunctionDraft;
 
 /// What the names of parameters have in them that count something.
-pub(super) const LENGTHS: [&str; 8] = ["len", "size", "byte", "count", "cap", "max", "num", "sz"];
+pub(crate) const LENGTHS: [&str; 8] = ["len", "size", "byte", "count", "cap", "max", "num", "sz"];
 /// What those have in them that count the bytes of a text.
-pub(super) const LENGTHS_OF_TEXT: [&str; 3] = ["len", "size", "byte"];
+pub(crate) const LENGTHS_OF_TEXT: [&str; 3] = ["len", "size", "byte"];
 
 /// A parameter that counts the one before it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Counter {
-    pub(super) index: usize,
+pub(crate) struct Counter {
+    pub(crate) index: usize,
     /// Whether it is passed by pointer.
-    pub(super) by_pointer: bool,
+    pub(crate) by_pointer: bool,
     /// Whether its name says that it counts; otherwise that is a guess.
-    pub(super) is_named: bool,
+    pub(crate) is_named: bool,
 }
 
-impl Making<'_, '_> {
+impl FunctionDraft<'_, '_> {
     /// The parameter after one, where it is its length.
-    pub(super) fn length_after(&self, index: usize, words: &[&str]) -> Option<Counter> {
+    pub(crate) fn length_after(&self, index: usize, words: &[&str]) -> Option<Counter> {
         let (name, kind) = self.signature.parameters.get(index + 1)?;
         let name = name.as_deref().unwrap_or_default().trim_start_matches('_');
         let by_pointer = !kind.is_integer();
@@ -37,7 +37,7 @@ impl Making<'_, '_> {
     }
 
     /// Whether the parameter before one counts it and nothing else: `int argc, char **argv`.
-    pub(super) fn is_counted_before(&self, index: usize) -> bool {
+    pub(crate) fn is_counted_before(&self, index: usize) -> bool {
         let Some((Some(name), kind)) = index.checked_sub(1).map(|before| &self.signature.parameters[before]) else {
             return false;
         };
@@ -47,7 +47,7 @@ impl Making<'_, '_> {
     }
 
     /// The size of what is copied, where the parameter at an index is the buffer: `(into, const from, size)`.
-    pub(super) fn copied(&self, index: usize, into: &Type) -> Option<usize> {
+    pub(crate) fn copied(&self, index: usize, into: &Type) -> Option<usize> {
         let from = self.signature.parameters.get(index + 1)?.1.pointee()?;
         let says_out = self.said(index + 1).and_then(|said| said.direction).is_some_and(|(_, out)| out);
         // `void` and `unsigned char` are bytes both; a text is not made of those.
