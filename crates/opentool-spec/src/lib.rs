@@ -49,6 +49,7 @@ pub mod check;
 mod convert;
 mod fix;
 mod formats;
+pub mod json;
 pub mod model;
 mod read;
 mod reference;

@@ -1,9 +1,8 @@
 //! References by JSON pointer, and how they are followed in a typed document.
 
-use std::borrow::Cow;
-
 use foldhash::{HashSet, HashSetExt as _};
 
+pub(crate) use crate::json::pointer::{push_escaped, reference_tokens as pointer_steps};
 use crate::{OpenTool, Schema};
 
 /// Why a reference could not be followed.
@@ -90,40 +89,4 @@ impl OpenTool {
 
 fn index(step: &str) -> Option<usize> {
     step.parse().ok()
-}
-
-/// The steps of a pointer into this document; none where the reference is no such thing.
-pub(crate) fn pointer_steps(reference: &str) -> Option<impl Iterator<Item = Cow<'_, str>>> {
-    let pointer = reference.strip_prefix("#/")?;
-    Some(pointer.split('/').map(|step| {
-        let step = percent_decoded(step);
-        if step.contains('~') { Cow::Owned(step.replace("~1", "/").replace("~0", "~")) } else { step }
-    }))
-}
-
-/// A pointer in a URL fragment may be percent-encoded.
-fn percent_decoded(step: &str) -> Cow<'_, str> {
-    if !step.contains('%') {
-        return Cow::Borrowed(step);
-    }
-    let bytes = step.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let hex = step.get(at + 1..at + 3).filter(|_| *byte == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        decoded.push(hex.unwrap_or(*byte));
-        at += if hex.is_some() { 3 } else { 1 };
-    }
-    String::from_utf8(decoded).map_or(Cow::Borrowed(step), Cow::Owned)
-}
-
-/// Appends a step to a pointer, with `~` and `/` escaped.
-pub(crate) fn push_escaped(pointer: &mut String, step: &str) {
-    for char in step.chars() {
-        match char {
-            '~' => pointer.push_str("~0"),
-            '/' => pointer.push_str("~1"),
-            char => pointer.push(char),
-        }
-    }
 }

@@ -69,10 +69,10 @@ impl Report {
 
 fn node_at(tree: &Tree<'_>, pointer: &str) -> Option<NodeId> {
     let mut node = Tree::ROOT;
-    for step in pointer.split('/').skip(1) {
+    for step in crate::json::pointer::tokens(pointer) {
         node = match tree.kind(node) {
             Kind::Array => tree.children(node).nth(step.parse().ok()?)?,
-            _ => tree.get(node, &step.replace("~1", "/").replace("~0", "~"))?,
+            _ => tree.get(node, &step)?,
         };
     }
     Some(node)

@@ -1,6 +1,7 @@
 //! Changes to a text, and how a tree's owner expresses them without disturbing the rest.
 
-use super::{Kind, NodeId, Tree};
+use super::node::{Kind, NodeId, Tree};
+use crate::json::quoted;
 
 /// The replacement of a byte range by another text.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -61,8 +62,7 @@ impl Tree<'_> {
         let last = self.last_child(object);
         let indent = last.and_then(|last| indentation(self.source(), self.key_span(last).0));
         let separator = format!(",{}", indent.unwrap_or(" "));
-        let members: Vec<_> =
-            members.iter().map(|(key, value)| format!("{}: {value}", json_string(key.as_ref()))).collect();
+        let members: Vec<_> = members.iter().map(|(key, value)| format!("{}: {value}", quoted(key.as_ref()))).collect();
         if members.is_empty() {
             return None;
         }
@@ -76,7 +76,7 @@ impl Tree<'_> {
     /// Gives a member another name.
     pub(crate) fn rename_member(&self, member: NodeId, key: &str) -> Edit {
         let (start, end) = self.key_span(member);
-        Edit::replace(start, end, json_string(key))
+        Edit::replace(start, end, quoted(key))
     }
 
     /// Replaces a value.
@@ -149,11 +149,6 @@ impl Tree<'_> {
             _ => out.push_str(self.raw(node)),
         }
     }
-}
-
-/// A text as JSON writes it.
-pub(crate) fn json_string(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 /// Applies edits that do not conflict, sorted by their start.

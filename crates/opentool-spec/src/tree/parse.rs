@@ -3,12 +3,11 @@
 use foldhash::{HashSet, HashSetExt as _};
 
 use super::{
-    Edit, Kind, Node, NodeId, Tree,
-    scan::{self, Magnitude, TokenFault},
+    edit::Edit,
+    node::{Kind, Node, NodeId, Tree},
+    quote::quote,
 };
-
-/// How deep values may nest: what serde_json reads.
-pub(super) const MAX_DEPTH: usize = 127;
+use crate::json::{JsonError, JsonErrorKind, JsonString, Lexer, MAX_DEPTH, NumberLiteral};
 
 /// The result of parsing: a tree where one could be made, and what was wrong with the text.
 #[derive(Debug)]
@@ -72,7 +71,7 @@ struct Label {
     escaped: bool,
 }
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
     /// Reads the whole text; none where a fault made the rest unreadable.
     fn document(&mut self) -> Option<()> {
         if u32::try_from(self.text.len()).is_err() {
@@ -133,17 +132,15 @@ impl Parser<'_> {
                     }
                     label = Label::default();
                 }
-                Some(b'"') => match scan::string(self.bytes, start) {
-                    Ok((end, _)) => return self.leaf(Kind::String, end, label),
-                    Err(fault) => return self.token_fault(fault),
-                },
-                Some(b'-' | b'0'..=b'9') => match scan::number(self.text, start) {
-                    Ok((end, magnitude)) => {
-                        self.judge_magnitude(magnitude, start, end);
-                        return self.leaf(Kind::Number, end, label);
-                    }
-                    Err(fault) => return self.token_fault(fault),
-                },
+                Some(b'"') => {
+                    let (end, _) = self.token(Lexer::string)?;
+                    return self.leaf(Kind::String, end, label);
+                }
+                Some(b'-' | b'0'..=b'9') => {
+                    let (end, literal) = self.token(Lexer::number_literal)?;
+                    self.check_magnitude(&literal, (start, end));
+                    return self.leaf(Kind::Number, end, label);
+                }
                 Some(b't') if self.literal("true") => return self.leaf(Kind::Bool, start + 4, label),
                 Some(b'f') if self.literal("false") => return self.leaf(Kind::Bool, start + 5, label),
                 Some(b'n') if self.literal("null") => return self.leaf(Kind::Null, start + 4, label),
@@ -221,10 +218,7 @@ impl Parser<'_> {
             Some(_) => return self.unexpected("a key in double quotes"),
             None => return self.unclosed(),
         }
-        let (end, escaped) = match scan::string(self.bytes, start) {
-            Ok(found) => found,
-            Err(fault) => return self.token_fault(fault),
-        };
+        let (end, JsonString { escaped, .. }) = self.token(Lexer::string)?;
         self.at = end;
         self.skip_space()?;
         if self.peek() != Some(b':') {
@@ -325,7 +319,7 @@ impl Parser<'_> {
             for id in ids.iter().rev() {
                 let node = &self.nodes[*id as usize];
                 let raw = key(node);
-                let name = if node.key_escaped { scan::unescape(raw).into() } else { std::borrow::Cow::Borrowed(raw) };
+                let name = JsonString { raw, escaped: node.key_escaped }.decode();
                 if !later.insert(name) {
                     repeated.push(*id);
                 }
@@ -337,7 +331,7 @@ impl Parser<'_> {
             self.faults.push(SyntaxFault {
                 kind: FaultKind::DuplicateKey,
                 span: (node.key_start as usize, node.key_end as usize),
-                message: format!("the key {} stands again below: readers keep the last one", crate::check::quote(raw)),
+                message: format!("the key {} stands again below: readers keep the last one", quote(raw)),
                 within: Some(NodeId(id)),
                 help: Some("keep one of the two".to_owned()),
                 edit: None,
@@ -381,22 +375,28 @@ impl Parser<'_> {
         }
     }
 
-    fn judge_magnitude(&mut self, magnitude: Magnitude, start: usize, end: usize) {
-        let (kind, message, help) = match magnitude {
-            Magnitude::Fits => return,
-            Magnitude::TooLarge => (
+    /// Reports a number that readers cannot hold as it is.
+    fn check_magnitude(&mut self, literal: &NumberLiteral<'_>, span: (usize, usize)) {
+        if literal.fits_integer() {
+            return;
+        }
+        // Without an exponent only a very long number is beyond the doubles.
+        let may_overflow = literal.text.len() > 300 || literal.text.contains(['e', 'E']);
+        let (kind, message, help) = if may_overflow && literal.quantity().is_none() {
+            (
                 FaultKind::NumberTooLarge,
                 "is beyond what JSON readers can hold",
                 "write it as a string, or a number below 1.8e308",
-            ),
-            Magnitude::Rounded => {
-                (FaultKind::NumberRounded, "is beyond 64 bits: readers round it", "write it as a string")
-            }
+            )
+        } else if literal.is_integer {
+            (FaultKind::NumberRounded, "is beyond 64 bits: readers round it", "write it as a string")
+        } else {
+            return;
         };
         self.faults.push(SyntaxFault {
             kind,
-            span: (start, end),
-            message: format!("{} {message}", crate::check::quote(&self.text[start..end])),
+            span,
+            message: format!("{} {message}", quote(literal.text)),
             within: self.within(),
             help: Some(help.to_owned()),
             edit: None,
@@ -414,8 +414,36 @@ impl Parser<'_> {
         });
     }
 
-    fn token_fault<T>(&mut self, fault: TokenFault) -> Option<T> {
-        self.fatal(fault.at, fault.message)
+    /// Reads the token that begins here, without stepping over it; gives back where it ends.
+    fn token<T>(&mut self, read: impl FnOnce(&mut Lexer<'a>) -> Result<T, JsonError>) -> Option<(usize, T)> {
+        let mut lexer = Lexer::starting_at(self.text, self.at);
+        match read(&mut lexer) {
+            Ok(token) => Some((lexer.position(), token)),
+            Err(error) => self.token_fault(error),
+        }
+    }
+
+    /// Words what is wrong with a token for an author, who may have to look for its beginning.
+    #[cold]
+    fn token_fault<T>(&mut self, error: JsonError) -> Option<T> {
+        let ends_line = matches!(self.bytes.get(error.at), Some(b'\n' | b'\r'));
+        let (at, message) = match error.kind {
+            JsonErrorKind::Digit => (self.at, "a number needs a digit here"),
+            JsonErrorKind::LeadingZero => (self.at, "a number must not start with 0"),
+            JsonErrorKind::FractionDigit => (self.at, "a number needs a digit after its point"),
+            JsonErrorKind::ExponentDigit => (self.at, "a number needs a digit in its exponent"),
+            JsonErrorKind::ControlCharacter if !ends_line => {
+                (error.at, "a control character must be written as an escape such as `\\t`")
+            }
+            JsonErrorKind::ControlCharacter | JsonErrorKind::ClosingQuote => {
+                (self.at, "this string has no closing quote on its line")
+            }
+            JsonErrorKind::HexDigits => (error.at, "`\\u` must be followed by four hexadecimal digits"),
+            JsonErrorKind::Surrogate => (error.at, "this is half of a surrogate pair"),
+            JsonErrorKind::Escape => (error.at, "JSON has no such escape"),
+            other => (error.at, other.expected()),
+        };
+        self.fatal(at, message)
     }
 
     fn unexpected<T>(&mut self, expected: &str) -> Option<T> {
