@@ -4,7 +4,9 @@ use opentool_core::ToolCall;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::{ChatResponse, Delta, FinishReason, Generation, ToolCallDelta};
+use crate::delta::{Delta, ToolCallDelta};
+use crate::generation::{FinishReason, Generation};
+use crate::response::ChatResponse;
 
 /// Puts the pieces of a streamed answer together.
 ///
@@ -31,13 +33,13 @@ pub struct Assembly {
     text: String,
     reasoning: String,
     provider_data: Vec<(String, Value)>,
-    calls: Vec<Piecework>,
+    calls: Vec<PartialCall>,
     finish: Option<FinishReason>,
 }
 
 /// A call that may not be whole yet.
 #[derive(Debug, Default)]
-struct Piecework {
+struct PartialCall {
     index: Option<usize>,
     id: String,
     name: String,
@@ -91,7 +93,7 @@ impl Assembly {
         let place = match self.place_of(&piece) {
             Some(place) => place,
             None => {
-                self.calls.push(Piecework { index: piece.index, ..Piecework::default() });
+                self.calls.push(PartialCall { index: piece.index, ..PartialCall::default() });
                 self.calls.len() - 1
             }
         };
@@ -134,7 +136,7 @@ impl Assembly {
 }
 
 /// Says whether a piece that claims the place of a call begins another call all the same.
-fn begins_another(call: &Piecework, piece: &ToolCallDelta) -> bool {
+fn begins_another(call: &PartialCall, piece: &ToolCallDelta) -> bool {
     let (id, name) = (piece.id.as_deref().unwrap_or_default(), piece.name.as_deref().unwrap_or_default());
     if name.is_empty() || call.name.is_empty() {
         // A call begins with its name.

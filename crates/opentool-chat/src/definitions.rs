@@ -1,4 +1,4 @@
-//! What a model is told about tools, written once per request: [`ToolDefinitions`].
+//! What a model sees of the tools, written once per request: [`ToolDefinitions`].
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 /// use opentool_core::spec::schema::Target;
 /// use opentool_core::{FnTool, Toolbox};
 ///
-/// let definitions = ToolDefinitions::of(Toolbox::from_tools([FnTool::new("now", || "noon")])?);
+/// let definitions = ToolDefinitions::from_toolbox(Toolbox::from_tools([FnTool::new("now", || "noon")])?);
 /// let list = definitions.wire(Target::Anthropic).get();
 /// assert!(list.starts_with(r#"[{"name":"now","#));
 /// assert!(std::ptr::eq(list, definitions.wire(Target::Anthropic).get()), "it was written once");
@@ -36,12 +36,12 @@ struct Inner {
 impl ToolDefinitions {
     /// Takes the definitions of a toolbox.
     #[must_use]
-    pub fn of(toolbox: Toolbox) -> Self {
+    pub fn from_toolbox(toolbox: Toolbox) -> Self {
         let definitions = toolbox.iter().map(|tool| tool.definition().clone()).collect();
         Self(Arc::new(Inner { definitions, toolbox: Some(toolbox), wire: Default::default() }))
     }
 
-    /// Takes definitions of tools that somebody else runs.
+    /// Takes definitions without the tools, for a manager of your own.
     #[must_use]
     pub fn new(definitions: Vec<ToolDefinition>) -> Self {
         Self(Arc::new(Inner { definitions, toolbox: None, wire: Default::default() }))
@@ -83,7 +83,7 @@ impl ToolDefinitions {
                 tracing::debug!(
                     target: "opentool::chat", tool = %report.name, %target,
                     dropped = report.dropped.len(), obstacles = report.obstacles.len(),
-                    "a schema cannot be told in full"
+                    "this schema cannot be sent in full"
                 );
             }
             serde_json::value::to_raw_value(&list.tools).unwrap_or_else(|_| RawValue::NULL.to_owned())

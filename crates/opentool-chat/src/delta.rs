@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::{FinishReason, Usage};
+use crate::generation::FinishReason;
+use crate::usage::Usage;
 
 /// A piece of an answer, as a [provider](crate::Provider::stream) streams it.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +18,7 @@ pub enum Delta {
     },
     /// The next piece of the text.
     Text(String),
-    /// The next piece of what the model thinks.
+    /// The next piece of the model's reasoning.
     Reasoning(String),
     /// The next piece of a call.
     ToolCall(ToolCallDelta),
@@ -30,7 +31,7 @@ pub enum Delta {
     },
     /// How many tokens the answer has used so far; a later count replaces an earlier one.
     Usage(Usage),
-    /// What else the provider says.
+    /// Further data of the provider.
     Metadata(Map<String, Value>),
     /// Why the model stopped; usage may still follow.
     Finish(FinishReason),
@@ -42,7 +43,7 @@ impl Delta {
         Self::Text(text.into())
     }
 
-    /// Makes a piece of what the model thinks.
+    /// Makes a piece of the model's reasoning.
     pub fn reasoning(text: impl Into<String>) -> Self {
         Self::Reasoning(text.into())
     }

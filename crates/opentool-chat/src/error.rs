@@ -8,7 +8,8 @@ use std::time::Duration;
 use opentool_core::ToolError;
 use thiserror::Error;
 
-use crate::{Exchange, MemoryError};
+use crate::exchange::Exchange;
+use crate::memory::MemoryError;
 
 /// Why a chat has no answer, and what was said until then.
 ///
@@ -72,10 +73,10 @@ pub enum Cause {
         /// What is wrong, with the beginning of what came.
         message: String,
     },
-    /// The tools of the request cannot be had: two have the same name, a name cannot be resolved, a source cannot be reached.
-    #[error("the tools of the request cannot be had: {0}")]
+    /// The tools of the request are not available: two have the same name, a name cannot be resolved, a source cannot be reached.
+    #[error("the tools of the request are not available: {0}")]
     Tools(#[source] ToolError),
-    /// A tool failed in a way that the model must not be told.
+    /// A tool failed with an error that is not for the model.
     #[error("the tool `{tool}` ended the turn: {error}")]
     Tool {
         /// The tool.
@@ -102,7 +103,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Returns the cause as a stable word, as it stands in spans and metrics.
+    /// Returns the stable name of the cause, as it stands in spans and metrics.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -140,7 +141,7 @@ impl ChatError {
         Cause::Unreachable { provider, message, timed_out: false, source: None }.into()
     }
 
-    /// The provider did not answer, or did not go on, in time.
+    /// The provider did not answer, or did not continue, in time.
     pub fn timed_out(provider: impl Into<String>, message: impl Into<String>) -> Self {
         let (provider, message) = (provider.into(), message.into());
         Cause::Unreachable { provider, message, timed_out: true, source: None }.into()

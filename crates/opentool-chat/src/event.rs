@@ -1,17 +1,9 @@
-//! What happens while a model answers: [`ChatEvent`], [`ChatStream`].
+//! What happens while a model answers: [`ChatEvent`].
 
-use std::fmt;
-use std::future::ready;
-use std::mem::take;
-use std::pin::Pin;
-use std::task::{self, Context, Poll};
-
-use futures_core::Stream;
-use futures_util::StreamExt;
 use opentool_core::ToolEvent;
 
-use crate::emitter::{Emitter, Watched};
-use crate::{ChatError, ChatResponse, Usage};
+use crate::response::ChatResponse;
+use crate::usage::Usage;
 
 /// Something that happened while a model answered.
 #[derive(Clone, Debug)]
@@ -19,91 +11,12 @@ use crate::{ChatError, ChatResponse, Usage};
 pub enum ChatEvent {
     /// The next piece of the text.
     Text(String),
-    /// The next piece of what the model thinks.
+    /// The next piece of the model's reasoning.
     Reasoning(String),
-    /// Something happened to a call: it was requested, started, went on, finished, failed or waits for a decision.
+    /// Something happened to a call: it was requested, started, progressed, finished, failed or waits for a decision.
     Tool(ToolEvent),
     /// A round is over and has used so many tokens.
     Usage(Usage),
     /// The turn is over; the last event.
     Done(Box<ChatResponse>),
-}
-
-/// A model's answer while it comes.
-///
-/// It is a stream of what happens, as it happens; the last item is [`ChatEvent::Done`] or an error. [`finish`](Self::finish) gives the
-/// response, whether or not the stream was read. Nothing is spawned: the turn goes on while the stream is polled, and dropping
-/// it ends the request and cancels the calls.
-#[must_use = "a model is asked only while the stream is polled"]
-pub struct ChatStream {
-    turn: Watched<'static, ChatEvent, Result<ChatResponse, ChatError>>,
-    over: bool,
-}
-
-impl ChatStream {
-    pub(crate) fn new<F>(run: impl FnOnce(Emitter<ChatEvent>) -> F) -> Self
-    where
-        F: Future<Output = Result<ChatResponse, ChatError>> + Send + 'static,
-    {
-        Self { turn: Watched::new(run), over: false }
-    }
-
-    /// Goes on to the end and returns the response; events not yet read are dropped.
-    ///
-    /// # Errors
-    ///
-    /// Whatever ended the turn without an answer.
-    pub async fn finish(mut self) -> Result<ChatResponse, ChatError> {
-        // Read to its end, so that a turn that began as a stream of pieces goes on as one.
-        while self.turn.next().await.is_some() {}
-        self.turn
-            .finish()
-            .await
-            .unwrap_or_else(|| Err(ChatError::setup("the response of the stream was taken already")))
-    }
-
-    /// Leaves only the text, piece by piece: of the answer, and of what the model said before it called tools.
-    ///
-    /// What it says after that begins a line of its own.
-    pub fn texts(self) -> impl Stream<Item = Result<String, ChatError>> + Send {
-        let (mut is_open, mut called) = (false, false);
-        self.filter_map(move |event| {
-            let text = match event {
-                Ok(ChatEvent::Text(text)) => {
-                    let text = if take(&mut called) && is_open { format!("\n{text}") } else { text };
-                    is_open = !text.ends_with('\n');
-                    Some(Ok(text))
-                }
-                Ok(ChatEvent::Tool(_)) => {
-                    called = true;
-                    None
-                }
-                Ok(_) => None,
-                Err(error) => Some(Err(error)),
-            };
-            ready(text)
-        })
-    }
-}
-
-impl Stream for ChatStream {
-    type Item = Result<ChatEvent, ChatError>;
-
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = self.get_mut();
-        if this.over {
-            return Poll::Ready(None);
-        }
-        if let Some(event) = task::ready!(this.turn.poll_next_unpin(cx)) {
-            return Poll::Ready(Some(Ok(event)));
-        }
-        this.over = true;
-        Poll::Ready(this.turn.take_result().map(|result| result.map(|response| ChatEvent::Done(Box::new(response)))))
-    }
-}
-
-impl fmt::Debug for ChatStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChatStream").field("over", &self.over).finish_non_exhaustive()
-    }
 }

@@ -1,9 +1,10 @@
-//! What was said so far: [`Exchange`], and [`RunState`], a run that waits for a decision.
+//! What was said so far: [`Exchange`].
 
-use opentool_core::{Decision, NotPending, ToolCall, Turn};
 use serde::{Deserialize, Serialize};
 
-use crate::{ChatOptions, ChatResponse, Message, Prompt, Usage};
+use crate::message::Message;
+use crate::prompt::Prompt;
+use crate::usage::Usage;
 
 /// What was said so far and what it cost, whether a turn ended well or not.
 ///
@@ -21,8 +22,8 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// What was said, where the turn began with the last thing the user said.
-    pub(crate) fn of(prompt: &Prompt, history: Vec<Message>) -> Self {
+    /// Makes an exchange whose turn began with the last thing the user said in the prompt.
+    pub(crate) fn new(prompt: &Prompt, history: Vec<Message>) -> Self {
         Self { start: prompt.turn_start(), history, usage: Usage::default() }
     }
 
@@ -30,58 +31,5 @@ impl Exchange {
     #[must_use]
     pub fn messages(&self) -> &[Message] {
         self.history.get(self.start..).unwrap_or_default()
-    }
-}
-
-/// A run that waits for decisions about some of its calls.
-///
-/// It can be written and read with serde, so a run may wait in a database for as long as it takes. Tools and context, which are
-/// code and secrets, are not in it: whoever [resumes](crate::ChatModel::resume) the run gives them again.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct RunState {
-    pub(crate) exchange: Exchange,
-    /// The answer whose calls wait.
-    pub(crate) response: ChatResponse,
-    pub(crate) turn: Turn,
-    pub(crate) options: ChatOptions,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) conversation: Option<String>,
-    /// Where what a memory outside the loop does not know yet begins in the history.
-    #[serde(default)]
-    pub(crate) unknown: usize,
-}
-
-impl RunState {
-    /// Returns the calls that wait for a decision, in call order.
-    pub fn pending(&self) -> impl Iterator<Item = &ToolCall> {
-        self.turn.pending()
-    }
-
-    /// Decides about a call that waits.
-    ///
-    /// # Errors
-    ///
-    /// Where no call of that id waits for a decision.
-    pub fn decide(&mut self, call_id: &str, decision: Decision) -> Result<(), NotPending> {
-        self.turn.decide(call_id, decision)
-    }
-
-    /// Returns what was said before the calls that wait.
-    #[must_use]
-    pub fn exchange(&self) -> &Exchange {
-        &self.exchange
-    }
-
-    /// Returns the answer whose calls wait.
-    #[must_use]
-    pub fn response(&self) -> &ChatResponse {
-        &self.response
-    }
-
-    /// Returns the conversation that the run belongs to, where a memory keeps it.
-    #[must_use]
-    pub fn conversation(&self) -> Option<&str> {
-        self.conversation.as_deref()
     }
 }

@@ -19,23 +19,23 @@
 //!
 //! # The parts
 //!
-//! - A [`Provider`] asks a model once. [`OpenAi`](provider::OpenAi) speaks to OpenAI and the many servers that talk like it,
-//!   [`Anthropic`](provider::Anthropic) and [`Ollama`](provider::Ollama) to theirs.
+//! - A [`Provider`] asks a model once. [`OpenAi`](provider::OpenAi) is for OpenAI and the many servers with its API,
+//!   [`Anthropic`](provider::Anthropic) and [`Ollama`](provider::Ollama) for theirs.
 //! - A [`ChatModel`] is a provider with default [`ChatOptions`] and a [`ToolCallingManager`]. It runs the loop: ask, run the
-//!   calls, ask again with the answers, until the model has said what it had to say.
-//! - A [`ChatClient`] is the front door: default tools, system text, memory, and a builder for each request.
+//!   calls, ask again with the results, until an answer has no calls.
+//! - A [`ChatClient`] is what an application uses: default tools, system text, memory, and a builder for each request.
 //! - Calls are run by the [`Executor`](opentool_core::Executor) and by nothing else, so its checks, limits, deadlines,
 //!   approval and spans hold here as everywhere.
 //!
 //! # Which tools
 //!
-//! Tools come from the model's defaults, the client's defaults and the request; the innermost that says anything wins, each kind
+//! Tools come from the model's defaults, the client's defaults and the request; the innermost that sets a kind wins, each kind
 //! for itself: `.tools` replaces tools, `.tool_names` replaces names, `.add_tools` adds. The context is merged, key by key. Only
 //! these tools may run. They are resolved, and described to the model, once per request.
 //!
-//! # As it happens
+//! # Streaming
 //!
-//! [`ChatRequest::stream`] runs the same loop and tells everything on its way as a [`ChatEvent`]:
+//! [`ChatRequest::stream`] runs the same loop and yields everything that happens as a [`ChatEvent`]:
 //!
 //! ```
 //! use futures_util::StreamExt;
@@ -44,22 +44,22 @@
 //!
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! # let client = ChatClient::new(ScriptedModel::new([Reply::text("Once upon a time")]));
-//! # let mut told = String::new();
+//! # let mut story = String::new();
 //! let mut stream = client.prompt("Tell me a story.").stream();
 //! while let Some(event) = stream.next().await {
 //!     match event? {
-//!         ChatEvent::Text(text) => told.push_str(&text),
+//!         ChatEvent::Text(text) => story.push_str(&text),
 //!         ChatEvent::Tool(event) => eprintln!("{event:?}"),
-//!         ChatEvent::Done(response) => assert_eq!(response.text(), told),
+//!         ChatEvent::Done(response) => assert_eq!(response.text(), story),
 //!         _ => {}
 //!     }
 //! }
-//! # assert_eq!(told, "Once upon a time");
+//! # assert_eq!(story, "Once upon a time");
 //! # Ok::<(), opentool_chat::ChatError>(())
 //! # }).unwrap();
 //! ```
 //!
-//! # What was said
+//! # The history
 //!
 //! [`ChatResponse::messages`] has every message of the turn. When a turn ends without an answer, [`ChatError::exchange`] has what
 //! was said until then, so that the work done is not lost. No history ever holds a call without its answer.
@@ -67,7 +67,7 @@
 //! # Conversations
 //!
 //! A [`ChatMemory`] keeps conversations by their id: [`InProcessMemory`] for as long as the process lives, `SqliteMemory` for
-//! longer. Whole turns are added, and a [window](window()) of the latest messages is what a model is sent.
+//! longer. Whole turns are added, and a [window](window()) of the latest messages is sent to the model.
 //!
 //! ```
 //! use opentool_chat::{ChatClient, InProcessMemory};
@@ -83,10 +83,10 @@
 //! # }).unwrap();
 //! ```
 //!
-//! # Somebody must agree
+//! # Approval
 //!
-//! A tool that needs approval is denied where there is nobody to ask. An [`ApprovalPolicy`](opentool_core::ApprovalPolicy) may
-//! approve, deny, edit the arguments, or let the call wait. A run that waits can be stored, and resumed in another process:
+//! A tool that needs approval is denied where no approval policy can ask for it. An [`ApprovalPolicy`](opentool_core::ApprovalPolicy) may
+//! approve, deny, edit the arguments, or suspend the call. A run that waits can be stored, and resumed in another process:
 //!
 //! ```
 //! use opentool_chat::{ChatClient, ChatModel, RunState};
@@ -111,16 +111,16 @@
 //! # }).unwrap();
 //! ```
 //!
-//! # In your own hands
+//! # A loop of your own
 //!
-//! With [`ChatOptions::with_internal_execution`] off, the answer's calls are yours to run, with the same parts: see
+//! With [`ChatOptions::with_internal_execution`] off, you run the calls of an answer, with the same parts: see
 //! [`ToolCallingManager`]. An [`Eligibility`] predicate decides answer by answer.
 //!
-//! # What the operator sees
+//! # Spans
 //!
 //! A turn is an `invoke_agent` span; below it each request to the model is a `chat MODEL` span and each call of a tool an
-//! `execute_tool NAME` span, with OpenTelemetry's `gen_ai` attributes. What is said is in them only where
-//! [`ChatModelBuilder::record_content`] asks for it. Every main step is a DEBUG event.
+//! `execute_tool NAME` span, with OpenTelemetry's `gen_ai` attributes. Messages are in them only with
+//! [`ChatModelBuilder::record_content`]. Every main step is a DEBUG event.
 //!
 //! # Features
 //!
@@ -134,6 +134,7 @@ mod emitter;
 mod error;
 mod event;
 mod exchange;
+mod generation;
 mod manager;
 mod memory;
 mod message;
@@ -142,18 +143,21 @@ mod options;
 mod prompt;
 pub mod provider;
 mod response;
+mod stream;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod usage;
 
 pub use assembly::Assembly;
 pub use client::{ChatClient, ChatClientBuilder, ChatRequest};
 pub use definitions::ToolDefinitions;
 pub use delta::{Delta, ToolCallDelta};
 pub use error::{Cause, ChatError};
-pub use event::{ChatEvent, ChatStream};
-pub use exchange::{Exchange, RunState};
+pub use event::ChatEvent;
+pub use exchange::Exchange;
 pub use futures_core::future::BoxFuture;
 pub use futures_core::stream::BoxStream;
+pub use generation::{FinishReason, Generation};
 pub use manager::{DefaultToolCallingManager, Execution, ToolCallingManager, ToolEvents, ToolExecutionResult};
 #[cfg(feature = "sqlite")]
 pub use memory::SqliteMemory;
@@ -163,4 +167,6 @@ pub use model::{ChatModel, ChatModelBuilder, Eligibility};
 pub use options::{ChatOptions, ToolChoice};
 pub use prompt::Prompt;
 pub use provider::{ModelRequest, Provider};
-pub use response::{ChatResponse, FinishReason, Generation, Usage};
+pub use response::{ChatResponse, RunState};
+pub use stream::ChatStream;
+pub use usage::Usage;

@@ -69,7 +69,7 @@ pub struct AssistantMessage {
     /// What the model thought, where its provider sends that; empty otherwise.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub reasoning: Arc<str>,
-    /// What a provider wants to see again and nobody else understands, by the [name](crate::Provider::name) of the provider.
+    /// What only one provider understands and wants to see again, by the [name](crate::Provider::name) of the provider.
     ///
     /// For instance the signature of a thought. A provider reads its own entry and no other.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -84,7 +84,7 @@ pub struct ToolMessage {
     pub answers: Vec<ToolAnswer>,
 }
 
-/// The answer to one call, as the model is told it.
+/// The answer to one call, as the model sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolAnswer {
@@ -92,7 +92,7 @@ pub struct ToolAnswer {
     pub call_id: Arc<str>,
     /// The name under which the tool was called.
     pub tool: Arc<str>,
-    /// What the tool answered, or what the model is told about the failure.
+    /// What the tool returned, or what the model sees of the failure.
     pub text: Arc<str>,
     /// Why there is no result; none where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,7 +144,7 @@ impl Message {
         }
     }
 
-    /// Returns who speaks, in the word that is written: `system`, `user`, `assistant` or `tool`.
+    /// Returns the role as it is serialised: `system`, `user`, `assistant` or `tool`.
     #[must_use]
     pub fn role(&self) -> &'static str {
         match self {
@@ -205,12 +205,12 @@ impl ToolAnswer {
         self
     }
 
-    /// Words the outcome of a call for a model.
+    /// Makes the answer that a model sees of an outcome.
     ///
-    /// No value is `Done`. An error that must reach the caller instead of the model is worded without its text, so that a
-    /// history stays fit to be sent.
+    /// No value is `Done`. An error that must reach the caller instead of the model is replaced by a general text, so that
+    /// the history can still be sent.
     #[must_use]
-    pub fn of(outcome: &Outcome) -> Self {
+    pub fn from_outcome(outcome: &Outcome) -> Self {
         let (text, error) = match &outcome.result {
             Ok(output) if output.is_empty() => ("Done".into(), None),
             Ok(output) => (output.to_text().into(), None),

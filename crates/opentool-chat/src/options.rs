@@ -1,6 +1,6 @@
 //! How a model is asked: [`ChatOptions`].
 
-use opentool_core::{IntoToolSource, Source, ToolContext};
+use opentool_core::{Cancellation, IntoToolSource, Source, ToolContext};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -39,10 +39,10 @@ pub enum ToolChoice {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ChatOptions {
-    /// The model, in the provider's words.
+    /// The model, as the provider names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How freely the model chooses its words.
+    /// The sampling temperature.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
     /// How many tokens one answer may have.
@@ -66,10 +66,10 @@ pub struct ChatOptions {
     /// The names of tools that the manager's resolver finds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_names: Option<Vec<String>>,
-    /// What tools are handed and the model never sees.
+    /// What tools get and the model never sees.
     #[serde(skip)]
     pub context: Option<ToolContext>,
-    /// Whether the model runs the calls itself and asks on, which it does unless told otherwise.
+    /// Whether the model runs the calls itself and asks again; it does by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub internal_execution: Option<bool>,
     /// What only one provider understands; put into the body of its requests as it is.
@@ -91,7 +91,7 @@ impl ChatOptions {
         self
     }
 
-    /// Sets how freely the model chooses its words.
+    /// Sets the sampling temperature.
     #[must_use]
     pub fn with_temperature(mut self, temperature: f64) -> Self {
         self.temperature = Some(temperature);
@@ -147,21 +147,21 @@ impl ChatOptions {
         self
     }
 
-    /// Adds a value to what tools are handed.
+    /// Adds a value to the context of the tools.
     #[must_use]
     pub fn with_context(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.context.get_or_insert_default().insert(key, value);
         self
     }
 
-    /// Adds everything in a context to what tools are handed.
+    /// Adds everything in a context to the context of the tools.
     #[must_use]
     pub fn with_tool_context(mut self, context: &ToolContext) -> Self {
         self.context = Some(self.context.unwrap_or_default().merge(context));
         self
     }
 
-    /// Sets whether the model runs the calls itself and asks on.
+    /// Sets whether the model runs the calls itself and asks again.
     #[must_use]
     pub fn with_internal_execution(mut self, internal: bool) -> Self {
         self.internal_execution = Some(internal);
@@ -209,6 +209,11 @@ impl ChatOptions {
             internal_execution: either(&self.internal_execution, &runtime.internal_execution),
             extra,
         }
+    }
+
+    /// Returns the signal that cancels the turn.
+    pub(crate) fn cancellation(&self) -> Cancellation {
+        self.context.as_ref().map_or_else(Cancellation::new, |context| context.cancellation().clone())
     }
 
     /// Returns these options with others that were set in the same place, whose tools leave alone what was added here.

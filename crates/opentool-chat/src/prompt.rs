@@ -1,8 +1,9 @@
 //! What a model is asked: [`Prompt`].
 
-use crate::{ChatOptions, Message};
+use crate::message::Message;
+use crate::options::ChatOptions;
 
-/// A conversation for a model to go on with, and how to ask it.
+/// A conversation for a model to continue, and the options of the request.
 ///
 /// ```
 /// use opentool_chat::{ChatOptions, Message, Prompt};
@@ -18,7 +19,7 @@ use crate::{ChatOptions, Message};
 pub struct Prompt {
     /// The conversation.
     pub messages: Vec<Message>,
-    /// How to ask.
+    /// The options.
     pub options: ChatOptions,
 }
 
@@ -28,7 +29,7 @@ impl Prompt {
         messages.into()
     }
 
-    /// Sets how to ask.
+    /// Sets the options.
     #[must_use]
     pub fn with_options(mut self, options: ChatOptions) -> Self {
         self.options = options;

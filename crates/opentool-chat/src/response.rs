@@ -1,120 +1,16 @@
-//! What a model answers: [`ChatResponse`].
+//! What a model answers: [`ChatResponse`], and [`RunState`], a run that waits for a decision.
 
 use std::fmt;
-use std::ops::{Add, AddAssign};
 
-use opentool_core::ToolCall;
+use opentool_core::{Decision, NotPending, ToolCall, Turn};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{AssistantMessage, Exchange, Message, RunState};
-
-/// Why a model stopped.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum FinishReason {
-    /// It said what it had to say.
-    #[default]
-    Stop,
-    /// It ran out of tokens; the last call may be cut off.
-    Length,
-    /// It wants tools to be called.
-    ToolCalls,
-    /// Its provider withheld the rest.
-    ContentFilter,
-    /// The results of tools are the answer, and the model was not asked again.
-    ReturnDirect,
-    /// Calls wait for a decision; see [`ChatResponse::run_state`].
-    Suspended,
-    /// Something else, in the provider's words.
-    Other(String),
-}
-
-impl FinishReason {
-    /// Returns the reason in a word, as it stands in spans.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Stop => "stop",
-            Self::Length => "length",
-            Self::ToolCalls => "tool_calls",
-            Self::ContentFilter => "content_filter",
-            Self::ReturnDirect => "return_direct",
-            Self::Suspended => "suspended",
-            Self::Other(reason) => reason,
-        }
-    }
-}
-
-/// How many tokens were used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct Usage {
-    /// What the model read, cached or not.
-    pub input_tokens: u64,
-    /// What the model wrote, its reasoning included.
-    pub output_tokens: u64,
-    /// How much of what the model read came from a cache.
-    pub cached_input_tokens: u64,
-}
-
-impl Usage {
-    /// Counts what was read and what was written.
-    #[must_use]
-    pub fn new(input_tokens: u64, output_tokens: u64) -> Self {
-        Self { input_tokens, output_tokens, cached_input_tokens: 0 }
-    }
-
-    /// Sets how much of what was read came from a cache.
-    #[must_use]
-    pub fn with_cached_input_tokens(mut self, tokens: u64) -> Self {
-        self.cached_input_tokens = tokens;
-        self
-    }
-
-    /// Returns everything that was read and written.
-    #[must_use]
-    pub fn total_tokens(&self) -> u64 {
-        self.input_tokens.saturating_add(self.output_tokens)
-    }
-}
-
-impl AddAssign for Usage {
-    fn add_assign(&mut self, other: Self) {
-        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
-        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
-        self.cached_input_tokens = self.cached_input_tokens.saturating_add(other.cached_input_tokens);
-    }
-}
-
-impl Add for Usage {
-    type Output = Self;
-
-    fn add(mut self, other: Self) -> Self {
-        self += other;
-        self
-    }
-}
-
-/// One answer; a model gives one, tools whose results are the answer give one each.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct Generation {
-    /// What is said and called.
-    pub message: AssistantMessage,
-    /// Why the answer ends here.
-    pub finish_reason: FinishReason,
-}
-
-impl Generation {
-    /// Makes an answer.
-    pub fn new(message: impl Into<AssistantMessage>, finish_reason: FinishReason) -> Self {
-        Self { message: message.into(), finish_reason }
-    }
-}
+use crate::exchange::Exchange;
+use crate::generation::{FinishReason, Generation};
+use crate::message::{AssistantMessage, Message};
+use crate::options::ChatOptions;
+use crate::usage::Usage;
 
 /// What a model answers.
 ///
@@ -131,10 +27,10 @@ pub struct ChatResponse {
     /// The provider's id of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The model that answered, in the provider's words.
+    /// The model that answered, as the provider names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What else the provider says.
+    /// Further data of the provider.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
     pub(crate) exchange: Exchange,
@@ -169,7 +65,7 @@ impl ChatResponse {
         self
     }
 
-    /// Sets something else that the provider says.
+    /// Adds further data of the provider.
     #[must_use]
     pub fn with_metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.metadata.insert(key.into(), value.into());
@@ -201,13 +97,13 @@ impl ChatResponse {
         self.generations.iter().map(|generation| &generation.message).find(|message| !message.tool_calls.is_empty())
     }
 
-    /// Returns the calls that nobody has answered.
+    /// Returns the calls that have no answer yet.
     #[must_use]
     pub fn tool_calls(&self) -> &[ToolCall] {
         self.calling().map_or(&[], |message| &message.tool_calls)
     }
 
-    /// Says whether the model wants tools to be called.
+    /// Says whether the answer calls tools.
     #[must_use]
     pub fn has_tool_calls(&self) -> bool {
         self.calling().is_some()
@@ -215,7 +111,7 @@ impl ChatResponse {
 
     /// Returns the messages of this turn: what the user said last and everything since.
     ///
-    /// Empty in a provider's response. Calls that nobody has answered are not among them, but in [`tool_calls`](Self::tool_calls).
+    /// Empty in a provider's response. Calls without an answer are not among them, but in [`tool_calls`](Self::tool_calls).
     #[must_use]
     pub fn messages(&self) -> &[Message] {
         self.exchange.messages()
@@ -244,5 +140,58 @@ impl ChatResponse {
 impl fmt::Display for ChatResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text())
+    }
+}
+
+/// A run that waits for decisions about some of its calls.
+///
+/// It can be written and read with serde, so a run may wait in a database for as long as it takes. Tools and context, which are
+/// code and secrets, are not in it: they are given again to [resume](crate::ChatModel::resume) the run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RunState {
+    pub(crate) exchange: Exchange,
+    /// The answer whose calls wait.
+    pub(crate) response: ChatResponse,
+    pub(crate) turn: Turn,
+    pub(crate) options: ChatOptions,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) conversation: Option<String>,
+    /// How many messages of the history the memory of the conversation has already.
+    #[serde(default)]
+    pub(crate) saved: usize,
+}
+
+impl RunState {
+    /// Returns the calls that wait for a decision, in call order.
+    pub fn pending(&self) -> impl Iterator<Item = &ToolCall> {
+        self.turn.pending()
+    }
+
+    /// Decides about a call that waits.
+    ///
+    /// # Errors
+    ///
+    /// Where no call of that id waits for a decision.
+    pub fn decide(&mut self, call_id: &str, decision: Decision) -> Result<(), NotPending> {
+        self.turn.decide(call_id, decision)
+    }
+
+    /// Returns what was said before the calls that wait.
+    #[must_use]
+    pub fn exchange(&self) -> &Exchange {
+        &self.exchange
+    }
+
+    /// Returns the answer whose calls wait.
+    #[must_use]
+    pub fn response(&self) -> &ChatResponse {
+        &self.response
+    }
+
+    /// Returns the conversation that the run belongs to, where a memory keeps it.
+    #[must_use]
+    pub fn conversation(&self) -> Option<&str> {
+        self.conversation.as_deref()
     }
 }

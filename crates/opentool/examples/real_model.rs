@@ -95,7 +95,7 @@ fn check(response: &ChatResponse) -> Result<String, String> {
                 return Err(format!("{} {arguments}: {}", call.name, answer.text));
             }
             Some(answer) => story.push(format!("{} {arguments} → {}", call.name, answer.text)),
-            None => return Err(format!("nobody answered {}", call.name)),
+            None => return Err(format!("the call of {} has no answer", call.name)),
         }
     }
     if calls.is_empty() || calls.len() != answers.len() {

@@ -3,18 +3,18 @@ use std::time::Duration;
 use opentool_core::{Arguments, Failure, FnTool, ToolContext, ToolError};
 use serde_json::json;
 
-use super::ChatClient;
-use crate::{Cause, ChatError};
+use super::chat_client::ChatClient;
+use crate::error::{Cause, ChatError};
 
-/// A model thinks longer than most tools run.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// A model takes longer to answer than most tools to run.
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 impl ChatClient {
     /// Makes a tool of the client, so that another model can ask this one.
     ///
-    /// The tool takes a `prompt` and answers with the text. The context of the call reaches this client's tools, its
+    /// The tool takes a `prompt` and returns the text of the answer. The context of the call reaches this client's tools, its
     /// cancellation ends the turn. A call may take five minutes; [`FnTool::timeout`] sets another time. A turn that would wait
-    /// for a decision fails, since nobody could resume it.
+    /// for a decision fails, since there is no one to resume it.
     ///
     /// ```
     /// use opentool_chat::ChatClient;
@@ -38,7 +38,7 @@ impl ChatClient {
             let client = client.clone();
             async move {
                 let prompt = arguments.get::<String>("prompt")?.unwrap_or_default();
-                let answer = client.prompt(prompt).tool_context(&context).call().await.map_err(told)?;
+                let answer = client.prompt(prompt).tool_context(&context).call().await.map_err(tool_error)?;
                 match answer.run_state() {
                     None => Ok(answer.text()),
                     Some(_) => Err(Failure::new("the assistant needs an approval for which it cannot wait here")),
@@ -46,7 +46,7 @@ impl ChatClient {
             }
         })
         .description(description)
-        .timeout(PATIENCE)
+        .timeout(TIMEOUT)
         .input_schema(json!({
             "type": "object",
             "properties": { "prompt": { "type": "string", "description": "What to ask, with everything that must be known." } },
@@ -57,7 +57,7 @@ impl ChatClient {
 }
 
 /// An error that had to reach the caller of the inner model has to reach the caller of the outer one.
-fn told(error: ChatError) -> ToolError {
+fn tool_error(error: ChatError) -> ToolError {
     match error.into_parts().0 {
         Cause::Tool { error, .. } => error,
         cause @ (Cause::Setup { .. } | Cause::Tools(_) | Cause::Forbidden { .. }) => ToolError::fatal(cause),

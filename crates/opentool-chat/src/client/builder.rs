@@ -4,12 +4,26 @@ use std::sync::Arc;
 use opentool_core::{IntoToolSource, ToolContext};
 use serde_json::Value;
 
-use super::{ChatClient, Inner};
-use crate::{ChatMemory, ChatModel, ChatOptions};
+use super::chat_client::{ChatClient, ClientParts};
+use crate::memory::ChatMemory;
+use crate::model::{ChatModel, SavePoint};
+use crate::options::ChatOptions;
+
+impl ChatClient {
+    /// Makes a client of a provider or a [`ChatModel`].
+    pub fn new(model: impl Into<ChatModel>) -> Self {
+        Self::builder(model).build()
+    }
+
+    /// Starts a client with defaults for all requests.
+    pub fn builder(model: impl Into<ChatModel>) -> ChatClientBuilder {
+        ChatClientBuilder::new(model.into())
+    }
+}
 
 /// Builds a [`ChatClient`] with what all its requests share.
 ///
-/// Default tools are at hand in every request of the client; a request that gives its own replaces them.
+/// Default tools are available in every request of the client; a request that gives its own replaces them.
 ///
 /// ```
 /// # use opentool_chat::testing::ScriptedModel;
@@ -27,21 +41,21 @@ use crate::{ChatMemory, ChatModel, ChatOptions};
 /// # let _ = client;
 /// ```
 #[must_use = "a client is made by `build`"]
-pub struct ChatClientBuilder(Inner);
+pub struct ChatClientBuilder(ClientParts);
 
 impl ChatClientBuilder {
-    pub(super) fn new(model: ChatModel) -> Self {
-        Self(Inner {
+    fn new(model: ChatModel) -> Self {
+        Self(ClientParts {
             model,
             options: ChatOptions::new(),
             system: None,
             memory: None,
-            memory_in_loop: false,
+            save: SavePoint::default(),
             conversation: None,
         })
     }
 
-    /// Sets what every conversation begins with, unless the request says otherwise.
+    /// Sets the system text of every conversation, unless the request has its own.
     pub fn system(mut self, text: impl Into<Arc<str>>) -> Self {
         self.0.system = Some(text.into());
         self
@@ -59,19 +73,19 @@ impl ChatClientBuilder {
         self
     }
 
-    /// Adds a value to what tools are handed in every request; a request's own value of that name wins.
+    /// Adds a value to the tools' context in every request; a request's own value of that name wins.
     pub fn default_context(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.0.options = self.0.options.with_context(key, value);
         self
     }
 
-    /// Adds everything in a context to what tools are handed in every request.
+    /// Adds everything in a context to the tools' context in every request.
     pub fn default_tool_context(mut self, context: &ToolContext) -> Self {
         self.0.options = self.0.options.with_tool_context(context);
         self
     }
 
-    /// Adds options for every request that does not say otherwise.
+    /// Adds options for every request that does not set its own.
     pub fn default_options(mut self, options: ChatOptions) -> Self {
         self.0.options = self.0.options.and(&options);
         self
@@ -81,18 +95,18 @@ impl ChatClientBuilder {
     ///
     /// A request gets what its conversation remembers, and its whole turn is added when it is over: a turn that fails, is
     /// cancelled or waits for a decision leaves nothing behind. Each request says [which
-    /// conversation](super::ChatRequest::conversation) it belongs to.
+    /// conversation](crate::ChatRequest::conversation) it belongs to.
     pub fn memory(mut self, memory: impl ChatMemory) -> Self {
         self.0.memory = Some(Arc::new(memory));
         self
     }
 
-    /// Sets whether the memory is inside the loop: false.
+    /// Sets whether every round is saved to the memory when it is over, instead of the turn at its end: false.
     ///
-    /// Inside, every round is remembered when it is over, and the next one gets what the memory makes of it: the model sees the
-    /// window and not the whole turn, and a turn that fails leaves its finished rounds behind.
+    /// The next round then gets what the memory returns: the model sees the window and not the whole turn, and a turn that
+    /// fails leaves its finished rounds behind.
     pub fn memory_in_loop(mut self, inside: bool) -> Self {
-        self.0.memory_in_loop = inside;
+        self.0.save = if inside { SavePoint::AfterRound } else { SavePoint::AfterTurn };
         self
     }
 

@@ -5,11 +5,16 @@ use futures_core::future::BoxFuture;
 use futures_util::StreamExt;
 use opentool_core::{ErrorKind, Executor, Outcomes, Resolver, Source, ToolContext, ToolError, Toolbox, Turn};
 
-use super::{Execution, ToolCallingManager, ToolEvents, ToolExecutionResult};
-use crate::{
-    AssistantMessage, Cause, ChatError, ChatOptions, ChatResponse, Exchange, Prompt, ToolAnswer, ToolDefinitions,
-    ToolMessage,
-};
+use super::calling::ToolCallingManager;
+use super::execution::{Execution, ToolEvents};
+use super::result::ToolExecutionResult;
+use crate::definitions::ToolDefinitions;
+use crate::error::{Cause, ChatError};
+use crate::exchange::Exchange;
+use crate::message::{AssistantMessage, ToolAnswer, ToolMessage};
+use crate::options::ChatOptions;
+use crate::prompt::Prompt;
+use crate::response::ChatResponse;
 
 /// Runs calls on the [`Executor`], whose policies hold for every one of them.
 ///
@@ -81,7 +86,7 @@ impl DefaultToolCallingManager {
         let waits = |id: &str| message.tool_calls.iter().any(|call| *call.id == *id);
         if let Some(stranger) = turn.unfinished().find(|unfinished| !waits(&unfinished.id)) {
             return Err(ChatError::setup(format!(
-                "the turn waits for a decision about the call `{}`, which the answer does not make; go on with the answer that made it",
+                "the turn waits for a decision about the call `{}`, which this answer does not make: execute the answer that made it",
                 stranger.id
             )));
         }
@@ -106,9 +111,9 @@ impl DefaultToolCallingManager {
         let mut history = Vec::with_capacity(prompt.messages.len() + 2);
         history.extend_from_slice(&prompt.messages);
         history.push(as_run(message.clone(), &outcomes).into());
-        history.push(ToolMessage::new(outcomes.iter().map(ToolAnswer::of).collect()).into());
+        history.push(ToolMessage::new(outcomes.iter().map(ToolAnswer::from_outcome).collect()).into());
         match ended(&outcomes) {
-            Some(cause) => Err(ChatError::from(cause).with_exchange(Exchange::of(prompt, history))),
+            Some(cause) => Err(ChatError::from(cause).with_exchange(Exchange::new(prompt, history))),
             None => Ok(ToolExecutionResult::new(history).with_return_direct(outcomes.return_direct())),
         }
     }
@@ -160,7 +165,7 @@ impl ToolCallingManager for DefaultToolCallingManager {
         &'a self,
         options: &'a ChatOptions,
     ) -> BoxFuture<'a, Result<ToolDefinitions, ChatError>> {
-        Box::pin(async move { Ok(ToolDefinitions::of(self.toolbox(options).await?)) })
+        Box::pin(async move { Ok(ToolDefinitions::from_toolbox(self.toolbox(options).await?)) })
     }
 
     fn execute_tool_calls<'a>(

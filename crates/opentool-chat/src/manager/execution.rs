@@ -6,34 +6,53 @@ use futures_core::Stream;
 use futures_core::future::BoxFuture;
 use opentool_core::ToolEvent;
 
-use super::ToolExecutionResult;
-use crate::ChatError;
+use super::result::ToolExecutionResult;
 use crate::emitter::{Emitter, Watched};
+use crate::error::ChatError;
+use crate::event::ChatEvent;
+
+type Executed = Result<ToolExecutionResult, ChatError>;
+type Start<'a> = Box<dyn FnOnce(ToolEvents) -> BoxFuture<'a, Executed> + Send + 'a>;
 
 /// The calls of an answer while they run.
 ///
 /// It is a stream of what happens, as it happens. Awaiting it, or [`finish`](Self::finish), gives the result, whether or not the
 /// stream was read. Dropping it cancels the calls and records nothing in the turn.
 #[must_use = "calls run only while the execution is polled"]
-pub struct Execution<'a>(Watched<'a, ToolEvent, Result<ToolExecutionResult, ChatError>>);
+pub struct Execution<'a>(Stage<'a>);
+
+/// It starts with its first poll, since only then it is known where its events go.
+enum Stage<'a> {
+    New(Option<Start<'a>>),
+    Streaming(Watched<'a, Executed>),
+}
 
 impl<'a> Execution<'a> {
-    /// Makes an execution of a future that tells what happens.
-    pub fn new<F>(execute: impl FnOnce(ToolEvents) -> F) -> Self
+    /// Makes an execution of a future that emits what happens.
+    pub fn new<F>(execute: impl FnOnce(ToolEvents) -> F + Send + 'a) -> Self
     where
         F: Future<Output = Result<ToolExecutionResult, ChatError>> + Send + 'a,
     {
-        Self(Watched::new(|emitter| execute(ToolEvents(emitter))))
+        Self(Stage::New(Some(Box::new(|events| Box::pin(execute(events))))))
     }
 
     /// Runs the calls to their end; events not yet read are dropped.
     ///
     /// # Errors
     ///
-    /// Where the tools cannot be had, one of them ended the turn, or a limit of the turn was reached.
+    /// Where the tools are not available, one of them ended the turn, or a limit of the turn was reached.
     pub async fn finish(self) -> Result<ToolExecutionResult, ChatError> {
-        // The result can be taken only by consuming the execution, so it is there.
-        self.0.finish().await.unwrap_or_else(|| Ok(ToolExecutionResult::default()))
+        self.emit_to(Emitter::unwatched()).await
+    }
+
+    /// Runs the calls to their end, with their events in the stream of the turn.
+    pub(crate) async fn emit_to(self, events: Emitter) -> Result<ToolExecutionResult, ChatError> {
+        match self.0 {
+            Stage::New(Some(start)) => start(ToolEvents(events)).await,
+            // The result can be taken only by consuming the execution, so it is there.
+            Stage::New(None) => Ok(ToolExecutionResult::default()),
+            Stage::Streaming(running) => running.finish().await.unwrap_or_else(|| Ok(ToolExecutionResult::default())),
+        }
     }
 }
 
@@ -50,7 +69,20 @@ impl Stream for Execution<'_> {
     type Item = ToolEvent;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<ToolEvent>> {
-        Pin::new(&mut self.get_mut().0).poll_next(cx)
+        let stage = &mut self.get_mut().0;
+        if let Stage::New(start) = stage
+            && let Some(start) = start.take()
+        {
+            *stage = Stage::Streaming(Watched::new(|events| start(ToolEvents(events))));
+        }
+        let Stage::Streaming(running) = stage else { return Poll::Ready(None) };
+        loop {
+            match std::task::ready!(Pin::new(&mut *running).poll_next(cx)) {
+                Some(ChatEvent::Tool(event)) => return Poll::Ready(Some(event)),
+                Some(_) => {}
+                None => return Poll::Ready(None),
+            }
+        }
     }
 }
 
@@ -60,19 +92,19 @@ impl fmt::Debug for Execution<'_> {
     }
 }
 
-/// Where a manager tells what happens to the calls it runs.
-pub struct ToolEvents(Emitter<ToolEvent>);
+/// Where a manager puts what happens to the calls it runs.
+pub struct ToolEvents(Emitter);
 
 impl ToolEvents {
-    /// Says whether anybody watches.
+    /// Says whether the events are read.
     #[must_use]
     pub fn is_watched(&self) -> bool {
         self.0.is_watched()
     }
 
-    /// Tells what happened, and waits until it was heard; returns at once where nobody watches.
+    /// Passes an event on and waits until it was read; returns at once where events are not read.
     pub async fn emit(&self, event: ToolEvent) {
-        self.0.emit(event).await;
+        self.0.emit(ChatEvent::Tool(event)).await;
     }
 }
 

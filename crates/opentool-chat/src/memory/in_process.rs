@@ -4,14 +4,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_core::future::BoxFuture;
 
-use super::window::trim;
-use super::{ChatMemory, MemoryError, WINDOW, window};
-use crate::Message;
+use super::chat_memory::ChatMemory;
+use super::error::MemoryError;
+use super::window::{WINDOW, trim, window};
+use crate::message::Message;
 
 /// Keeps conversations in this process, and of each as many messages as its window has.
 ///
 /// A turn that is longer than the window is kept whole. What falls out of the window is forgotten, so a conversation needs
-/// no more room however long it lasts.
+/// no more memory however long it lasts.
 pub struct InProcessMemory {
     most: usize,
     conversations: Mutex<HashMap<String, Vec<Message>>>,
@@ -43,7 +44,7 @@ impl InProcessMemory {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<Message>>> {
-        // A conversation is changed by one assignment, so a panic elsewhere leaves none half changed.
+        // A conversation is changed by one assignment, so a panic on another thread leaves none half changed.
         self.conversations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -54,7 +55,7 @@ impl ChatMemory for InProcessMemory {
             let mut conversations = self.lock();
             let kept = conversations.entry(conversation.to_owned()).or_default();
             kept.extend_from_slice(messages);
-            // Trimmed now and then, not at every message, and with room to spare for what the window hides.
+            // Trimmed now and then, not at every message, and to twice the window, since the window hides some.
             if kept.len() > self.most.saturating_mul(4) {
                 *kept = trim(std::mem::take(kept), self.most.saturating_mul(2));
             }

@@ -1,6 +1,6 @@
 //! Conversations in a file: [`SqliteMemory`].
 
-mod cause;
+mod error;
 mod file;
 mod rows;
 #[cfg(test)]
@@ -14,9 +14,11 @@ use futures_core::future::BoxFuture;
 use sqlx::SqlitePool;
 use tokio::sync::Mutex;
 
-use self::cause::Cause;
-use super::{ChatMemory, MemoryError, WINDOW};
-use crate::Message;
+use self::error::FileError;
+use super::chat_memory::ChatMemory;
+use super::error::MemoryError;
+use super::window::WINDOW;
+use crate::message::Message;
 
 /// Keeps conversations in an SQLite file, where they outlive the process.
 ///
@@ -47,7 +49,7 @@ use crate::Message;
 pub struct SqliteMemory {
     path: PathBuf,
     pool: SqlitePool,
-    /// Writers of this process queue here, where it is fair, rather than at the file, where they would try again and again.
+    /// Writers of this process queue here, in order; at the file they would poll its lock.
     writing: Mutex<()>,
     most: usize,
 }
@@ -59,13 +61,13 @@ impl SqliteMemory {
     ///
     /// Where the file cannot be opened, is no SQLite database, is one of another program or of a newer version of this one.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, MemoryError> {
-        Self::open_within(path.as_ref(), file::PATIENCE).await
+        Self::open_within(path.as_ref(), file::MAX_WAIT).await
     }
 
-    /// Opens a file and waits no longer than this for whoever else holds it, now or later.
-    async fn open_within(path: &Path, patience: Duration) -> Result<Self, MemoryError> {
+    /// Opens a file whose lock, now or later, is waited for no longer than this.
+    async fn open_within(path: &Path, max_wait: Duration) -> Result<Self, MemoryError> {
         let path = path.to_owned();
-        let pool = file::open(&path, patience).await?;
+        let pool = file::open(&path, max_wait).await?;
         Ok(Self { path, pool, writing: Mutex::default(), most: WINDOW })
     }
 
@@ -82,12 +84,12 @@ impl SqliteMemory {
         &self.path
     }
 
-    /// Closes the file, so that it alone holds everything. Whoever uses the memory afterwards gets an error.
+    /// Closes the file, so that it alone holds everything. Using the memory afterwards is an error.
     pub async fn close(&self) {
         self.pool.close().await;
     }
 
-    async fn append(&self, conversation: &str, messages: &[Message]) -> Result<(), Cause> {
+    async fn append(&self, conversation: &str, messages: &[Message]) -> Result<(), FileError> {
         let bodies = messages.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
         let rows = messages.iter().map(Message::role).zip(&bodies);
         let _turn = self.writing.lock().await;
@@ -97,14 +99,14 @@ impl SqliteMemory {
         Ok(transaction.commit().await?)
     }
 
-    async fn latest(&self, conversation: &str) -> Result<Vec<Message>, Cause> {
+    async fn latest(&self, conversation: &str) -> Result<Vec<Message>, FileError> {
         let mut snapshot = self.pool.begin().await?;
         let latest = rows::latest(&mut snapshot, conversation, self.most).await?;
         snapshot.commit().await?;
         Ok(latest)
     }
 
-    async fn forget(&self, conversation: &str) -> Result<(), Cause> {
+    async fn forget(&self, conversation: &str) -> Result<(), FileError> {
         let _turn = self.writing.lock().await;
         sqlx::query("DELETE FROM conversations WHERE name = ?").bind(conversation).execute(&self.pool).await?;
         Ok(())
@@ -117,16 +119,16 @@ impl ChatMemory for SqliteMemory {
             if messages.is_empty() {
                 return Ok(());
             }
-            self.append(conversation, messages).await.map_err(|cause| cause.at(&self.path))
+            self.append(conversation, messages).await.map_err(|error| error.at(&self.path))
         })
     }
 
     fn get<'a>(&'a self, conversation: &'a str) -> BoxFuture<'a, Result<Vec<Message>, MemoryError>> {
-        Box::pin(async move { self.latest(conversation).await.map_err(|cause| cause.at(&self.path)) })
+        Box::pin(async move { self.latest(conversation).await.map_err(|error| error.at(&self.path)) })
     }
 
     fn clear<'a>(&'a self, conversation: &'a str) -> BoxFuture<'a, Result<(), MemoryError>> {
-        Box::pin(async move { self.forget(conversation).await.map_err(|cause| cause.at(&self.path)) })
+        Box::pin(async move { self.forget(conversation).await.map_err(|error| error.at(&self.path)) })
     }
 }
 

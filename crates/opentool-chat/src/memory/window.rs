@@ -1,8 +1,8 @@
 use std::collections::HashSet;
 
-use crate::{AssistantMessage, Message, ToolMessage};
+use crate::message::{AssistantMessage, Message, ToolMessage};
 
-/// How many messages a window has unless it is told otherwise.
+/// How many messages a window has by default.
 pub const WINDOW: usize = 20;
 
 /// Returns the latest of a conversation's messages, at most `most` of them: what every [memory](crate::ChatMemory) gives.
@@ -37,8 +37,8 @@ pub(super) fn trim(messages: Vec<Message>, most: usize) -> Vec<Message> {
 }
 
 fn cut(mut kept: Vec<Message>, rest: Vec<Message>, most: usize) -> Vec<Message> {
-    let room = most.saturating_sub(kept.len());
-    let mut from = rest.len().saturating_sub(room);
+    let most = most.saturating_sub(kept.len());
+    let mut from = rest.len().saturating_sub(most);
     if from > 0 {
         let is_question = |message: &Message| matches!(message, Message::User(_));
         from = match rest[from..].iter().position(is_question) {

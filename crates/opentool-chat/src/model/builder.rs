@@ -3,8 +3,30 @@ use std::sync::Arc;
 
 use opentool_core::{Executor, Resolver};
 
-use super::{ChatModel, Eligibility, Inner};
-use crate::{ChatOptions, DefaultToolCallingManager, Provider, ToolCallingManager};
+use super::chat_model::ChatModel;
+use super::eligibility::Eligibility;
+use super::parts::ModelParts;
+use crate::manager::{DefaultToolCallingManager, ToolCallingManager};
+use crate::options::ChatOptions;
+use crate::provider::Provider;
+
+impl ChatModel {
+    /// Makes a model with no default options and the default manager.
+    pub fn new(provider: impl Provider) -> Self {
+        Self::builder(provider).build()
+    }
+
+    /// Starts a model with default options, another executor or another manager.
+    pub fn builder(provider: impl Provider) -> ChatModelBuilder {
+        ChatModelBuilder::new(Arc::new(provider))
+    }
+}
+
+impl<P: Provider> From<P> for ChatModel {
+    fn from(provider: P) -> Self {
+        Self::new(provider)
+    }
+}
 
 /// Builds a [`ChatModel`].
 ///
@@ -32,7 +54,7 @@ pub struct ChatModelBuilder {
 }
 
 impl ChatModelBuilder {
-    pub(super) fn new(provider: Arc<dyn Provider>) -> Self {
+    fn new(provider: Arc<dyn Provider>) -> Self {
         Self {
             provider,
             options: ChatOptions::new(),
@@ -43,7 +65,7 @@ impl ChatModelBuilder {
         }
     }
 
-    /// Sets the options of every request that does not say otherwise.
+    /// Sets the options of every request that does not set its own.
     pub fn default_options(mut self, options: ChatOptions) -> Self {
         self.options = options;
         self
@@ -61,19 +83,19 @@ impl ChatModelBuilder {
         self
     }
 
-    /// Replaces the manager; executor and resolver are then its own business.
+    /// Replaces the manager; it brings its own executor and resolver.
     pub fn manager(mut self, manager: impl ToolCallingManager) -> Self {
         self.manager = Some(Arc::new(manager));
         self
     }
 
-    /// Sets who decides whether the model runs the calls of an answer itself.
+    /// Sets the predicate that decides whether the model runs the calls of an answer itself.
     pub fn eligibility(mut self, predicate: impl Eligibility) -> Self {
         self.eligibility = Some(Arc::new(predicate));
         self
     }
 
-    /// Sets whether spans record what is said, which may hold personal data: false.
+    /// Sets whether spans record messages, which may hold personal data: false.
     pub fn record_content(mut self, record: bool) -> Self {
         self.record_content = record;
         self
@@ -82,7 +104,7 @@ impl ChatModelBuilder {
     /// Makes the model.
     #[must_use]
     pub fn build(self) -> ChatModel {
-        ChatModel(Arc::new(Inner {
+        ChatModel(Arc::new(ModelParts {
             provider: self.provider,
             options: self.options,
             manager: self.manager.unwrap_or_else(|| Arc::new(self.default_manager)),

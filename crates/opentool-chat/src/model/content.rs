@@ -1,18 +1,19 @@
-//! What is said, in the shape that OpenTelemetry's conventions have for it in spans.
+//! Messages in the shape that OpenTelemetry's conventions have for spans.
 
 use serde_json::{Value, json};
 
-use crate::{AssistantMessage, Generation, Message};
+use crate::generation::Generation;
+use crate::message::{AssistantMessage, Message};
 
 /// The messages that a model is sent.
-pub(super) fn of_messages(messages: &[Message]) -> String {
+pub(super) fn messages(messages: &[Message]) -> String {
     messages.iter().map(message).collect::<Value>().to_string()
 }
 
 /// What a model answers.
-pub(super) fn of_answers(generations: &[Generation]) -> String {
+pub(super) fn answers(generations: &[Generation]) -> String {
     let answer = |generation: &Generation| {
-        let (parts, reason) = (said(&generation.message), generation.finish_reason.as_str());
+        let (parts, reason) = (parts(&generation.message), generation.finish_reason.as_str());
         json!({ "role": "assistant", "parts": parts, "finish_reason": reason })
     };
     generations.iter().map(answer).collect::<Value>().to_string()
@@ -21,7 +22,7 @@ pub(super) fn of_answers(generations: &[Generation]) -> String {
 fn message(message: &Message) -> Value {
     let parts = match message {
         Message::System(_) | Message::User(_) => vec![text("text", message.text())],
-        Message::Assistant(message) => said(message),
+        Message::Assistant(message) => parts(message),
         Message::Tool(message) => {
             let answers = message.answers.iter();
             let part = |id: &str, text: &str| json!({ "type": "tool_call_response", "id": id, "response": text });
@@ -31,7 +32,7 @@ fn message(message: &Message) -> Value {
     json!({ "role": message.role(), "parts": parts })
 }
 
-fn said(message: &AssistantMessage) -> Vec<Value> {
+fn parts(message: &AssistantMessage) -> Vec<Value> {
     let texts = [("reasoning", &message.reasoning), ("text", &message.text)];
     let texts = texts.into_iter().filter(|(_, content)| !content.is_empty()).map(|(kind, content)| text(kind, content));
     let calls = message.tool_calls.iter().map(|call| {

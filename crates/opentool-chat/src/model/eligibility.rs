@@ -1,4 +1,5 @@
-use crate::{ChatOptions, ChatResponse};
+use crate::options::ChatOptions;
+use crate::response::ChatResponse;
 
 /// Says whether a model runs the calls of an answer itself.
 ///

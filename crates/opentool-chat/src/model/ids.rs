@@ -1,4 +1,4 @@
-//! Makes the calls of an answer fit to be told apart, run and sent again.
+//! Call ids that are unique, and names that can be sent back: [`Ids`].
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -7,7 +7,10 @@ use std::sync::{Arc, LazyLock};
 
 use opentool_core::{Arguments, ToolCall, is_tool_name};
 
-use crate::{ChatResponse, FinishReason, Message, ToolDefinitions};
+use crate::definitions::ToolDefinitions;
+use crate::generation::FinishReason;
+use crate::message::Message;
+use crate::response::ChatResponse;
 
 /// The ids of the calls of a conversation.
 #[derive(Default)]
@@ -18,7 +21,7 @@ impl Ids {
     ///
     /// One that comes twice in the conversation is replaced: turns that ran at the same time may have had the same, and
     /// providers refuse such a conversation.
-    pub(super) fn of(messages: &mut [Message], waiting: Option<&ChatResponse>) -> Self {
+    pub(super) fn new(messages: &mut [Message], waiting: Option<&ChatResponse>) -> Self {
         let waiting = waiting.into_iter().flat_map(|response| &response.generations);
         let waiting = waiting.flat_map(|generation| &generation.message.tool_calls);
         let mut ids = Self(waiting.map(|call| call.id.clone()).collect());
@@ -87,9 +90,9 @@ fn mark_cut_off(call: &mut ToolCall) {
 
 /// A name that no tool can have, as one that could be: providers refuse a conversation that has the other in it.
 ///
-/// It is nobody's name, so that the model is told that there is no such tool, and which it may have meant.
+/// No tool of the request has the result as its name, so the model gets an unknown-tool error with near names.
 fn sendable(name: &str, tools: &ToolDefinitions) -> Arc<str> {
-    /// A tool's name has at most 64 characters; this leaves room for a number.
+    /// A tool's name has at most 64 characters; this leaves some for a number.
     const LONGEST: usize = 48;
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
     let plain: String = name.chars().map(plain).take(LONGEST).collect();

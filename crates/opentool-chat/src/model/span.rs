@@ -3,13 +3,17 @@
 use tracing::field::Empty;
 use tracing::{Instrument, Span, span_enabled};
 
-use super::{Inner, content};
-use crate::{ChatError, ChatOptions, ChatResponse, ModelRequest};
+use super::content;
+use super::parts::ModelParts;
+use crate::error::ChatError;
+use crate::options::ChatOptions;
+use crate::provider::ModelRequest;
+use crate::response::ChatResponse;
 
 const TARGET: &str = "opentool::chat";
 
-/// A span that says how its work ended, even where nobody waits for the end any more.
-pub(crate) struct WorkSpan {
+/// A span that records how its work ended, also where the future is dropped before.
+pub(super) struct WorkSpan {
     span: Span,
     record_content: bool,
     ended: bool,
@@ -17,7 +21,7 @@ pub(crate) struct WorkSpan {
 
 impl WorkSpan {
     /// Opens the span of a turn, whose children are the spans of its requests and of its calls.
-    pub(crate) fn of_turn(model: &Inner, options: &ChatOptions, conversation: Option<&str>) -> Self {
+    pub(super) fn for_turn(model: &ModelParts, options: &ChatOptions, conversation: Option<&str>) -> Self {
         if !span_enabled!(target: TARGET, tracing::Level::INFO) {
             return Self::new(Span::none(), false);
         }
@@ -29,7 +33,7 @@ impl WorkSpan {
             otel.status_code = Empty,
             gen_ai.operation.name = "invoke_agent",
             gen_ai.provider.name = model.provider.name(),
-            gen_ai.request.model = model.asked(options),
+            gen_ai.request.model = model.model_name(options),
             gen_ai.conversation.id = conversation,
             gen_ai.response.finish_reasons = Empty,
             gen_ai.usage.input_tokens = Empty,
@@ -42,12 +46,12 @@ impl WorkSpan {
     }
 
     /// Opens the span of one request to a model.
-    pub(super) fn of_request(model: &Inner, request: ModelRequest<'_>, conversation: Option<&str>) -> Self {
+    pub(super) fn for_request(model: &ModelParts, request: ModelRequest<'_>, conversation: Option<&str>) -> Self {
         if !span_enabled!(target: TARGET, tracing::Level::INFO) {
             return Self::new(Span::none(), false);
         }
         let options = request.options;
-        let name = model.asked(options);
+        let name = model.model_name(options);
         let server = model.provider.server();
         let span = tracing::info_span!(
             target: TARGET,
@@ -77,7 +81,7 @@ impl WorkSpan {
             error.type = Empty,
         );
         if model.record_content {
-            span.record("gen_ai.input.messages", content::of_messages(request.messages));
+            span.record("gen_ai.input.messages", content::messages(request.messages));
         }
         Self::new(span, model.record_content)
     }
@@ -87,7 +91,7 @@ impl WorkSpan {
     }
 
     /// Does the work inside the span and writes how it ended.
-    pub(crate) async fn around(
+    pub(super) async fn around(
         mut self,
         work: impl Future<Output = Result<ChatResponse, ChatError>>,
     ) -> Result<ChatResponse, ChatError> {
@@ -119,7 +123,7 @@ impl WorkSpan {
                 response.model.as_deref().map(|model| span.record("gen_ai.response.model", model));
                 response.finish_reason().map(|reason| span.record("gen_ai.response.finish_reasons", reason.as_str()));
                 if self.record_content {
-                    span.record("gen_ai.output.messages", content::of_answers(&response.generations));
+                    span.record("gen_ai.output.messages", content::answers(&response.generations));
                 }
             }
             Err(error) => {

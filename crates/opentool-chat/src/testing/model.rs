@@ -6,8 +6,13 @@ use futures_core::future::BoxFuture;
 use futures_core::stream::BoxStream;
 use futures_util::{StreamExt, stream};
 
-use super::Reply;
-use crate::{ChatError, ChatOptions, ChatResponse, Delta, Message, ModelRequest, Provider};
+use super::reply::Reply;
+use crate::delta::Delta;
+use crate::error::ChatError;
+use crate::message::Message;
+use crate::options::ChatOptions;
+use crate::provider::{ModelRequest, Provider};
+use crate::response::ChatResponse;
 
 /// A model that gives prepared replies, one per round, and keeps what it was asked.
 ///
@@ -42,14 +47,14 @@ pub struct SentRequest {
     pub messages: Vec<Message>,
     /// How it was asked, with all defaults merged in.
     pub options: ChatOptions,
-    /// The names of the tools it was told about.
+    /// The names of the tools it got.
     pub tools: Vec<String>,
     /// Whether the answer was to be streamed.
     pub streamed: bool,
 }
 
 impl SentRequest {
-    fn of(request: ModelRequest<'_>, streamed: bool) -> Self {
+    fn new(request: ModelRequest<'_>, streamed: bool) -> Self {
         Self {
             messages: request.messages.to_vec(),
             options: request.options.clone(),
@@ -80,7 +85,7 @@ impl ScriptedModel {
 
     fn next(&self, request: ModelRequest<'_>, streamed: bool) -> Reply {
         let mut requests = lock(&self.0.requests);
-        requests.push(SentRequest::of(request, streamed));
+        requests.push(SentRequest::new(request, streamed));
         let round = requests.len();
         match lock(&self.0.replies).pop_front() {
             Some(reply) => reply.with_ids(round),
@@ -121,7 +126,7 @@ impl fmt::Debug for ScriptedModel {
     }
 }
 
-/// A model that asks a function what to reply.
+/// A model whose replies come from a function.
 ///
 /// ```
 /// use opentool_chat::testing::{FunctionModel, Reply};

@@ -2,9 +2,13 @@ use std::time::Duration;
 
 use opentool_core::{Arguments, ToolCall};
 
-use crate::{
-    Assembly, AssistantMessage, ChatError, ChatResponse, Delta, FinishReason, Generation, ToolCallDelta, Usage,
-};
+use crate::assembly::Assembly;
+use crate::delta::{Delta, ToolCallDelta};
+use crate::error::ChatError;
+use crate::generation::{FinishReason, Generation};
+use crate::message::AssistantMessage;
+use crate::response::ChatResponse;
+use crate::usage::Usage;
 
 /// What a model of the test kit answers in one round.
 ///

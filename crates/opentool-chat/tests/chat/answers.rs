@@ -7,13 +7,13 @@ use opentool_chat::{ChatClient, FinishReason, Message};
 use opentool_core::testing::FakeTool;
 use opentool_core::{ErrorKind, FnTool, ToolError, ToolMetadata};
 
-use crate::support::{Mode, calling, told};
+use crate::support::{Mode, calling, tool_texts};
 
 async fn no_value_is_done(mode: Mode) {
     let (client, model) = calling(Reply::call("unit", "{}").and_call("none", "{}"));
     let tools = (FnTool::new("unit", || ()), FnTool::new("none", || None::<i32>));
     mode.answer(client.prompt("hi").tools(tools)).await;
-    assert_eq!(told(&model), ["Done", "Done"]);
+    assert_eq!(tool_texts(&model), ["Done", "Done"]);
 }
 
 async fn a_string_result_is_text_and_a_value_is_json(mode: Mode) {
@@ -24,10 +24,10 @@ async fn a_string_result_is_text_and_a_value_is_json(mode: Mode) {
         FnTool::new("value", || vec!["a", "b"]),
     );
     mode.answer(client.prompt("hi").tools(tools)).await;
-    assert_eq!(told(&model), ["plain", r#"{"looks":"like json"}"#, r#"["a","b"]"#]);
+    assert_eq!(tool_texts(&model), ["plain", r#"{"looks":"like json"}"#, r#"["a","b"]"#]);
 }
 
-async fn a_result_that_cannot_be_serialised_and_a_panic_harm_no_sibling(mode: Mode) {
+async fn an_unserialisable_result_and_a_panic_harm_no_other_call(mode: Mode) {
     let (client, model) = calling(Reply::call("odd", "{}").and_call("bomb", "{}").and_call("good", "{}"));
     let tools = (
         FnTool::new("odd", || BTreeMap::from([(vec![1], 2)])),
@@ -38,7 +38,7 @@ async fn a_result_that_cannot_be_serialised_and_a_panic_harm_no_sibling(mode: Mo
     let answers = answer.messages()[2].answers();
     let kinds: Vec<_> = answers.iter().map(|answer| answer.error).collect();
     assert_eq!(kinds, [Some(ErrorKind::InvalidResult), Some(ErrorKind::Panic), None]);
-    assert_eq!(told(&model)[1..], ["the tool failed with an internal error", "fine"]);
+    assert_eq!(tool_texts(&model)[1..], ["the tool failed with an internal error", "fine"]);
 }
 
 fn direct(name: &str, answer: &str) -> FakeTool {
@@ -62,7 +62,7 @@ async fn return_direct_needs_every_call_of_the_answer(mode: Mode) {
     let answer =
         mode.answer(client.prompt("hi").tools((direct("one", "first"), FakeTool::new("two").answers("second")))).await;
     assert_eq!(answer.text(), "done");
-    assert_eq!(told(&model), ["first", "second"]);
+    assert_eq!(tool_texts(&model), ["first", "second"]);
 }
 
 async fn an_error_of_a_return_direct_tool_goes_back_to_the_model(mode: Mode) {
@@ -71,7 +71,7 @@ async fn an_error_of_a_return_direct_tool_goes_back_to_the_model(mode: Mode) {
     let failing = failing.with_metadata(ToolMetadata::new().with_return_direct(true));
     let answer = mode.answer(client.prompt("hi").tools((direct("one", "first"), failing))).await;
     assert_eq!(answer.text(), "done");
-    assert_eq!(told(&model), ["first", "out of order"]);
+    assert_eq!(tool_texts(&model), ["first", "out of order"]);
 }
 
 async fn a_tool_answer_carries_an_error_flag_and_the_kind(mode: Mode) {
@@ -89,7 +89,7 @@ async fn a_tool_answer_carries_an_error_flag_and_the_kind(mode: Mode) {
 in_both_modes!(
     no_value_is_done,
     a_string_result_is_text_and_a_value_is_json,
-    a_result_that_cannot_be_serialised_and_a_panic_harm_no_sibling,
+    an_unserialisable_result_and_a_panic_harm_no_other_call,
     return_direct_gives_all_results_to_the_caller,
     return_direct_needs_every_call_of_the_answer,
     an_error_of_a_return_direct_tool_goes_back_to_the_model,

@@ -11,12 +11,12 @@ use opentool_core::{
     Ask, Cancellation, Decision, ErrorKind, Executor, FnTool, ToolContext, ToolMetadata, ToolOutput, Toolbox,
 };
 
-use crate::support::{Mode, check, told, watch};
+use crate::support::{Mode, check, tool_texts, watch};
 
 fn careful(name: &str) -> FakeTool {
     FakeTool::new(name)
         .acts(|arguments, context| async move {
-            let tenant = context.get("tenant").and_then(|tenant| tenant.as_str()).unwrap_or("nobody").to_owned();
+            let tenant = context.get("tenant").and_then(|tenant| tenant.as_str()).unwrap_or("none").to_owned();
             Ok(ToolOutput::text(format!("{tenant} sent {}", arguments.as_str())))
         })
         .with_metadata(ToolMetadata::new().with_approval(true))
@@ -26,7 +26,7 @@ fn client(model: &ScriptedModel, executor: Executor) -> ChatClient {
     ChatClient::new(ChatModel::builder(model.clone()).executor(executor).build())
 }
 
-async fn a_tool_that_needs_approval_and_has_nobody_to_ask_is_denied(mode: Mode) {
+async fn a_tool_that_needs_approval_is_denied_without_a_policy(mode: Mode) {
     let model = ScriptedModel::new([Reply::call("send", "{}"), Reply::text("done")]);
     let send = careful("send");
     let log = send.log();
@@ -35,7 +35,7 @@ async fn a_tool_that_needs_approval_and_has_nobody_to_ask_is_denied(mode: Mode) 
     assert_eq!(log.count(), 0);
 }
 
-async fn approval_may_approve_deny_with_a_message_or_edit_the_arguments(mode: Mode) {
+async fn approval_may_approve_deny_or_edit_the_arguments(mode: Mode) {
     let decider = Ask::with(|request| {
         let decision = match request.tool.definition().name() {
             "send" => Decision::Approve,
@@ -51,8 +51,8 @@ async fn approval_may_approve_deny_with_a_message_or_edit_the_arguments(mode: Mo
     let client = client(&model, Executor::builder().approval(decider).build());
     let answer = mode.answer(client.prompt("hi").tools([careful("send"), careful("burn"), careful("mail")])).await;
     let called: Vec<_> = answer.messages()[1].tool_calls().iter().map(|call| call.arguments.as_str()).collect();
-    assert_eq!(called, [r#"{"to":"ann"}"#, "{}", r#"{"to":"bob"}"#], "history tells what ran");
-    assert_eq!(told(&model), [r#"nobody sent {"to":"ann"}"#, "not on my watch", r#"nobody sent {"to":"bob"}"#]);
+    assert_eq!(called, [r#"{"to":"ann"}"#, "{}", r#"{"to":"bob"}"#], "the history has what ran");
+    assert_eq!(tool_texts(&model), [r#"none sent {"to":"ann"}"#, "not on my watch", r#"none sent {"to":"bob"}"#]);
 }
 
 fn tools() -> Toolbox {
@@ -95,13 +95,13 @@ async fn a_run_that_waits_is_stored_and_resumed_with_the_decisions(mode: Mode) {
     let answer = mode.answer(denied.tools(tools()).context("tenant", "acme")).await;
 
     assert_eq!(answer.text(), "sent");
-    assert_eq!(told(&model), [r#"acme sent {"n":1}"#, "looked", "one is enough"]);
+    assert_eq!(tool_texts(&model), [r#"acme sent {"n":1}"#, "looked", "one is enough"]);
     assert_eq!(answer.usage, Usage::new(30, 3));
     assert_eq!(answer.messages().len(), 4);
     assert_eq!(model.requests().len(), 2, "the model was not asked again for what it had said");
 }
 
-async fn arguments_that_were_edited_are_those_that_history_tells(mode: Mode) {
+async fn edited_arguments_are_in_the_history(mode: Mode) {
     let model = waiting_model();
     let client = client(&model, Executor::builder().approval(Ask::later()).build());
     let state = mode.answer(client.prompt("hi").tools(tools())).await.into_run_state().unwrap();
@@ -113,7 +113,7 @@ async fn arguments_that_were_edited_are_those_that_history_tells(mode: Mode) {
     let answer = mode.answer(client.resume(stored).decide(&ids[1], Decision::Approve).tools(tools())).await;
     let called: Vec<_> = answer.messages()[1].tool_calls().iter().map(|call| call.arguments.as_str()).collect();
     assert_eq!(called, [r#"{"n":42}"#, "{}", r#"{"n":2}"#]);
-    assert_eq!(told(&model), [r#"nobody sent {"n":42}"#, "looked", r#"nobody sent {"n":2}"#]);
+    assert_eq!(tool_texts(&model), [r#"none sent {"n":42}"#, "looked", r#"none sent {"n":2}"#]);
 }
 
 async fn a_decision_about_a_call_that_does_not_wait_is_an_error(mode: Mode) {
@@ -154,7 +154,7 @@ async fn the_model_itself_resumes_too(mode: Mode) {
     assert_eq!(answer.unwrap().text(), "sent");
 }
 
-async fn a_call_past_its_deadline_is_told_to_the_model(mode: Mode) {
+async fn a_call_past_its_deadline_is_an_error_to_the_model(mode: Mode) {
     let model = ScriptedModel::new([Reply::call("slow", "{}"), Reply::text("done")]);
     let slow = FnTool::new("slow", || async { tokio::time::sleep(Duration::from_secs(3600)).await });
     let client = ChatClient::new(model.clone());
@@ -163,7 +163,7 @@ async fn a_call_past_its_deadline_is_told_to_the_model(mode: Mode) {
     assert_eq!(answer.text(), "done");
 }
 
-async fn cancelling_while_tools_run_ends_the_turn_with_every_call_answered(mode: Mode) {
+async fn cancelling_while_tools_run_leaves_every_call_answered(mode: Mode) {
     let model = ScriptedModel::new([Reply::call("quick", "{}").and_call("stuck", "{}"), Reply::text("never said")]);
     let cancellation = Cancellation::new();
     let signal = cancellation.clone();
@@ -197,7 +197,7 @@ async fn cancelling_while_the_model_answers_ends_the_turn(mode: Mode) {
     assert_eq!(error.exchange().messages().len(), 3);
 }
 
-async fn a_turn_cancelled_before_it_began_asks_nobody(mode: Mode) {
+async fn a_turn_cancelled_before_it_began_sends_nothing(mode: Mode) {
     let model = ScriptedModel::new([Reply::text("never said")]);
     let cancellation = Cancellation::new();
     cancellation.cancel();
@@ -207,15 +207,15 @@ async fn a_turn_cancelled_before_it_began_asks_nobody(mode: Mode) {
 }
 
 in_both_modes!(
-    a_tool_that_needs_approval_and_has_nobody_to_ask_is_denied,
-    approval_may_approve_deny_with_a_message_or_edit_the_arguments,
-    arguments_that_were_edited_are_those_that_history_tells,
+    a_tool_that_needs_approval_is_denied_without_a_policy,
+    approval_may_approve_deny_or_edit_the_arguments,
+    edited_arguments_are_in_the_history,
     a_run_that_waits_is_stored_and_resumed_with_the_decisions,
     a_decision_about_a_call_that_does_not_wait_is_an_error,
     a_turn_that_waits_is_remembered_when_it_is_over,
     the_model_itself_resumes_too,
-    a_call_past_its_deadline_is_told_to_the_model,
-    cancelling_while_tools_run_ends_the_turn_with_every_call_answered,
+    a_call_past_its_deadline_is_an_error_to_the_model,
+    cancelling_while_tools_run_leaves_every_call_answered,
     cancelling_while_the_model_answers_ends_the_turn,
-    a_turn_cancelled_before_it_began_asks_nobody,
+    a_turn_cancelled_before_it_began_sends_nothing,
 );

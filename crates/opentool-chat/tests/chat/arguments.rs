@@ -6,7 +6,7 @@ use opentool_core::testing::FakeTool;
 use opentool_core::{ErrorKind, Executor, FnTool, Strictness};
 use serde_json::json;
 
-use crate::support::{Mode, calling, told};
+use crate::support::{Mode, calling, tool_texts};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Trip {
@@ -24,12 +24,12 @@ async fn empty_null_or_blank_arguments_are_an_empty_object(mode: Mode) {
         let tool = FakeTool::new("now").answers("noon");
         let log = tool.log();
         mode.answer(client.prompt("hi").tools(tool)).await;
-        assert_eq!(told(&model), ["noon"]);
+        assert_eq!(tool_texts(&model), ["noon"]);
         assert_eq!(log.arguments(), ["{}"], "for {blank:?}");
     }
 }
 
-async fn malformed_json_schema_breach_and_missing_argument_are_told_with_the_pointer(mode: Mode) {
+async fn invalid_arguments_reach_the_model_with_their_pointer(mode: Mode) {
     for (arguments, expected) in [
         (
             r#"{"city":"Ulm""#,
@@ -41,7 +41,7 @@ async fn malformed_json_schema_breach_and_missing_argument_are_told_with_the_poi
     ] {
         let (client, model) = calling(Reply::call("plan", arguments));
         let answer = mode.answer(client.prompt("hi").tools(plan())).await;
-        assert_eq!(told(&model), [expected], "for {arguments}");
+        assert_eq!(tool_texts(&model), [expected], "for {arguments}");
         assert_eq!(answer.messages()[2].answers()[0].error, Some(ErrorKind::InvalidArguments));
         assert_eq!(answer.text(), "done", "the model may correct itself");
     }
@@ -50,20 +50,20 @@ async fn malformed_json_schema_breach_and_missing_argument_are_told_with_the_poi
 async fn null_for_an_optional_argument_is_as_if_absent(mode: Mode) {
     let (client, model) = calling(Reply::call("plan", r#"{"city":"Ulm","days":null}"#));
     mode.answer(client.prompt("hi").tools(plan())).await;
-    assert_eq!(told(&model), ["Ulm for 1"]);
+    assert_eq!(tool_texts(&model), ["Ulm for 1"]);
 }
 
 async fn extra_arguments_are_ignored_and_refused_in_strict_mode(mode: Mode) {
     let reply = || Reply::call("plan", r#"{"city":"Ulm","mood":"good"}"#);
     let (client, model) = calling(reply());
     mode.answer(client.prompt("hi").tools(plan())).await;
-    assert_eq!(told(&model), ["Ulm for 1"]);
+    assert_eq!(tool_texts(&model), ["Ulm for 1"]);
 
     let model = ScriptedModel::new([reply(), Reply::text("done")]);
     let executor = Executor::builder().strictness(Strictness::Strict).build();
     let client = ChatClient::new(ChatModel::builder(model.clone()).executor(executor).build());
     mode.answer(client.prompt("hi").tools(plan())).await;
-    assert!(told(&model)[0].contains("mood"), "{:?}", told(&model));
+    assert!(tool_texts(&model)[0].contains("mood"), "{:?}", tool_texts(&model));
 }
 
 /// A tool that may be called without arguments, and would then delete everything.
@@ -89,12 +89,12 @@ async fn a_call_that_was_cut_off_does_not_run(mode: Mode) {
             let (client, model) = calling(deleting(arguments, Some(end.clone())));
             mode.answer(client.prompt("hi").tools(tool)).await;
             assert_eq!(log.count(), 0, "for {arguments:?} and {end:?}");
-            assert!(told(&model)[0].starts_with("invalid arguments"), "{:?}", told(&model));
+            assert!(tool_texts(&model)[0].starts_with("invalid arguments"), "{:?}", tool_texts(&model));
         }
     }
 }
 
-async fn a_call_without_arguments_runs_where_the_answer_ended_well_or_nobody_says_how(mode: Mode) {
+async fn a_call_without_arguments_runs_unless_the_answer_was_cut_off(mode: Mode) {
     for end in [Some(FinishReason::ToolCalls), Some(FinishReason::Stop), None] {
         let tool = delete();
         let log = tool.log();
@@ -105,9 +105,9 @@ async fn a_call_without_arguments_runs_where_the_answer_ended_well_or_nobody_say
 
 in_both_modes!(
     empty_null_or_blank_arguments_are_an_empty_object,
-    malformed_json_schema_breach_and_missing_argument_are_told_with_the_pointer,
+    invalid_arguments_reach_the_model_with_their_pointer,
     null_for_an_optional_argument_is_as_if_absent,
     extra_arguments_are_ignored_and_refused_in_strict_mode,
     a_call_that_was_cut_off_does_not_run,
-    a_call_without_arguments_runs_where_the_answer_ended_well_or_nobody_says_how,
+    a_call_without_arguments_runs_unless_the_answer_was_cut_off,
 );

@@ -28,7 +28,7 @@ fn calls_interleaved_by_index_come_apart() {
 }
 
 #[test]
-fn without_an_index_pieces_belong_together_by_id_and_then_by_order() {
+fn pieces_without_an_index_belong_together_by_id_then_order() {
     let assembled = calls([
         piece().with_id("a").with_name("one").with_arguments("{\"x\""),
         piece().with_id("b").with_name("two").with_arguments("{\"y\""),
@@ -40,10 +40,10 @@ fn without_an_index_pieces_belong_together_by_id_and_then_by_order() {
 }
 
 #[test]
-fn a_server_that_gives_every_call_the_same_index_is_understood() {
+fn calls_with_the_same_index_are_kept_apart() {
     let whole = |id: &str, name: &str| piece().with_index(0).with_id(id).with_name(name).with_arguments("{}");
-    assert_eq!(calls([whole("a", "one"), whole("b", "one")]), ["a one {}", "b one {}"], "told apart by id");
-    assert_eq!(calls([whole("", "one"), whole("", "two")]), [" one {}", " two {}"], "told apart by name");
+    assert_eq!(calls([whole("a", "one"), whole("b", "one")]), ["a one {}", "b one {}"], "kept apart by id");
+    assert_eq!(calls([whole("", "one"), whole("", "two")]), [" one {}", " two {}"], "kept apart by name");
     assert_eq!(calls([whole("", "one"), whole("", "one")]), [" one {}", " one {}"], "whole arguments are not added to");
     let pieces = calls([
         piece().with_index(0).with_id("a").with_name("one").with_arguments("{\"x\":1}"),
@@ -55,7 +55,7 @@ fn a_server_that_gives_every_call_the_same_index_is_understood() {
 }
 
 #[test]
-fn a_server_that_repeats_name_or_id_with_every_piece_is_understood() {
+fn a_repeated_name_or_id_begins_no_new_call() {
     let assembled = calls([
         piece().with_index(0).with_id("a").with_name("one").with_arguments("{\"x\""),
         piece().with_index(0).with_id("a").with_name("one").with_arguments(":1}"),

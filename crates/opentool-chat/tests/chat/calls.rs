@@ -8,9 +8,9 @@ use opentool_core::testing::FakeTool;
 use opentool_core::{ToolCall, ToolError, ToolOutput};
 use tokio::sync::Barrier;
 
-use crate::support::{Mode, calling, told};
+use crate::support::{Mode, calling, tool_texts};
 
-async fn several_calls_of_one_answer_run_at_once_and_are_answered_in_call_order(mode: Mode) {
+async fn calls_of_one_answer_run_at_once_and_answer_in_call_order(mode: Mode) {
     let (client, model) = calling(Reply::call("slow", "{}").and_call("quick", "{}").and_call("slow", r#"{"n":2}"#));
     let meeting = Arc::new(Barrier::new(3));
     let meet = |name: &'static str, naps: u32| {
@@ -18,7 +18,7 @@ async fn several_calls_of_one_answer_run_at_once_and_are_answered_in_call_order(
         FakeTool::new(name).acts(move |_, _| {
             let meeting = meeting.clone();
             async move {
-                // Nobody goes on before all are here, so one after another would wait for ever.
+                // Each waits until all have started, so one after another would never end.
                 meeting.wait().await;
                 for _ in 0..naps {
                     tokio::task::yield_now().await;
@@ -28,17 +28,17 @@ async fn several_calls_of_one_answer_run_at_once_and_are_answered_in_call_order(
         })
     };
     mode.answer(client.prompt("hi").tools((meet("slow", 50), meet("quick", 0)))).await;
-    assert_eq!(told(&model), ["slow", "quick", "slow"]);
+    assert_eq!(tool_texts(&model), ["slow", "quick", "slow"]);
 }
 
 async fn one_of_several_that_fails_loses_no_sibling(mode: Mode) {
     let (client, model) = calling(Reply::call("good", "{}").and_call("bad", "{}").and_call("nowhere", "{}"));
     let tools = (FakeTool::new("good").answers("fine"), FakeTool::new("bad").fails(ToolError::failed("no luck")));
     mode.answer(client.prompt("hi").tools(tools)).await;
-    assert_eq!(told(&model), ["fine", "no luck", "there is no tool named `nowhere`"]);
+    assert_eq!(tool_texts(&model), ["fine", "no luck", "there is no tool named `nowhere`"]);
 }
 
-async fn empty_or_repeated_call_ids_are_replaced_in_the_message_too(mode: Mode) {
+async fn empty_or_repeated_call_ids_are_replaced(mode: Mode) {
     let round = || {
         Reply::calls([
             ToolCall::new("", "echo", r#"{"n":1}"#),
@@ -63,7 +63,7 @@ async fn empty_or_repeated_call_ids_are_replaced_in_the_message_too(mode: Mode) 
     assert_eq!(model.requests()[2].messages, answer.messages()[..5], "the provider saw the same ids");
 }
 
-async fn tool_choice_required_or_named_becomes_auto_after_the_first_round(mode: Mode) {
+async fn a_required_tool_choice_becomes_auto_after_the_first_round(mode: Mode) {
     for choice in [ToolChoice::Required, ToolChoice::Named("now".to_owned())] {
         let model = ScriptedModel::new([Reply::call("now", "{}"), Reply::call("now", "{}"), Reply::text("noon")]);
         let options = ChatOptions::new().with_tool_choice(choice.clone());
@@ -75,11 +75,11 @@ async fn tool_choice_required_or_named_becomes_auto_after_the_first_round(mode: 
 }
 
 async fn tool_choice_is_asked_anew_of_every_question(mode: Mode) {
-    let obedient = FunctionModel::new(|request: ModelRequest<'_>| match &request.options.tool_choice {
+    let model = FunctionModel::new(|request: ModelRequest<'_>| match &request.options.tool_choice {
         Some(ToolChoice::Required) => Reply::call("now", "{}"),
         _ => Reply::text("noon"),
     });
-    let client = ChatClient::new(obedient);
+    let client = ChatClient::new(model);
     let ask = |messages: Vec<Message>| {
         let options = ChatOptions::new().with_tool_choice(ToolChoice::Required);
         client.prompt(messages).tools(FakeTool::new("now")).options(options)
@@ -124,7 +124,7 @@ async fn the_outcome_says_which_messages_were_exchanged(mode: Mode) {
     assert_eq!(texts, ["Time?", "Let me see.", "", "It is noon."]);
 }
 
-async fn a_tool_choice_that_no_tool_can_meet_is_an_error_before_the_model_is_called(mode: Mode) {
+async fn an_impossible_tool_choice_is_an_error_before_the_request(mode: Mode) {
     let choices = [
         (ToolChoice::Required, Vec::new(), "the tool choice is `required` and the request has no tools"),
         (
@@ -143,11 +143,11 @@ async fn a_tool_choice_that_no_tool_can_meet_is_an_error_before_the_model_is_cal
 }
 
 in_both_modes!(
-    a_tool_choice_that_no_tool_can_meet_is_an_error_before_the_model_is_called,
-    several_calls_of_one_answer_run_at_once_and_are_answered_in_call_order,
+    an_impossible_tool_choice_is_an_error_before_the_request,
+    calls_of_one_answer_run_at_once_and_answer_in_call_order,
     one_of_several_that_fails_loses_no_sibling,
-    empty_or_repeated_call_ids_are_replaced_in_the_message_too,
-    tool_choice_required_or_named_becomes_auto_after_the_first_round,
+    empty_or_repeated_call_ids_are_replaced,
+    a_required_tool_choice_becomes_auto_after_the_first_round,
     tool_choice_is_asked_anew_of_every_question,
     tool_choice_none_stays_none,
     usage_is_summed_over_rounds,

@@ -5,11 +5,11 @@ use opentool_chat::{ChatClient, ChatModel};
 use opentool_core::testing::FakeTool;
 use opentool_core::{Ask, Executor, ToolContext, ToolError, ToolMetadata, ToolOutput};
 
-use crate::support::{Mode, calling, told};
+use crate::support::{Mode, calling, tool_texts};
 
 fn tenant() -> FakeTool {
     FakeTool::new("tenant").acts(|_, context| async move {
-        let tenant = context.get("tenant").and_then(|tenant| tenant.as_str()).unwrap_or("nobody");
+        let tenant = context.get("tenant").and_then(|tenant| tenant.as_str()).unwrap_or("none");
         Ok(ToolOutput::text(format!("{} rows", tenant.len())))
     })
 }
@@ -17,13 +17,13 @@ fn tenant() -> FakeTool {
 async fn a_tool_gets_an_empty_context_where_none_is_given(mode: Mode) {
     let (client, model) = calling(Reply::call("tenant", "{}"));
     mode.answer(client.prompt("hi").tools(tenant())).await;
-    assert_eq!(told(&model), ["6 rows"]);
+    assert_eq!(tool_texts(&model), ["4 rows"]);
 }
 
 async fn the_context_reaches_tools_and_never_the_model(mode: Mode) {
     let (client, model) = calling(Reply::call("tenant", "{}"));
     let answer = mode.answer(client.prompt("hi").tools(tenant()).context("tenant", "top-secret")).await;
-    assert_eq!(told(&model), ["10 rows"]);
+    assert_eq!(tool_texts(&model), ["10 rows"]);
     for request in model.requests() {
         assert!(!serde_json::to_string(&request.messages).unwrap().contains("top-secret"));
         assert!(!serde_json::to_string(&request.options).unwrap().contains("top-secret"));
@@ -40,25 +40,25 @@ async fn rust_values_reach_tools_too(mode: Mode) {
     });
     let context = ToolContext::new().with_typed(Database("main"));
     mode.answer(client.prompt("hi").tools(find).tool_context(&context)).await;
-    assert_eq!(told(&model), ["main"]);
+    assert_eq!(tool_texts(&model), ["main"]);
 }
 
-async fn a_client_as_a_tool_hands_the_context_on(mode: Mode) {
+async fn a_client_as_a_tool_passes_the_context_on(mode: Mode) {
     let inner = ScriptedModel::new([Reply::call("tenant", "{}"), Reply::text("There are ten.")]);
     let clerk = ChatClient::builder(inner.clone()).default_tools(tenant()).build();
     let (outer, model) = calling(Reply::call("clerk", r#"{"prompt":"How many rows?"}"#));
     let clerk = clerk.as_tool("clerk", "Ask the clerk.");
     mode.answer(outer.prompt("hi").tools(clerk).context("tenant", "top-secret")).await;
-    assert_eq!(told(&model), ["There are ten."]);
-    assert_eq!(told(&inner), ["10 rows"]);
+    assert_eq!(tool_texts(&model), ["There are ten."]);
+    assert_eq!(tool_texts(&inner), ["10 rows"]);
     assert_eq!(inner.requests()[0].messages[0].text(), "How many rows?");
 }
 
-async fn a_client_as_a_tool_tells_its_failure_and_passes_a_fatal_one_on(mode: Mode) {
+async fn a_client_as_a_tool_reports_failures_and_passes_fatal_ones_on(mode: Mode) {
     let down = ChatClient::new(ScriptedModel::new([Reply::error(opentool_chat::ChatError::refused("x", 503, "busy"))]));
     let (outer, model) = calling(Reply::call("clerk", r#"{"prompt":"?"}"#));
     mode.answer(outer.prompt("hi").tools(down.as_tool("clerk", "Ask."))).await;
-    assert_eq!(told(&model), ["x answered 503: busy"]);
+    assert_eq!(tool_texts(&model), ["x answered 503: busy"]);
 
     let fatal = FakeTool::new("burn").fails(ToolError::fatal("the database is gone"));
     let inner = ChatClient::builder(ScriptedModel::new([Reply::call("burn", "{}")])).default_tools(fatal).build();
@@ -75,7 +75,7 @@ async fn a_client_as_a_tool_cannot_wait_for_a_decision(mode: Mode) {
     let inner = ChatClient::builder(model).default_tools(careful).build();
     let (outer, model) = calling(Reply::call("clerk", r#"{"prompt":"?"}"#));
     mode.answer(outer.prompt("hi").tools(inner.as_tool("clerk", "Ask."))).await;
-    assert_eq!(told(&model), ["the assistant needs an approval for which it cannot wait here"]);
+    assert_eq!(tool_texts(&model), ["the assistant needs an approval for which it cannot wait here"]);
     assert_eq!(log.count(), 0);
 }
 
@@ -83,7 +83,7 @@ in_both_modes!(
     a_tool_gets_an_empty_context_where_none_is_given,
     the_context_reaches_tools_and_never_the_model,
     rust_values_reach_tools_too,
-    a_client_as_a_tool_hands_the_context_on,
-    a_client_as_a_tool_tells_its_failure_and_passes_a_fatal_one_on,
+    a_client_as_a_tool_passes_the_context_on,
+    a_client_as_a_tool_reports_failures_and_passes_fatal_ones_on,
     a_client_as_a_tool_cannot_wait_for_a_decision,
 );

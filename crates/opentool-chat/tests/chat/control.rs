@@ -1,4 +1,4 @@
-//! Who runs the calls: the model by default, the caller where it is told so, a manager of one's own.
+//! What runs the calls: the model by default, the caller on request, a custom manager.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -11,7 +11,7 @@ use opentool_chat::{
 use opentool_core::testing::FakeTool;
 use opentool_core::{Ask, Decision, Executor, FnTool, ToolMetadata, ToolSource, Toolbox, Turn};
 
-use crate::support::{Mode, assert_sound, told, watch};
+use crate::support::{Mode, assert_sound, tool_texts, watch};
 
 async fn ask(mode: Mode, model: &ChatModel, prompt: Prompt) -> ChatResponse {
     match mode {
@@ -20,7 +20,7 @@ async fn ask(mode: Mode, model: &ChatModel, prompt: Prompt) -> ChatResponse {
     }
 }
 
-async fn the_model_runs_the_loop_itself_unless_told_otherwise(mode: Mode) {
+async fn the_model_runs_the_loop_by_default(mode: Mode) {
     for (internal, rounds) in [(None, 2), (Some(true), 2), (Some(false), 1)] {
         let script = ScriptedModel::new([Reply::call("now", "{}"), Reply::text("noon")]);
         let mut options = ChatOptions::new().with_tools(FakeTool::new("now"));
@@ -102,7 +102,7 @@ async fn a_user_controlled_loop_with_memory_sees_every_message(mode: Mode) {
     assert_eq!(ask(mode, &model, Prompt::new(history)).await.text(), "6 * 8");
 }
 
-async fn a_turn_in_ones_own_hands_waits_and_is_decided(mode: Mode) {
+async fn a_user_controlled_turn_waits_and_is_decided(mode: Mode) {
     let script = ScriptedModel::new([Reply::call("send", "{}").and_call("look", "{}"), Reply::text("sent")]);
     let send = FakeTool::new("send").answers("sent").with_metadata(ToolMetadata::new().with_approval(true));
     let options =
@@ -123,7 +123,7 @@ async fn a_turn_in_ones_own_hands_waits_and_is_decided(mode: Mode) {
     assert!(result.pending.is_empty());
     prompt.messages = result.conversation_history;
     ask(mode, &model, prompt).await;
-    assert_eq!(told(&script), ["sent", "looked"]);
+    assert_eq!(tool_texts(&script), ["sent", "looked"]);
 }
 
 async fn a_turn_that_waits_for_another_answer_is_refused(mode: Mode) {
@@ -136,7 +136,7 @@ async fn a_turn_that_waits_for_another_answer_is_refused(mode: Mode) {
     let mut turn = Turn::new();
     manager.execute_tool_calls(&prompt, &first, &mut turn).await.unwrap();
     let error = manager.execute_tool_calls(&prompt, &second, &mut turn).await.unwrap_err();
-    assert!(error.to_string().contains("which the answer does not make"), "{error}");
+    assert!(error.to_string().contains("this answer does not make"), "{error}");
 }
 
 /// A manager that counts what it is asked, and otherwise does what the default one does.
@@ -178,7 +178,7 @@ impl ToolSource for Asked {
     }
 }
 
-async fn the_manager_is_replaceable_and_tools_are_resolved_once_per_request(mode: Mode) {
+async fn a_custom_manager_resolves_tools_once_per_request(mode: Mode) {
     let manager = Counting::default();
     let source = Asked(Arc::default(), Toolbox::from_tools([FakeTool::new("now").answers("noon")]).unwrap());
     let script = ScriptedModel::new([
@@ -192,17 +192,17 @@ async fn the_manager_is_replaceable_and_tools_are_resolved_once_per_request(mode
     mode.answer(client.prompt("hi").tools(source.clone())).await;
     assert_eq!((manager.resolved.load(SeqCst), manager.executed.load(SeqCst)), (1, 3));
     assert_eq!(source.0.load(SeqCst), 1, "a source is asked per request, not per round");
-    assert_eq!(told(&script), ["noon"]);
+    assert_eq!(tool_texts(&script), ["noon"]);
     mode.answer(client.prompt("hi").tools(source.clone())).await;
     assert_eq!(source.0.load(SeqCst), 2);
 }
 
 in_both_modes!(
-    the_model_runs_the_loop_itself_unless_told_otherwise,
+    the_model_runs_the_loop_by_default,
     the_predicate_decides_about_every_answer,
     a_user_controlled_loop_steps_model_and_manager,
     a_user_controlled_loop_with_memory_sees_every_message,
-    a_turn_in_ones_own_hands_waits_and_is_decided,
+    a_user_controlled_turn_waits_and_is_decided,
     a_turn_that_waits_for_another_answer_is_refused,
-    the_manager_is_replaceable_and_tools_are_resolved_once_per_request,
+    a_custom_manager_resolves_tools_once_per_request,
 );

@@ -95,7 +95,7 @@ async fn the_context_is_merged_and_the_runtime_wins_per_key(mode: Mode) {
             Set::Some => ChatOptions::new().with_context("who", LEVELS[level]).with_context(LEVELS[level], true),
         });
         let tool = FakeTool::new("show").acts(|_, context| async move {
-            let who = context.get("who").and_then(|who| who.as_str()).unwrap_or("nobody");
+            let who = context.get("who").and_then(|who| who.as_str()).unwrap_or("none");
             let set = LEVELS.iter().filter(|level| context.get(level).is_some());
             let set = set.copied().collect::<Vec<_>>().join(" ");
             Ok(ToolOutput::text(format!("{who}: {set}")))
@@ -104,8 +104,8 @@ async fn the_context_is_merged_and_the_runtime_wins_per_key(mode: Mode) {
         let client = client_with(model.clone(), [of_model, of_client]);
         mode.answer(client.prompt("hi").options(of_request).tools(tool)).await;
         let having = (0..3).filter(|level| set[*level] == Set::Some).map(|level| LEVELS[level]).collect::<Vec<_>>();
-        let expected = format!("{}: {}", having.last().unwrap_or(&"nobody"), having.join(" "));
-        assert_eq!(crate::support::told(&model), [expected], "{set:?}");
+        let expected = format!("{}: {}", having.last().unwrap_or(&"none"), having.join(" "));
+        assert_eq!(crate::support::tool_texts(&model), [expected], "{set:?}");
     }
 }
 
@@ -124,7 +124,7 @@ async fn added_tools_join_whatever_is_there(mode: Mode) {
     );
 }
 
-async fn what_a_request_does_not_say_the_defaults_do(mode: Mode) {
+async fn defaults_hold_for_what_a_request_does_not_set(mode: Mode) {
     let model = ScriptedModel::new([Reply::text("hello")]);
     let of_model = ChatOptions::new().with_model("large").with_temperature(1.0).with_stop(["END"]).with_extra("a", 1);
     let of_client = ChatOptions::new().with_model("small").with_max_tokens(10).with_extra("b", 2);
@@ -153,6 +153,6 @@ in_both_modes!(
     default_and_runtime_tools_replace_each_kind_its_own,
     the_context_is_merged_and_the_runtime_wins_per_key,
     added_tools_join_whatever_is_there,
-    what_a_request_does_not_say_the_defaults_do,
+    defaults_hold_for_what_a_request_does_not_set,
     system_text_comes_first_and_a_request_may_replace_it,
 );

@@ -11,13 +11,13 @@ use opentool_chat::{
 use opentool_core::testing::FakeTool;
 use opentool_core::{Cancellation, ErrorSeverity, Executor, FnTool, ToolError, ToolSource, Toolbox};
 
-use crate::support::{Mode, calling, told};
+use crate::support::{Mode, calling, tool_texts};
 
-async fn an_unmarked_error_is_told_to_the_model_by_its_display(mode: Mode) {
+async fn an_unmarked_error_reaches_the_model_by_its_display(mode: Mode) {
     let (client, model) = calling(Reply::call("read", "{}"));
     let read = FnTool::fallible("read", || Ok(std::fs::read_to_string("/nowhere/at/all")?));
     mode.answer(client.prompt("hi").tools(read)).await;
-    assert_eq!(told(&model), ["No such file or directory (os error 2)"]);
+    assert_eq!(tool_texts(&model), ["No such file or directory (os error 2)"]);
 }
 
 async fn a_fatal_error_reaches_the_caller_with_what_was_done(mode: Mode) {
@@ -52,7 +52,7 @@ async fn throw_on_error_and_an_error_policy_have_the_last_word(mode: Mode) {
         |_: &str, error: ToolError| error.with_severity(ErrorSeverity::Recoverable).with_message("try later");
     let (request, model) = ask(Executor::builder().all_errors_fatal(true).errors(softened).build());
     mode.answer(request).await;
-    assert_eq!(told(&model), ["try later"]);
+    assert_eq!(tool_texts(&model), ["try later"]);
 }
 
 async fn a_blank_message_gets_a_text_that_names_tool_and_type(mode: Mode) {
@@ -62,8 +62,8 @@ async fn a_blank_message_gets_a_text_that_names_tool_and_type(mode: Mode) {
     let (client, model) = calling(Reply::call("quiet", "{}"));
     let quiet = FnTool::fallible("quiet", || -> Result<(), opentool_core::Failure> { Err(Silent.into()) });
     mode.answer(client.prompt("hi").tools(quiet)).await;
-    let told = &told(&model)[0];
-    assert!(told.contains("quiet") && told.contains("Silent"), "{told}");
+    let seen = &tool_texts(&model)[0];
+    assert!(seen.contains("quiet") && seen.contains("Silent"), "{seen}");
 }
 
 async fn an_error_of_the_provider_carries_what_was_done(mode: Mode) {
@@ -73,7 +73,7 @@ async fn an_error_of_the_provider_carries_what_was_done(mode: Mode) {
     assert_eq!(error.to_string(), "openai answered 429: slow down");
     assert_eq!((error.status(), error.retry_after()), (Some(429), Some(Duration::from_secs(7))));
     assert!(error.is_retryable());
-    assert_eq!(error.exchange().messages().len(), 3, "the call is not made again by whoever goes on from here");
+    assert_eq!(error.exchange().messages().len(), 3, "continuing from here does not repeat the call");
     assert_eq!(error.exchange().usage, Usage::new(5, 5));
 }
 
@@ -85,7 +85,7 @@ async fn a_stream_that_breaks_off_leaves_no_half_answer(mode: Mode) {
     assert_eq!(error.exchange().messages().len(), 3);
 }
 
-async fn a_source_that_cannot_be_reached_is_an_error_before_the_model_is_called(mode: Mode) {
+async fn an_unreachable_source_is_an_error_before_the_model_is_called(mode: Mode) {
     struct Far;
     impl ToolSource for Far {
         fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
@@ -95,7 +95,7 @@ async fn a_source_that_cannot_be_reached_is_an_error_before_the_model_is_called(
     let model = ScriptedModel::new([Reply::text("never said")]);
     let error = mode.error(ChatClient::new(model.clone()).prompt("hi").tools(Far)).await;
     assert!(matches!(error.cause(), Cause::Tools(_)));
-    assert_eq!(error.to_string(), "the tools of the request cannot be had: no route to host");
+    assert_eq!(error.to_string(), "the tools of the request are not available: no route to host");
     assert_eq!(error.exchange().messages(), [Message::user("hi")]);
     assert!(model.requests().is_empty());
 }
@@ -123,7 +123,7 @@ impl Provider for Stalls {
 }
 
 #[tokio::test]
-async fn cancelling_in_the_middle_of_a_stream_ends_it_and_keeps_what_it_cost() {
+async fn cancelling_a_stream_ends_it_and_keeps_its_usage() {
     let cancellation = Cancellation::new();
     let mut stream = ChatClient::new(Stalls).prompt("hi").cancellation(cancellation.clone()).stream();
     assert!(matches!(stream.next().await, Some(Ok(ChatEvent::Text(_)))));
@@ -136,8 +136,8 @@ async fn cancelling_in_the_middle_of_a_stream_ends_it_and_keeps_what_it_cost() {
 }
 
 in_both_modes!(
-    a_source_that_cannot_be_reached_is_an_error_before_the_model_is_called,
-    an_unmarked_error_is_told_to_the_model_by_its_display,
+    an_unreachable_source_is_an_error_before_the_model_is_called,
+    an_unmarked_error_reaches_the_model_by_its_display,
     a_fatal_error_reaches_the_caller_with_what_was_done,
     throw_on_error_and_an_error_policy_have_the_last_word,
     a_blank_message_gets_a_text_that_names_tool_and_type,

@@ -7,7 +7,7 @@ use opentool_chat::testing::{Reply, ScriptedModel, forbid_requests};
 use opentool_chat::{Cause, ChatClient};
 
 #[test]
-fn the_guard_forbids_real_models_and_leaves_those_of_the_test_kit() {
+fn the_guard_forbids_real_models_only() {
     let child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "guard::child", "--ignored", "--test-threads=1"])
         .output()

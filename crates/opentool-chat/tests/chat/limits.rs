@@ -16,7 +16,7 @@ fn tireless() -> FunctionModel {
     FunctionModel::new(|request: ModelRequest<'_>| Reply::call("work", format!(r#"{{"n":{}}}"#, rounds(request))))
 }
 
-async fn too_many_rounds_is_an_error_with_history_and_partial_results(mode: Mode) {
+async fn too_many_rounds_is_an_error_with_the_history(mode: Mode) {
     let work = FakeTool::new("work").answers("worked");
     let log = work.log();
     let error = mode.error(ChatClient::new(tireless()).prompt("hi").tools(work)).await;
@@ -28,7 +28,7 @@ async fn too_many_rounds_is_an_error_with_history_and_partial_results(mode: Mode
     assert_eq!(answers.last().unwrap().error, Some(ErrorKind::Limit));
 }
 
-async fn too_many_calls_in_all_is_an_error_with_history_and_partial_results(mode: Mode) {
+async fn too_many_calls_in_all_is_an_error_with_the_history(mode: Mode) {
     let greedy = FunctionModel::new(|request: ModelRequest<'_>| {
         let round = rounds(request);
         (0..10).fold(Reply::text(""), |reply, n| reply.and_call(format!("work_{n}"), format!(r#"{{"round":{round}}}"#)))
@@ -41,7 +41,7 @@ async fn too_many_calls_in_all_is_an_error_with_history_and_partial_results(mode
     assert_eq!(answers.len(), 160);
 }
 
-async fn too_many_calls_of_one_tool_is_told_to_the_model(mode: Mode) {
+async fn too_many_calls_of_one_tool_is_an_error_to_the_model(mode: Mode) {
     let model = FunctionModel::new(|request: ModelRequest<'_>| match rounds(request) {
         0 => (0..42).fold(Reply::text(""), |reply, n| reply.and_call("work", format!(r#"{{"n":{n}}}"#))),
         _ => Reply::text("done"),
@@ -65,7 +65,7 @@ async fn a_tool_may_have_a_limit_of_its_own(mode: Mode) {
     assert_eq!(kinds, [None, Some(ErrorKind::Limit)]);
 }
 
-async fn the_same_call_too_often_is_told_to_the_model(mode: Mode) {
+async fn the_same_call_too_often_is_an_error_to_the_model(mode: Mode) {
     let stubborn = FunctionModel::new(|request: ModelRequest<'_>| match rounds(request) {
         0..5 => Reply::call("work", if rounds(request) == 2 { r#"{ "n" : 1 }"# } else { r#"{"n":1}"# }),
         _ => Reply::text("done"),
@@ -94,10 +94,10 @@ async fn every_question_is_a_turn_of_its_own(mode: Mode) {
 }
 
 in_both_modes!(
-    too_many_rounds_is_an_error_with_history_and_partial_results,
-    too_many_calls_in_all_is_an_error_with_history_and_partial_results,
-    too_many_calls_of_one_tool_is_told_to_the_model,
+    too_many_rounds_is_an_error_with_the_history,
+    too_many_calls_in_all_is_an_error_with_the_history,
+    too_many_calls_of_one_tool_is_an_error_to_the_model,
     a_tool_may_have_a_limit_of_its_own,
-    the_same_call_too_often_is_told_to_the_model,
+    the_same_call_too_often_is_an_error_to_the_model,
     every_question_is_a_turn_of_its_own,
 );

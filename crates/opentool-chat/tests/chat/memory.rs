@@ -23,7 +23,7 @@ fn answer(id: &str) -> Message {
 }
 
 #[test]
-fn a_window_begins_with_a_question_and_keeps_the_system_message() {
+fn a_window_begins_with_a_question_after_the_system_message() {
     let mut conversation = vec![Message::system("Be terse.")];
     for turn in 0..10 {
         let id = format!("call_{turn}");
@@ -47,7 +47,7 @@ fn a_turn_longer_than_the_window_is_kept_with_its_question() {
 }
 
 #[test]
-fn a_new_system_message_supersedes_the_old_one_and_a_repeated_one_is_kept_once() {
+fn a_new_system_message_replaces_the_old_one() {
     let conversation = vec![
         Message::system("old"),
         Message::user("q"),
@@ -62,7 +62,7 @@ fn a_new_system_message_supersedes_the_old_one_and_a_repeated_one_is_kept_once()
 }
 
 #[test]
-fn calls_without_answers_and_answers_without_calls_are_hidden_wherever_they_stand() {
+fn calls_without_answers_and_answers_without_calls_are_hidden() {
     let both = AssistantMessage::new("Let me see.")
         .with_tool_calls(vec![ToolCall::new("a", "now", "{}"), ToolCall::new("b", "now", "{}")]);
     let conversation = vec![
@@ -148,7 +148,7 @@ async fn a_conversation_is_remembered_in_whole_turns(mode: Mode) {
     assert_eq!(model.requests()[3].messages.len(), 2, "conversations are kept apart");
 }
 
-async fn a_turn_that_fails_leaves_nothing_behind(mode: Mode) {
+async fn a_failed_turn_is_not_remembered(mode: Mode) {
     let memory = Arc::new(InProcessMemory::new());
     let model = ScriptedModel::new([
         Reply::call("now", "{}"),
@@ -170,7 +170,7 @@ async fn a_turn_whose_calls_the_caller_runs_is_not_remembered_yet(mode: Mode) {
     assert!(memory.get("ann").await.unwrap().is_empty());
 }
 
-async fn a_client_with_a_memory_wants_to_know_whose_conversation_it_is(mode: Mode) {
+async fn a_client_with_a_memory_needs_a_conversation_id(mode: Mode) {
     let model = ScriptedModel::new([]);
     let client = ChatClient::builder(model.clone()).memory(InProcessMemory::new()).build();
     let error = mode.error(client.prompt("hi")).await;
@@ -178,7 +178,7 @@ async fn a_client_with_a_memory_wants_to_know_whose_conversation_it_is(mode: Mod
     assert!(model.requests().is_empty());
 }
 
-async fn a_window_in_memory_never_tears_a_round_apart(mode: Mode) {
+async fn a_window_never_splits_a_round(mode: Mode) {
     // Every turn has five messages, so a window of twenty would cut one of them in the middle.
     let model = FunctionModel::new(|request: ModelRequest<'_>| {
         assert_sound(request.messages);
@@ -200,7 +200,7 @@ async fn a_window_in_memory_never_tears_a_round_apart(mode: Mode) {
     assert_eq!(kept[kept.len() - 4].text(), "Time 29?");
 }
 
-async fn memory_inside_the_loop_remembers_every_round(mode: Mode) {
+async fn memory_in_the_loop_keeps_every_round(mode: Mode) {
     let memory = Arc::new(InProcessMemory::with_window(4));
     let model = ScriptedModel::new([
         Reply::text("Hello."),
@@ -223,7 +223,7 @@ async fn memory_inside_the_loop_remembers_every_round(mode: Mode) {
     assert_eq!(memory.get("ann").await.unwrap(), answer.messages());
 }
 
-async fn memory_inside_the_loop_keeps_finished_rounds_of_a_turn_that_fails(mode: Mode) {
+async fn memory_in_the_loop_keeps_finished_rounds_of_a_failed_turn(mode: Mode) {
     let memory = Arc::new(InProcessMemory::new());
     let model = ScriptedModel::new([Reply::call("now", "{}"), Reply::error(ChatError::refused("openai", 500, "oops"))]);
     let client = ChatClient::builder(model)
@@ -258,7 +258,7 @@ async fn a_memory_that_fails_does_not_lose_what_was_said(mode: Mode) {
     assert_eq!(error.exchange().messages().last(), Some(&Message::assistant("Hello.")));
 }
 
-async fn concurrent_turns_of_one_conversation_tear_no_round_apart(mode: Mode) {
+async fn concurrent_turns_of_one_conversation_keep_rounds_whole(mode: Mode) {
     for in_loop in [false, true] {
         let model = FunctionModel::new(|request: ModelRequest<'_>| {
             assert_sound(request.messages);
@@ -290,7 +290,7 @@ async fn concurrent_turns_of_one_conversation_tear_no_round_apart(mode: Mode) {
     }
 }
 
-/// A memory that somebody else holds.
+/// A memory whose lock another process holds.
 struct Held;
 
 impl ChatMemory for Held {
@@ -320,14 +320,14 @@ async fn a_turn_is_cancelled_while_it_waits_for_its_memory(mode: Mode) {
 }
 
 in_both_modes!(
-    concurrent_turns_of_one_conversation_tear_no_round_apart,
+    concurrent_turns_of_one_conversation_keep_rounds_whole,
     a_turn_is_cancelled_while_it_waits_for_its_memory,
     a_conversation_is_remembered_in_whole_turns,
-    a_turn_that_fails_leaves_nothing_behind,
+    a_failed_turn_is_not_remembered,
     a_turn_whose_calls_the_caller_runs_is_not_remembered_yet,
-    a_client_with_a_memory_wants_to_know_whose_conversation_it_is,
-    a_window_in_memory_never_tears_a_round_apart,
-    memory_inside_the_loop_remembers_every_round,
-    memory_inside_the_loop_keeps_finished_rounds_of_a_turn_that_fails,
+    a_client_with_a_memory_needs_a_conversation_id,
+    a_window_never_splits_a_round,
+    memory_in_the_loop_keeps_every_round,
+    memory_in_the_loop_keeps_finished_rounds_of_a_failed_turn,
     a_memory_that_fails_does_not_lose_what_was_said,
 );

@@ -7,23 +7,23 @@ use opentool_chat::{Cause, ChatClient, ChatModel};
 use opentool_core::testing::FakeTool;
 use opentool_core::{Chain, ErrorKind, Executor, Tool, ToolOutput, Toolbox, UnknownTool};
 
-use crate::support::{Mode, calling, told};
+use crate::support::{Mode, calling, tool_texts};
 
-async fn a_tool_that_is_not_attached_is_told_to_the_model_with_near_names(mode: Mode) {
+async fn an_unattached_tool_is_an_error_with_near_names(mode: Mode) {
     let model = ScriptedModel::new([Reply::call("get_wether", "{}"), Reply::text("done")]);
-    let elsewhere = FakeTool::new("get_wether");
-    let log = elsewhere.log();
-    let resolver = Toolbox::from_tools([elsewhere]).unwrap();
+    let other = FakeTool::new("get_wether");
+    let log = other.log();
+    let resolver = Toolbox::from_tools([other]).unwrap();
     let client = ChatClient::new(ChatModel::builder(model.clone()).resolver(resolver).build());
     let answer = mode.answer(client.prompt("How is the weather?").tools(FakeTool::new("get_weather"))).await;
     assert_eq!(answer.text(), "done");
-    assert_eq!(told(&model), ["there is no tool named `get_wether`; did you mean `get_weather`?"]);
+    assert_eq!(tool_texts(&model), ["there is no tool named `get_wether`; did you mean `get_weather`?"]);
     assert_eq!(log.count(), 0, "a resolver for names does not widen what a model may call");
     let answers = answer.messages()[2].answers();
     assert_eq!(answers[0].error, Some(ErrorKind::UnknownTool));
 }
 
-async fn a_name_that_no_tool_can_have_is_made_fit_to_be_sent_and_is_nobodys(mode: Mode) {
+async fn an_impossible_tool_name_becomes_one_that_can_be_sent(mode: Mode) {
     let long = "x".repeat(100);
     for (name, sent) in [
         ("functions.get_weather", "functions_get_weather"),
@@ -37,31 +37,35 @@ async fn a_name_that_no_tool_can_have_is_made_fit_to_be_sent_and_is_nobodys(mode
         let (client, model) = calling(Reply::call(name, "{}"));
         let answer = mode.answer(client.prompt("How is the weather?").tools(weather)).await;
         assert_eq!(&*answer.messages()[1].tool_calls()[0].name, sent);
-        assert!(told(&model)[0].starts_with(&format!("there is no tool named `{sent}`")), "{:?}", told(&model));
+        assert!(
+            tool_texts(&model)[0].starts_with(&format!("there is no tool named `{sent}`")),
+            "{:?}",
+            tool_texts(&model)
+        );
         assert_eq!(log.count(), 0, "{name}");
     }
 }
 
-async fn a_tool_that_is_not_attached_is_answered_by_a_policy_of_ones_own(mode: Mode) {
+async fn an_unattached_tool_is_answered_by_a_custom_policy(mode: Mode) {
     let model = ScriptedModel::new([Reply::call("nowhere", "{}"), Reply::text("done")]);
     let policy = |name: &str, _: &Toolbox| Ok(ToolOutput::text(format!("{name} is coming soon")));
     let executor = Executor::builder().unknown_tool(policy).build();
     let client = ChatClient::new(ChatModel::builder(model.clone()).executor(executor).build());
     mode.answer(client.prompt("hi")).await;
-    assert_eq!(told(&model), ["nowhere is coming soon"]);
+    assert_eq!(tool_texts(&model), ["nowhere is coming soon"]);
 }
 
-async fn a_tool_that_is_not_attached_runs_when_the_executor_may_resolve_it(mode: Mode) {
+async fn an_unattached_tool_runs_when_the_executor_may_resolve_it(mode: Mode) {
     let hidden = FakeTool::new("hidden").answers("found");
     let model = ScriptedModel::new([Reply::call("hidden", "{}"), Reply::text("done")]);
     let executor = Executor::builder().resolver(Toolbox::from_tools([hidden]).unwrap()).build();
     let client = ChatClient::new(ChatModel::builder(model.clone()).executor(executor).build());
     mode.answer(client.prompt("hi")).await;
-    assert_eq!(told(&model), ["found"]);
+    assert_eq!(tool_texts(&model), ["found"]);
     assert!(model.requests()[0].tools.is_empty());
 }
 
-async fn a_tool_that_is_not_attached_ends_the_turn_when_the_policy_says_so(mode: Mode) {
+async fn an_unattached_tool_ends_the_turn_when_the_policy_says_so(mode: Mode) {
     let model = ScriptedModel::new([Reply::call("nowhere", "{}"), Reply::text("done")]);
     let executor = Executor::builder().unknown_tool(UnknownTool::Fail).build();
     let client = ChatClient::new(ChatModel::builder(model.clone()).executor(executor).build());
@@ -70,7 +74,7 @@ async fn a_tool_that_is_not_attached_ends_the_turn_when_the_policy_says_so(mode:
     assert_eq!(error.exchange().messages().len(), 3, "question, call, answer");
 }
 
-async fn a_name_that_cannot_be_resolved_is_an_error_before_the_model_is_called(mode: Mode) {
+async fn an_unresolvable_name_is_an_error_before_the_model_is_called(mode: Mode) {
     for resolves in [true, false] {
         let model = ScriptedModel::new([Reply::text("never said")]);
         let mut builder = ChatModel::builder(model.clone());
@@ -79,9 +83,9 @@ async fn a_name_that_cannot_be_resolved_is_an_error_before_the_model_is_called(m
         }
         let error = mode.error(ChatClient::new(builder.build()).prompt("hi").tool_names(["here", "nowhere"])).await;
         let expected = match resolves {
-            true => "the tools of the request cannot be had: no resolver knows a tool named `nowhere`",
+            true => "the tools of the request are not available: no resolver knows a tool named `nowhere`",
             false => {
-                "the tools of the request cannot be had: there is no resolver that could find the tool named `here`; give the model one"
+                "the tools of the request are not available: there is no resolver that could find the tool named `here`; give the model one"
             }
         };
         assert_eq!(error.to_string(), expected);
@@ -89,7 +93,7 @@ async fn a_name_that_cannot_be_resolved_is_an_error_before_the_model_is_called(m
     }
 }
 
-async fn names_are_resolved_by_the_first_of_a_chain_that_knows_them(mode: Mode) {
+async fn a_name_is_resolved_by_the_first_of_a_chain(mode: Mode) {
     let model = ScriptedModel::new([Reply::call("clock", "{}").and_call("radio", "{}"), Reply::text("done")]);
     let chain = Chain::new()
         .then(Toolbox::from_tools([FakeTool::new("clock").answers("first")]).unwrap())
@@ -99,7 +103,7 @@ async fn names_are_resolved_by_the_first_of_a_chain_that_knows_them(mode: Mode) 
         .build();
     mode.answer(client.prompt("hi")).await;
     assert_eq!(model.requests()[0].tools, ["clock", "radio"]);
-    assert_eq!(told(&model), ["first", "second"]);
+    assert_eq!(tool_texts(&model), ["first", "second"]);
 }
 
 async fn duplicate_names_are_an_error_on_every_path(mode: Mode) {
@@ -125,12 +129,12 @@ async fn duplicate_names_are_an_error_on_every_path(mode: Mode) {
 }
 
 in_both_modes!(
-    a_name_that_no_tool_can_have_is_made_fit_to_be_sent_and_is_nobodys,
-    a_tool_that_is_not_attached_is_answered_by_a_policy_of_ones_own,
-    a_tool_that_is_not_attached_is_told_to_the_model_with_near_names,
-    a_tool_that_is_not_attached_runs_when_the_executor_may_resolve_it,
-    a_tool_that_is_not_attached_ends_the_turn_when_the_policy_says_so,
-    a_name_that_cannot_be_resolved_is_an_error_before_the_model_is_called,
-    names_are_resolved_by_the_first_of_a_chain_that_knows_them,
+    an_impossible_tool_name_becomes_one_that_can_be_sent,
+    an_unattached_tool_is_answered_by_a_custom_policy,
+    an_unattached_tool_is_an_error_with_near_names,
+    an_unattached_tool_runs_when_the_executor_may_resolve_it,
+    an_unattached_tool_ends_the_turn_when_the_policy_says_so,
+    an_unresolvable_name_is_an_error_before_the_model_is_called,
+    a_name_is_resolved_by_the_first_of_a_chain,
     duplicate_names_are_an_error_on_every_path,
 );

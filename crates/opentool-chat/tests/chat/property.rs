@@ -118,7 +118,7 @@ async fn turn(mode: Mode, rounds: Vec<Round>, in_loop: bool) {
     }
 }
 
-/// A clock that does not run while anything else can, so that a turn that hangs is told from one that is slow.
+/// A clock that does not run while anything else can, so that a turn that hangs differs from one that is slow.
 fn run(future: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     runtime.block_on(async {
@@ -128,7 +128,7 @@ fn run(future: impl Future<Output = ()>) {
 
 proptest! {
     #[test]
-    fn no_behaviour_of_a_model_leaves_a_call_unanswered_or_the_loop_running(
+    fn no_model_leaves_a_call_unanswered_or_the_loop_running(
         rounds in prop::collection::vec(any_round(), 1..6),
         streamed in any::<bool>(),
         in_loop in any::<bool>(),
@@ -138,7 +138,7 @@ proptest! {
 }
 
 #[test]
-fn a_tool_that_never_ends_is_cut_off_and_the_loop_goes_on() {
+fn a_tool_that_never_ends_is_cut_off_and_the_turn_continues() {
     run(async {
         for mode in [Mode::Blocking, Mode::Streaming] {
             let model = FunctionModel::new(|request: ModelRequest<'_>| match request.messages.len() {

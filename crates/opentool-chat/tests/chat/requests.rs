@@ -10,13 +10,13 @@ use opentool_core::testing::FakeTool;
 
 use crate::support::Mode;
 
-async fn the_list_of_a_thousand_tools_is_written_once_for_all_rounds(mode: Mode) {
+async fn a_list_of_a_thousand_tools_is_written_once_per_request(mode: Mode) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let log = seen.clone();
     let model = FunctionModel::new(move |request: ModelRequest<'_>| {
         let list = request.tools.wire(Target::OpenAi).get();
         let mut seen = log.lock().unwrap();
-        // The address of the text: a list that was written again would be elsewhere, since this one is still there.
+        // The address of the text: a list that was written again would have another address, since this one still exists.
         seen.push((list.as_ptr() as usize, list.len()));
         let round = seen.len();
         if round < 10 { Reply::call("tool_7", format!(r#"{{"round":{round}}}"#)) } else { Reply::text("done") }
@@ -36,4 +36,4 @@ async fn turns_can_go_to_another_thread(mode: Mode) {
     assert_eq!(answer.text(), "hello");
 }
 
-in_both_modes!(the_list_of_a_thousand_tools_is_written_once_for_all_rounds, turns_can_go_to_another_thread);
+in_both_modes!(a_list_of_a_thousand_tools_is_written_once_per_request, turns_can_go_to_another_thread);

@@ -1,4 +1,4 @@
-//! A run that waited goes on, whatever has changed meanwhile.
+//! A suspended run is resumed, even if something changed meanwhile.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use opentool_core::testing::FakeTool;
 use opentool_core::{Ask, Decision, ErrorKind, Executor, FnTool, ToolMetadata, Toolbox, Turn};
 use serde_json::json;
 
-use crate::support::{Mode, assert_sound, told};
+use crate::support::{Mode, assert_sound, tool_texts};
 
 fn executor() -> Executor {
     Executor::builder().approval(Ask::later()).build()
@@ -51,7 +51,7 @@ async fn what_the_first_request_asked_for_still_holds(mode: Mode) {
     assert_eq!(last.max_tokens, Some(7), "what is said on resuming wins");
 }
 
-async fn a_tool_that_is_gone_meanwhile_is_told_to_the_model(mode: Mode) {
+async fn a_tool_that_is_gone_on_resume_is_an_error_to_the_model(mode: Mode) {
     let model = script();
     let client = ChatClient::new(ChatModel::builder(model.clone()).executor(executor()).build());
     let state = stored(&mode.answer(client.prompt("hi").tools(careful("send"))).await);
@@ -72,7 +72,7 @@ async fn arguments_are_held_to_the_schema_of_the_day(mode: Mode) {
     }));
     let answer = mode.answer(client.resume(state).tools(stricter).decide(&call, Decision::Approve)).await;
     assert_eq!(answer.messages()[2].answers()[0].error, Some(ErrorKind::InvalidArguments));
-    assert!(told(&model)[0].contains("/to"), "{:?}", told(&model));
+    assert!(tool_texts(&model)[0].contains("/to"), "{:?}", tool_texts(&model));
 }
 
 async fn a_call_is_decided_about_once(mode: Mode) {
@@ -88,7 +88,7 @@ async fn a_call_is_decided_about_once(mode: Mode) {
     assert_eq!(log.count(), 0);
 }
 
-async fn a_conversation_that_went_on_meanwhile_keeps_both_turns_whole(mode: Mode) {
+async fn a_resumed_turn_and_a_later_one_are_both_kept_whole(mode: Mode) {
     for in_loop in [false, true] {
         let model = ScriptedModel::new([
             Reply::call("send", r#"{"to":"ann"}"#),
@@ -114,10 +114,10 @@ async fn a_conversation_that_went_on_meanwhile_keeps_both_turns_whole(mode: Mode
     }
 }
 
-/// A manager that keeps its tools to itself: what a model is told of them comes without a toolbox.
-struct Secretive(DefaultToolCallingManager);
+/// A manager whose definitions come without a toolbox.
+struct DefinitionsOnly(DefaultToolCallingManager);
 
-impl ToolCallingManager for Secretive {
+impl ToolCallingManager for DefinitionsOnly {
     fn resolve_tool_definitions<'a>(
         &'a self,
         options: &'a ChatOptions,
@@ -139,7 +139,7 @@ impl ToolCallingManager for Secretive {
 }
 
 async fn tools_that_are_given_again_are_not_there_twice(mode: Mode) {
-    let manager = Secretive(DefaultToolCallingManager::new().with_executor(executor()));
+    let manager = DefinitionsOnly(DefaultToolCallingManager::new().with_executor(executor()));
     let client = ChatClient::new(ChatModel::builder(script()).manager(manager).build());
     let state = mode.answer(client.prompt("hi").add_tools(careful("send"))).await.into_run_state().unwrap();
     let call = first(&state);
@@ -149,9 +149,9 @@ async fn tools_that_are_given_again_are_not_there_twice(mode: Mode) {
 
 in_both_modes!(
     what_the_first_request_asked_for_still_holds,
-    a_tool_that_is_gone_meanwhile_is_told_to_the_model,
+    a_tool_that_is_gone_on_resume_is_an_error_to_the_model,
     arguments_are_held_to_the_schema_of_the_day,
     a_call_is_decided_about_once,
-    a_conversation_that_went_on_meanwhile_keeps_both_turns_whole,
+    a_resumed_turn_and_a_later_one_are_both_kept_whole,
     tools_that_are_given_again_are_not_there_twice,
 );

@@ -47,7 +47,7 @@ async fn two_turns(record_content: bool, mode: Mode) {
     mode.error(client.prompt("the question").conversation("ann")).await;
 }
 
-async fn a_turn_has_a_span_whose_children_are_its_requests_and_its_calls(mode: Mode) {
+async fn the_span_of_a_turn_has_its_requests_and_calls_as_children(mode: Mode) {
     let recording = Recording::of(|| two_turns(false, mode)).await;
     assert_eq!(
         recording.tree(),
@@ -100,8 +100,8 @@ async fn a_turn_has_a_span_whose_children_are_its_requests_and_its_calls(mode: M
         ("the model answered", TURN),
         ("the turn ended without an answer", TURN),
     ] {
-        let told = recording.events.iter().find(|event| event.field("message") == Some(step));
-        assert_eq!(told.unwrap_or_else(|| panic!("{step}")).parent.as_deref(), Some(parent), "{step}");
+        let seen = recording.events.iter().find(|event| event.field("message") == Some(step));
+        assert_eq!(seen.unwrap_or_else(|| panic!("{step}")).parent.as_deref(), Some(parent), "{step}");
     }
 }
 
@@ -113,10 +113,10 @@ async fn an_error_is_one_of_the_request_and_of_the_turn(mode: Mode) {
     }
     for red in [turns[1], requests[2]] {
         red.expect(&[("error.type", "refused"), ("otel.status_code", "ERROR")]);
-        assert_eq!(red.field("gen_ai.usage.input_tokens"), None, "nobody knows what it cost");
+        assert_eq!(red.field("gen_ai.usage.input_tokens"), None, "its usage is not known");
     }
     requests[2].expect(&[("http.response.status_code", "500")]);
-    // An error that is told to the model is one of its call, and the turn goes on.
+    // An error that goes to the model belongs to its call, and the turn continues.
     recording.only("execute_tool bad").expect(&[("error.type", "failed")]);
     recording.only("execute_tool nowhere").expect(&[("error.type", "unknown_tool")]);
     assert_eq!(recording.only("execute_tool good").field("error.type"), None);
@@ -148,7 +148,7 @@ async fn recorded_content_has_the_shape_of_the_convention(mode: Mode) {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_dropped_half_way_closes_its_spans_as_cancelled() {
+async fn a_dropped_stream_closes_its_spans_as_cancelled() {
     let recording = Recording::of(|| async {
         let script = ScriptedModel::new([Reply::text("Once upon a time").with_usage(Usage::new(1, 1))]);
         let mut stream = ChatClient::new(script).prompt("Tell me a story.").stream();
@@ -305,7 +305,7 @@ async fn a_request_says_where_it_goes_and_who_answered(mode: Mode) {
         ("gen_ai.response.id", "r-1"),
         ("gen_ai.response.model", "tiny-2026"),
     ]);
-    assert_eq!(recording.only("chat").field("gen_ai.request.model"), None, "nobody named one");
+    assert_eq!(recording.only("chat").field("gen_ai.request.model"), None, "none was named");
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn providers_say_where_they_are() {
 
 in_both_modes!(
     a_request_says_where_it_goes_and_who_answered,
-    a_turn_has_a_span_whose_children_are_its_requests_and_its_calls,
+    the_span_of_a_turn_has_its_requests_and_calls_as_children,
     an_error_is_one_of_the_request_and_of_the_turn,
     content_is_in_spans_only_where_it_is_asked_for,
     recorded_content_has_the_shape_of_the_convention,

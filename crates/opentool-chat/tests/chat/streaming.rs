@@ -34,7 +34,7 @@ fn word(event: &ChatEvent) -> String {
 }
 
 #[tokio::test]
-async fn events_tell_text_reasoning_calls_usage_and_the_end_as_they_happen() {
+async fn a_stream_has_text_reasoning_calls_usage_and_the_end() {
     let model = ScriptedModel::new([
         Reply::deltas([
             Delta::reasoning("Hm."),
@@ -55,9 +55,9 @@ async fn events_tell_text_reasoning_calls_usage_and_the_end_as_they_happen() {
         Ok(ToolOutput::text("whole"))
     });
     let (events, result) = watch(ChatClient::new(model).prompt("hi").tools(work).stream()).await;
-    let told: Vec<_> = events.iter().map(word).collect();
+    let seen: Vec<_> = events.iter().map(word).collect();
     assert_eq!(
-        told,
+        seen,
         [
             "reasoning \"Hm.\"",
             "text \"Let \"",
@@ -80,17 +80,17 @@ async fn events_tell_text_reasoning_calls_usage_and_the_end_as_they_happen() {
 }
 
 #[tokio::test]
-async fn a_call_that_fails_is_told_as_failed() {
+async fn a_call_that_fails_is_a_failed_event() {
     let model = ScriptedModel::new([Reply::call("bad", "{}").and_call("nowhere", "{}"), Reply::text("done")]);
     let bad = FakeTool::new("bad").fails(ToolError::failed("no luck"));
     let (events, _) = watch(ChatClient::new(model).prompt("hi").tools(bad).stream()).await;
-    let told: Vec<_> = events.iter().map(word).collect();
-    assert!(told.contains(&"bad failed no luck".to_owned()), "{told:?}");
-    assert!(told.contains(&"nowhere failed there is no tool named `nowhere`".to_owned()), "{told:?}");
+    let seen: Vec<_> = events.iter().map(word).collect();
+    assert!(seen.contains(&"bad failed no luck".to_owned()), "{seen:?}");
+    assert!(seen.contains(&"nowhere failed there is no tool named `nowhere`".to_owned()), "{seen:?}");
 }
 
 #[tokio::test]
-async fn results_of_concurrent_calls_come_one_by_one_as_they_are_ready() {
+async fn results_of_concurrent_calls_come_as_they_are_ready() {
     let model = ScriptedModel::new([Reply::call("slow", "{}").and_call("quick", "{}"), Reply::text("done")]);
     let slow = FakeTool::new("slow").answers_after(Duration::from_millis(30), "slow");
     let (events, _) =
@@ -101,7 +101,7 @@ async fn results_of_concurrent_calls_come_one_by_one_as_they_are_ready() {
 }
 
 #[tokio::test]
-async fn results_that_are_the_answer_are_told_as_text() {
+async fn direct_results_are_text_events() {
     let model = ScriptedModel::new([Reply::call("show", "{}")]);
     let show = opentool_core::FnTool::new("show", || "a picture").return_direct();
     let texts: Vec<_> = ChatClient::new(model).prompt("hi").tools(show).stream().texts().collect().await;
@@ -110,7 +110,7 @@ async fn results_that_are_the_answer_are_told_as_text() {
 }
 
 #[tokio::test]
-async fn what_is_said_before_and_after_calls_stands_on_lines_of_its_own() {
+async fn texts_before_and_after_calls_stand_on_lines_of_their_own() {
     for (first, expected) in [("One.", "One.\nTwo."), ("One.\n", "One.\nTwo."), ("", "Two.")] {
         let rounds = [Reply::call("now", "{}").with_text(first), Reply::call("now", r#"{"n":2}"#), Reply::text("Two.")];
         let request = ChatClient::new(ScriptedModel::new(rounds)).prompt("hi").tools(FakeTool::new("now"));
@@ -121,12 +121,12 @@ async fn what_is_said_before_and_after_calls_stands_on_lines_of_its_own() {
 }
 
 #[tokio::test]
-async fn the_model_is_not_ahead_of_whoever_reads() {
+async fn the_turn_runs_only_as_fast_as_its_events_are_read() {
     let model = ScriptedModel::new([Reply::call("work", "{}").with_text("Let me see."), Reply::text("done")]);
     let work = FakeTool::new("work");
     let log = work.log();
     let mut stream = ChatClient::new(model.clone()).prompt("hi").tools(work).stream();
-    assert!(model.requests().is_empty(), "nothing happens before somebody reads");
+    assert!(model.requests().is_empty(), "nothing happens before the stream is read");
     let first = stream.next().await.unwrap().unwrap();
     assert!(matches!(&first, ChatEvent::Text(text) if text == "Let m"), "{first:?}");
     tokio::time::sleep(Duration::from_millis(10)).await;
@@ -171,37 +171,37 @@ async fn a_stream_can_be_left_unread() {
 }
 
 #[tokio::test]
-async fn events_that_happen_at_once_are_all_told() {
+async fn concurrent_events_all_reach_the_stream() {
     let tools = Toolbox::from_tools([FakeTool::new("work")]).unwrap();
     let calls = (0..20).map(|n| ToolCall::new(format!("call_{n}"), "work", format!(r#"{{"n":{n}}}"#))).collect();
     let (executor, mut turn, context) = (Executor::default(), Turn::new(), ToolContext::new());
     let happened: Vec<_> = executor.run(&tools, calls, &mut turn, &context).collect().await;
-    // As a manager of one's own may run them: side by side, in a set that polls only those that were woken.
+    // As a custom manager may run them: concurrently, in a set that polls only those that were woken.
     let execution = || {
         let happened = happened.clone();
         Execution::new(|events| async move {
-            let tell = |event| events.emit(event);
-            happened.into_iter().map(tell).collect::<FuturesUnordered<_>>().collect::<Vec<_>>().await;
+            let emit = |event| events.emit(event);
+            happened.into_iter().map(emit).collect::<FuturesUnordered<_>>().collect::<Vec<_>>().await;
             Ok(ToolExecutionResult::default())
         })
     };
-    let told = async {
+    let seen = async {
         let mut read_in_part = execution();
         read_in_part.next().await.unwrap();
         read_in_part.finish().await.unwrap();
         execution().collect::<Vec<_>>().await
     };
-    let told = tokio::time::timeout(Duration::from_secs(30), told).await.expect("nobody waits for ever");
+    let seen = tokio::time::timeout(Duration::from_secs(30), seen).await.expect("an emitter waits for ever");
     let ids = |events: &[ToolEvent]| {
         let mut ids: Vec<_> = events.iter().map(|event| format!("{event:?}")).collect();
         ids.sort();
         ids
     };
-    assert_eq!((told.len(), ids(&told)), (60, ids(&happened)));
+    assert_eq!((seen.len(), ids(&seen)), (60, ids(&happened)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn events_of_another_task_are_told_and_hold_nobody_up_who_does_not_read() {
+async fn events_of_another_task_arrive_and_never_block_an_unread_one() {
     let tools = Toolbox::from_tools([FakeTool::new("work")]).unwrap();
     let (executor, mut turn, context) = (Executor::default(), Turn::new(), ToolContext::new());
     let calls = vec![ToolCall::new("a", "work", "{}")];
@@ -209,24 +209,24 @@ async fn events_of_another_task_are_told_and_hold_nobody_up_who_does_not_read() 
     let execution = || {
         let happened = happened.clone();
         Execution::new(|events| async move {
-            let elsewhere = tokio::spawn(async move {
+            let task = tokio::spawn(async move {
                 for event in happened {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                     events.emit(event).await;
                 }
             });
-            elsewhere.await.unwrap();
+            task.await.unwrap();
             Ok(ToolExecutionResult::default())
         })
     };
-    let told = async {
+    let seen = async {
         let mut read_in_part = execution();
         read_in_part.next().await.unwrap();
-        // By now the next one waits to be taken, and will not be.
+        // By now the next event waits to be read, and will not be.
         tokio::time::sleep(Duration::from_millis(20)).await;
         read_in_part.finish().await.unwrap();
         execution().count().await
     };
-    let told = tokio::time::timeout(Duration::from_secs(30), told).await.expect("nobody waits for ever");
-    assert_eq!(told, 3);
+    let seen = tokio::time::timeout(Duration::from_secs(30), seen).await.expect("an emitter waits for ever");
+    assert_eq!(seen, 3);
 }

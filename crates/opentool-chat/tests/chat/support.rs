@@ -89,8 +89,8 @@ pub(crate) fn calling(reply: Reply) -> (ChatClient, ScriptedModel) {
     (ChatClient::new(model.clone()), model)
 }
 
-/// What the model was told in the second round: the text of every answer.
-pub(crate) fn told(model: &ScriptedModel) -> Vec<String> {
+/// The text of every tool answer that the model got in the second round.
+pub(crate) fn tool_texts(model: &ScriptedModel) -> Vec<String> {
     let requests = model.requests();
     let last = requests.last().unwrap().messages.last().unwrap().clone();
     last.answers().iter().map(|answer| answer.text.to_string()).collect()

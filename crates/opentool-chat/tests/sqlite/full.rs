@@ -7,7 +7,7 @@ use std::process::Command;
 use opentool_chat::{ChatMemory as _, Message, SqliteMemory};
 use tempfile::TempDir;
 
-/// Tells a process of this test which file to write to.
+/// The variable with the file that a child process of this test writes to.
 const FILE: &str = "OPENTOOL_TEST_MEMORY_FULL";
 
 fn turn(number: usize) -> [Message; 2] {
@@ -31,7 +31,7 @@ async fn fill(path: &Path) {
 }
 
 #[test]
-fn a_full_disk_is_told_and_loses_no_acknowledged_turn() {
+fn a_full_disk_is_an_error_and_loses_no_acknowledged_turn() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     if let Ok(file) = env::var(FILE) {
         return runtime.block_on(fill(Path::new(&file)));
@@ -41,11 +41,11 @@ fn a_full_disk_is_told_and_loses_no_acknowledged_turn() {
     let limited = r#"ulimit -f 600 && trap '' XFSZ && exec "$0" "$@""#;
     let mut child = Command::new("sh");
     child.args(["-c", limited]).arg(env::current_exe().unwrap()).env(FILE, &path);
-    child.args(["--exact", "full::a_full_disk_is_told_and_loses_no_acknowledged_turn", "--nocapture"]);
+    child.args(["--exact", "full::a_full_disk_is_an_error_and_loses_no_acknowledged_turn", "--nocapture"]);
     let output = child.output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stderr));
-    let line = told.lines().find_map(|line| Some(line.split_once("kept ")?.1)).unwrap_or_else(|| panic!("{told}"));
+    let seen = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{seen}{}", String::from_utf8_lossy(&output.stderr));
+    let line = seen.lines().find_map(|line| Some(line.split_once("kept ")?.1)).unwrap_or_else(|| panic!("{seen}"));
     let (kept, error) = line.split_once(" turns: ").unwrap();
     let kept: usize = kept.parse().unwrap();
     assert!(error.starts_with(&format!("the memory {} cannot be used: ", path.display())), "{error}");

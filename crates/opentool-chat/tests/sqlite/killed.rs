@@ -7,7 +7,7 @@ use opentool_chat::{AssistantMessage, ChatMemory as _, Message, SqliteMemory, To
 use opentool_core::ToolCall;
 use tempfile::TempDir;
 
-/// Tells a process of this test which file to write to, and under which name.
+/// The variable with the file that a child process of this test writes to, and the name.
 const FILE: &str = "OPENTOOL_TEST_MEMORY_FILE";
 const WRITER: &str = "OPENTOOL_TEST_MEMORY_WRITER";
 
@@ -43,7 +43,7 @@ fn turns(path: &Path) -> Vec<(String, usize)> {
     read.collect()
 }
 
-/// What a child does: goes on from where the file is, and says of every turn that it is kept.
+/// What a child does: continues from the end of the file, and prints every turn that is kept.
 fn write(path: &Path, writer: &str) {
     let begun = turns(path).iter().filter(|(who, _)| who == writer).count();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -70,13 +70,13 @@ fn kept(line: &str) -> Option<usize> {
 }
 
 #[test]
-fn a_killed_process_loses_no_acknowledged_turn_and_leaves_no_half_turn() {
+fn a_killed_process_loses_no_acknowledged_turn() {
     if let (Ok(file), Ok(writer)) = (env::var(FILE), env::var(WRITER)) {
         return write(Path::new(&file), &writer);
     }
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("memory.sqlite");
-    let test = "killed::a_killed_process_loses_no_acknowledged_turn_and_leaves_no_half_turn";
+    let test = "killed::a_killed_process_loses_no_acknowledged_turn";
     let mut acknowledged = 0;
     let mut kills = 0;
     while acknowledged < TURNS {

@@ -59,7 +59,7 @@ async fn contexts_are_merged_and_that_of_the_request_wins() -> Tested {
     let (chat_model, script) = model();
     let chat_client = ChatClient::builder(chat_model)
         .default_tools(CustomerTools)
-        .default_context("tenant", "nobody")
+        .default_context("tenant", "none")
         .default_context("region", "north")
         .build();
     chat_client.prompt("Tell me more about the customer with ID 42").context("tenant", "acme").call().await?;

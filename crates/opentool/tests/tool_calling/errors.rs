@@ -8,7 +8,7 @@ mod account {
     #[tool]
     pub fn withdraw(amount: u32) -> Result<String, Failure> {
         if amount > 100 {
-            return Err(Failure::new("at most 100 a day")); // told to the model, which may try again
+            return Err(Failure::new("at most 100 a day")); // the model gets it and may try again
         }
         std::fs::metadata("/no/such/account").map_err(ToolError::fatal)?; // ends the turn and reaches the caller
         Ok(format!("{amount} withdrawn"))

@@ -101,6 +101,6 @@ async fn resolvers_are_asked_in_order() -> Tested {
     assert_eq!(script.requests()[0].tools, ["ping", CURRENT_WEATHER_TOOL]);
     let error = ChatClient::new(chat_model).prompt("Weather?").tool_names(["pong"]).call().await.unwrap_err();
     assert!(error.to_string().contains("`pong`"), "{error}");
-    assert_eq!(script.requests().len(), 2, "nobody was asked");
+    assert_eq!(script.requests().len(), 2, "the model was not asked");
     Ok(())
 }

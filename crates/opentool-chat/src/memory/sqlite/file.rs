@@ -1,4 +1,4 @@
-//! The file: whose it is, how it is opened, and which tables are in it.
+//! The file: its owner mark, how it is opened, and its tables.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool};
 
-use super::cause::Cause;
-use crate::MemoryError;
+use super::error::FileError;
+use crate::memory::error::MemoryError;
 
-/// How long somebody else may hold the file before a caller is told so.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+/// How long to wait for the file's lock before the caller gets an error.
+pub(super) const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// How many readers there are at once; SQLite has one writer.
 const CONNECTIONS: u32 = 4;
 
-/// What the header of our files says about whose they are: `otcm`.
+/// The application id in the header of our files: `otcm`.
 const APPLICATION_ID: i64 = 0x6f74_636d;
 
 /// What brings a file from each version to the next. A file's version is how many of these it has seen.
@@ -38,26 +38,26 @@ const MIGRATIONS: [&str; 1] = ["
 "];
 
 /// Opens a file, which is made where there is none, and brings it up to date.
-pub(super) async fn open(path: &Path, patience: Duration) -> Result<SqlitePool, MemoryError> {
-    opened(path, patience).await.map_err(|cause| cause.at(path))
+pub(super) async fn open(path: &Path, max_wait: Duration) -> Result<SqlitePool, MemoryError> {
+    opened(path, max_wait).await.map_err(|error| error.at(path))
 }
 
-async fn opened(path: &Path, patience: Duration) -> Result<SqlitePool, Cause> {
-    create(path).map_err(|source| Cause::Open { source })?;
+async fn opened(path: &Path, max_wait: Duration) -> Result<SqlitePool, FileError> {
+    create(path).map_err(|source| FileError::Open { source })?;
     let options = SqliteConnectOptions::new()
         .filename(path)
-        .busy_timeout(patience)
+        .busy_timeout(max_wait)
         // What was acknowledged survives a power cut, not only the end of the process.
         .synchronous(SqliteSynchronous::Full)
         .disable_statement_logging();
     let mut connection = options.connect().await?;
-    prepare(&mut connection, patience).await?;
+    prepare(&mut connection, max_wait).await?;
     connection.close().await?;
-    let pool = SqlitePoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(patience);
+    let pool = SqlitePoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(max_wait);
     Ok(pool.connect_with(options).await?)
 }
 
-/// Makes the file, for nobody but its owner to read: conversations are private. SQLite gives its other files the same rights.
+/// Makes the file, readable for its owner only: conversations are private. SQLite gives its other files the same rights.
 fn create(path: &Path) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
@@ -66,10 +66,10 @@ fn create(path: &Path) -> std::io::Result<()> {
     options.open(path).map(drop)
 }
 
-async fn prepare(connection: &mut SqliteConnection, patience: Duration) -> Result<(), Cause> {
+async fn prepare(connection: &mut SqliteConnection, max_wait: Duration) -> Result<(), FileError> {
     if pending(connection).await?.is_some() {
         let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-        // Somebody else may have done it meanwhile.
+        // Another process may have done it meanwhile.
         if let Some(version) = pending(&mut transaction).await? {
             for migration in &MIGRATIONS[version..] {
                 sqlx::raw_sql(*migration).execute(&mut *transaction).await?;
@@ -79,11 +79,11 @@ async fn prepare(connection: &mut SqliteConnection, patience: Duration) -> Resul
         }
         transaction.commit().await?;
     }
-    write_ahead(connection, patience).await
+    write_ahead(connection, max_wait).await
 }
 
 /// Returns the version from which a file has to be brought up to date; none where it is.
-async fn pending(connection: &mut SqliteConnection) -> Result<Option<usize>, Cause> {
+async fn pending(connection: &mut SqliteConnection) -> Result<Option<usize>, FileError> {
     let (application, version, tables): (i64, i64, i64) = sqlx::query_as(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
          FROM pragma_application_id, pragma_user_version",
@@ -93,18 +93,19 @@ async fn pending(connection: &mut SqliteConnection) -> Result<Option<usize>, Cau
     match (application, usize::try_from(version)) {
         (APPLICATION_ID, Ok(version)) if version == MIGRATIONS.len() => Ok(None),
         (APPLICATION_ID, Ok(version)) if version < MIGRATIONS.len() => Ok(Some(version)),
-        (APPLICATION_ID, _) => Err(Cause::Newer { version, known: MIGRATIONS.len() }),
+        (APPLICATION_ID, _) => Err(FileError::Newer { version, known: MIGRATIONS.len() }),
         (0, Ok(0)) if tables == 0 => Ok(Some(0)),
-        _ => Err(Cause::Foreign),
+        _ => Err(FileError::Foreign),
     }
 }
 
-/// Lets readers go on while somebody writes. The change needs the file to itself, for which SQLite does not wait by itself.
-async fn write_ahead(connection: &mut SqliteConnection, patience: Duration) -> Result<(), Cause> {
+/// Turns write-ahead logging on, so that readers and a writer do not block each other. That needs an exclusive lock, for
+/// which SQLite's busy timeout does not hold.
+async fn write_ahead(connection: &mut SqliteConnection, max_wait: Duration) -> Result<(), FileError> {
     let begun = Instant::now();
     loop {
-        match sqlx::query("PRAGMA journal_mode = WAL").execute(&mut *connection).await.map_err(Cause::from) {
-            Err(Cause::Busy { .. }) if begun.elapsed() < patience => {
+        match sqlx::query("PRAGMA journal_mode = WAL").execute(&mut *connection).await.map_err(FileError::from) {
+            Err(FileError::Busy { .. }) if begun.elapsed() < max_wait => {
                 tokio::time::sleep(Duration::from_millis(20)).await
             }
             changed => return changed.map(drop),

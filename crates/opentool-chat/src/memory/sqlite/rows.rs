@@ -3,8 +3,9 @@
 use futures_util::TryStreamExt as _;
 use sqlx::SqliteConnection;
 
-use super::cause::Cause;
-use crate::{Message, window};
+use super::error::FileError;
+use crate::memory::window::window;
+use crate::message::Message;
 
 const SYSTEM: &str = "system";
 const USER: &str = "user";
@@ -14,7 +15,7 @@ pub(super) async fn append(
     connection: &mut SqliteConnection,
     conversation: &str,
     rows: impl Iterator<Item = (&'static str, &String)>,
-) -> Result<(), Cause> {
+) -> Result<(), FileError> {
     let named = "INSERT INTO conversations (name) VALUES (?) ON CONFLICT DO NOTHING";
     sqlx::query(named).bind(conversation).execute(&mut *connection).await?;
     let (id, mut position): (i64, i64) = sqlx::query_as(
@@ -42,7 +43,7 @@ pub(super) async fn latest(
     connection: &mut SqliteConnection,
     conversation: &str,
     most: usize,
-) -> Result<Vec<Message>, Cause> {
+) -> Result<Vec<Message>, FileError> {
     let id: Option<i64> = sqlx::query_scalar("SELECT id FROM conversations WHERE name = ?")
         .bind(conversation)
         .fetch_optional(&mut *connection)
@@ -50,14 +51,14 @@ pub(super) async fn latest(
     let Some(id) = id else { return Ok(Vec::new()) };
     let mut reader = Reader { connection, conversation, id };
     let system = reader.system().await?;
-    // Calls and their answers stand between two questions, so what begins with a question can be judged by itself.
+    // Calls and their answers stand between two questions, so what begins with a question can be checked by itself.
     let mut back = most.max(1);
     loop {
         let from = reader.question_before(back).await?;
         // Without what it hides.
         let tail = window(reader.turns(from).await?, usize::MAX);
         if from.is_some() && tail.len() < most {
-            // Something was hidden or could not be read: there is room for what was said before.
+            // Something was hidden or could not be read, so the window has space for earlier messages.
             back = back.saturating_mul(2);
             continue;
         }
@@ -76,7 +77,7 @@ type Row = (i64, String, Vec<u8>);
 
 impl Reader<'_> {
     /// The latest system messages that stand together.
-    async fn system(&mut self) -> Result<Vec<Message>, Cause> {
+    async fn system(&mut self) -> Result<Vec<Message>, FileError> {
         let mut rows = sqlx::query_as::<_, (i64, Vec<u8>)>(
             "SELECT position, CAST(body AS BLOB) FROM messages WHERE conversation = ? AND role = ? ORDER BY position DESC",
         )
@@ -97,7 +98,7 @@ impl Reader<'_> {
     }
 
     /// The position of the last question that has at least so many messages from it on; none where there are fewer.
-    async fn question_before(&mut self, messages: usize) -> Result<Option<i64>, Cause> {
+    async fn question_before(&mut self, messages: usize) -> Result<Option<i64>, FileError> {
         let skipped = i64::try_from(messages - 1).unwrap_or(i64::MAX);
         let position = sqlx::query_scalar(
             "SELECT max(position) FROM messages WHERE conversation = ?1 AND role = ?2 AND position <= (
@@ -108,7 +109,7 @@ impl Reader<'_> {
     }
 
     /// The messages from a position on, without the system's and without the turns that cannot be read.
-    async fn turns(&mut self, from: Option<i64>) -> Result<Vec<Message>, Cause> {
+    async fn turns(&mut self, from: Option<i64>) -> Result<Vec<Message>, FileError> {
         let rows: Vec<Row> = sqlx::query_as(
             "SELECT position, role, CAST(body AS BLOB) FROM messages
              WHERE conversation = ? AND position >= ? AND role <> ? ORDER BY position",
@@ -127,11 +128,11 @@ impl Reader<'_> {
     }
 }
 
-/// Reads a message, and tells the operator where that fails: silence would pass for a complete conversation.
+/// Reads a message, and warns where that fails: without it, the conversation would look complete.
 fn read(conversation: &str, position: i64, body: &[u8]) -> Option<Message> {
     let message = serde_json::from_slice(body);
     if let Err(error) = &message {
-        // The error's own words would quote what was said.
+        // The text of the error would quote the message.
         let (kind, column) = (error.classify(), error.column());
         tracing::warn!(
             target: "opentool::chat", conversation, position, ?kind, column,

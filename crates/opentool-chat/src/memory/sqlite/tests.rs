@@ -30,7 +30,7 @@ fn turn(question: &str) -> Vec<Message> {
     ]
 }
 
-/// What the operator is told.
+/// What the log has.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -65,13 +65,13 @@ async fn a_conversation_is_there_after_the_memory_was_opened_again() {
     memory.add("ann", &turn("one")).await.unwrap();
     memory.add("ann", &[]).await.unwrap();
     memory.add("ann", &turn("two")).await.unwrap();
-    memory.add("Ann", &[Message::user("somebody else")]).await.unwrap();
+    memory.add("Ann", &[Message::user("another user")]).await.unwrap();
     memory.close().await;
     assert!(!path.with_extension("sqlite-wal").exists(), "a closed memory is one file");
 
     let memory = SqliteMemory::open(&path).await.unwrap();
     assert_eq!(memory.get("ann").await.unwrap(), [turn("one"), turn("two")].concat());
-    assert_eq!(memory.get("Ann").await.unwrap(), [Message::user("somebody else")]);
+    assert_eq!(memory.get("Ann").await.unwrap(), [Message::user("another user")]);
     assert!(memory.get("bob").await.unwrap().is_empty());
     memory.clear("ann").await.unwrap();
     memory.clear("bob").await.unwrap();
@@ -91,7 +91,7 @@ async fn every_text_comes_back_as_it_was() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn nobody_but_the_owner_can_read_the_files() {
+async fn only_the_owner_can_read_the_files() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let (folder, path) = folder();
@@ -151,7 +151,7 @@ async fn a_dropped_add_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_turn_with_an_unreadable_row_is_left_out_and_the_others_are_there() {
+async fn a_turn_with_an_unreadable_row_is_left_out() {
     let (_folder, path) = folder();
     let memory = SqliteMemory::open(&path).await.unwrap().with_window(8);
     memory.add("ann", &[Message::system("Be brief."), Message::system("Be kind.")]).await.unwrap();
@@ -167,10 +167,10 @@ async fn a_turn_with_an_unreadable_row_is_left_out_and_the_others_are_there() {
     let logs = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false).finish();
     let _logging = tracing::subscriber::set_default(logs);
     let expected = [vec![Message::system("Be kind.")], turn("two"), turn("four")].concat();
-    assert_eq!(memory.get("ann").await.unwrap(), expected, "the room of the third turn goes to the second");
+    assert_eq!(memory.get("ann").await.unwrap(), expected, "the second turn takes the place of the third");
     let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     for position in ["position=13", "position=1 "] {
-        assert!(log.contains(position), "{position} is not told: {log}");
+        assert!(log.contains(position), "{position} is not in the log: {log}");
     }
     assert!(log.contains(r#"conversation="ann""#) && log.contains("WARN"), "{log}");
 }
@@ -228,7 +228,7 @@ async fn a_new_file_can_be_opened_by_many_at_once() {
 }
 
 #[tokio::test]
-async fn a_memory_that_another_program_holds_is_read_and_says_so_when_it_cannot_be_written() {
+async fn a_locked_file_can_be_read_but_writing_it_is_an_error() {
     let (_folder, path) = folder();
     let memory = SqliteMemory::open_within(&path, Duration::from_millis(50)).await.unwrap();
     memory.add("ann", &turn("before")).await.unwrap();

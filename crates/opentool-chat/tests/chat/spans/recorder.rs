@@ -88,7 +88,7 @@ impl Recording {
         let recorder = Recorder::default();
         let guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(recorder.clone()));
         // A test on another thread may be the first to pass a place that traces, at the very moment at which this
-        // subscriber comes, and nobody would tell that place of it: so pass them all, then ask them all again.
+        // subscriber is set, and that callsite would keep its answer: so register them all, then rebuild the cache.
         scene().await;
         tracing::callsite::rebuild_interest_cache();
         recorder.spans.lock().unwrap().clear();

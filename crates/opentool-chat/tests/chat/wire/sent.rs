@@ -26,7 +26,7 @@ struct Place {
 fn tools() -> ToolDefinitions {
     let weather = FnTool::new("weather", |_: Place| "sunny").description("What the sky looks like.");
     let now = FnTool::new("now", || "noon").description("What time it is.");
-    ToolDefinitions::of(Toolbox::new().with(weather).unwrap().with(now).unwrap())
+    ToolDefinitions::from_toolbox(Toolbox::new().with(weather).unwrap().with(now).unwrap())
 }
 
 /// A conversation with everything in it.

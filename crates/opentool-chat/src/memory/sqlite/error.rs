@@ -3,11 +3,11 @@ use std::path::Path;
 
 use sqlx::error::DatabaseError;
 
-use crate::MemoryError;
+use crate::memory::error::MemoryError;
 
 /// What went wrong with the file.
 #[derive(Debug)]
-pub(super) enum Cause {
+pub(super) enum FileError {
     Open { source: io::Error },
     NotADatabase,
     Foreign,
@@ -17,8 +17,8 @@ pub(super) enum Cause {
     Database { source: sqlx::Error },
 }
 
-impl Cause {
-    /// Words the cause for the user of a file.
+impl FileError {
+    /// Makes the error that names the file and says what to do.
     pub(super) fn at(self, path: &Path) -> MemoryError {
         let path = path.display();
         match self {
@@ -44,7 +44,7 @@ impl Cause {
                 MemoryError::new(message).with_source(source)
             }
             Self::Database { source } => {
-                // The library's own wording would repeat that it comes from the database.
+                // The message of sqlx would repeat that it comes from the database.
                 let said =
                     source.as_database_error().map_or_else(|| source.to_string(), |error| error.message().to_owned());
                 MemoryError::new(format!("the memory {path} cannot be used: {said}")).with_source(source)
@@ -57,7 +57,7 @@ impl Cause {
 const BUSY: i32 = 5;
 const NOT_A_DATABASE: i32 = 26;
 
-impl From<sqlx::Error> for Cause {
+impl From<sqlx::Error> for FileError {
     fn from(source: sqlx::Error) -> Self {
         let code = source.as_database_error().and_then(DatabaseError::code).and_then(|code| code.parse::<i32>().ok());
         match code.map(|code| code & 0xff) {
@@ -69,7 +69,7 @@ impl From<sqlx::Error> for Cause {
     }
 }
 
-impl From<serde_json::Error> for Cause {
+impl From<serde_json::Error> for FileError {
     fn from(source: serde_json::Error) -> Self {
         Self::Message { source }
     }
