@@ -46,7 +46,7 @@ mod tests {
         let toolbox = toolbox().unwrap();
         let destructive: Vec<_> = toolbox
             .iter()
-            .filter(|tool| tool.metadata().is_destructive())
+            .filter(|tool| tool.metadata().destructive() == Some(true))
             .map(|tool| tool.definition().name())
             .collect();
         assert_eq!(destructive, ["delete_note"]);

@@ -204,7 +204,8 @@ fn of_code(code: Option<i32>, message: String) -> ToolError {
         429 => (ErrorKind::Limit, true),
         499 => (ErrorKind::Cancelled, false),
         502 | 503 => (ErrorKind::Unavailable, true),
-        504 => (ErrorKind::Timeout, true),
+        // Whether it may be repeated is known to the executor, from the tool's metadata.
+        504 => (ErrorKind::Timeout, false),
         _ => (ErrorKind::Failed, false),
     };
     ToolError::new(kind, message).with_code(code).with_retryable(retryable)

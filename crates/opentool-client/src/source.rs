@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use opentool_core::{BoxFuture, Tool, ToolDefinition, ToolError, ToolSource, Toolbox, ToolboxError};
+use opentool_core::{BoxFuture, Tool, ToolChanges, ToolDefinition, ToolError, ToolSource, Toolbox, ToolboxError};
 use opentool_spec::OpenTool;
 use serde_json::json;
 use tokio::time::Instant;
@@ -139,6 +139,10 @@ impl ToolSource for Client {
                 (Err(error), _) => Err(error.into()),
             }
         })
+    }
+
+    fn changes(&self) -> Option<ToolChanges> {
+        None
     }
 }
 

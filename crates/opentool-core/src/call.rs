@@ -45,6 +45,7 @@ pub struct Outcome {
     #[serde(default)]
     pub arguments: Arguments,
     /// What the tool answered, or why there is no answer.
+    #[serde(with = "crate::to_json::stored_result")]
     pub result: Result<ToolOutput, ToolError>,
     /// Whether the result goes to the caller instead of back to the model; never so for an error.
     pub return_direct: bool,

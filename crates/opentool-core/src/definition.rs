@@ -1,16 +1,17 @@
-//! What a model is told about a tool: [`ToolDefinition`].
+//! What a model sees of a tool: [`ToolDefinition`].
 
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::check::{ArgumentChecker, SchemaError};
 
-/// What a model is told about a tool: name, description, and the schemas of what goes in and comes out.
+/// What a model sees of a tool: name, title, description, and the schemas of what goes in and comes out.
 ///
-/// It is checked when it is built, compiles its input schema once, and is cheap to clone.
+/// It is checked when it is built, compiles its input schema once, and is cheap to clone. [Extensions](Self::extensions) carry
+/// what a protocol says about the tool and this type has no field for.
 ///
 /// ```
 /// use opentool_core::ToolDefinition;
@@ -33,7 +34,9 @@ pub struct ToolDefinition(Arc<Inner>);
 
 struct Inner {
     name: Arc<str>,
+    title: Option<Arc<str>>,
     description: Arc<str>,
+    extensions: Option<Arc<Map<String, Value>>>,
     input_schema: Arc<Value>,
     checker: Arc<ArgumentChecker>,
     output: Option<Output>,
@@ -43,6 +46,7 @@ struct Inner {
 struct Output {
     name: Option<Arc<str>>,
     schema: Option<Arc<Value>>,
+    checked: bool,
 }
 
 impl ToolDefinition {
@@ -50,27 +54,29 @@ impl ToolDefinition {
     pub fn builder(name: impl Into<String>) -> ToolDefinitionBuilder {
         ToolDefinitionBuilder {
             name: name.into(),
+            title: None,
             description: None,
+            extensions: None,
             input: Input::None,
             output_name: None,
             output_schema: None,
+            check_results: false,
         }
     }
 
     /// Starts a definition like this one; the input schema is not compiled again unless it is replaced.
     pub fn to_builder(&self) -> ToolDefinitionBuilder {
         let inner = &*self.0;
-        let output = inner.output.clone();
-        let (output_name, output_schema) = match output {
-            Some(Output { name, schema }) => (name, schema),
-            None => (None, None),
-        };
+        let output = inner.output.as_ref();
         ToolDefinitionBuilder {
             name: inner.name.to_string(),
+            title: inner.title.clone(),
             description: Some(inner.description.clone()),
+            extensions: inner.extensions.clone(),
             input: Input::Compiled(inner.input_schema.clone(), inner.checker.clone()),
-            output_name,
-            output_schema,
+            output_name: output.and_then(|output| output.name.clone()),
+            output_schema: output.and_then(|output| output.schema.clone()),
+            check_results: output.is_some_and(|output| output.checked),
         }
     }
 
@@ -78,6 +84,25 @@ impl ToolDefinition {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.name
+    }
+
+    /// Returns the title, which people see instead of the name.
+    #[must_use]
+    pub fn title(&self) -> Option<&str> {
+        self.0.title.as_deref()
+    }
+
+    /// Returns what a protocol or an application says about the tool besides, by key.
+    ///
+    /// Documents carry the keys that begin with `x-`.
+    pub fn extensions(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.extensions.iter().flat_map(|extensions| extensions.iter()).map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// Returns one of the [extensions](Self::extensions).
+    #[must_use]
+    pub fn extension(&self, key: &str) -> Option<&Value> {
+        self.0.extensions.as_ref()?.get(key)
     }
 
     /// Returns the description; where none was given, the name.
@@ -104,6 +129,15 @@ impl ToolDefinition {
         self.0.output.as_ref()?.schema.as_deref()
     }
 
+    /// Says whether every executor checks the results of the tool against its output schema.
+    ///
+    /// An output schema is a promise: a frontend publishes it only where results are checked, here or by the
+    /// [executor](crate::Executor::checks_results).
+    #[must_use]
+    pub fn checks_results(&self) -> bool {
+        self.0.output.as_ref().is_some_and(|output| output.checked)
+    }
+
     /// Returns the compiled form of the input schema.
     #[must_use]
     pub fn checker(&self) -> &ArgumentChecker {
@@ -116,7 +150,9 @@ impl PartialEq for ToolDefinition {
         let (a, b) = (&*self.0, &*other.0);
         std::ptr::eq(a, b)
             || (a.name == b.name
+                && a.title == b.title
                 && a.description == b.description
+                && a.extensions == b.extensions
                 && a.input_schema == b.input_schema
                 && a.output == b.output)
     }
@@ -126,10 +162,13 @@ impl fmt::Debug for ToolDefinition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolDefinition")
             .field("name", &self.name())
+            .field("title", &self.title())
             .field("description", &self.description())
             .field("input_schema", self.input_schema())
             .field("output_name", &self.output_name())
             .field("output_schema", &self.output_schema())
+            .field("checks_results", &self.checks_results())
+            .field("extensions", &self.0.extensions)
             .finish()
     }
 }
@@ -139,10 +178,13 @@ impl fmt::Debug for ToolDefinition {
 #[must_use = "a definition is made by `build`"]
 pub struct ToolDefinitionBuilder {
     name: String,
+    title: Option<Arc<str>>,
     description: Option<Arc<str>>,
+    extensions: Option<Arc<Map<String, Value>>>,
     input: Input,
     output_name: Option<Arc<str>>,
     output_schema: Option<Arc<Value>>,
+    check_results: bool,
 }
 
 enum Input {
@@ -174,13 +216,25 @@ impl ToolDefinitionBuilder {
         self
     }
 
+    /// Sets the title, which people see instead of the name.
+    pub fn title(mut self, title: impl AsRef<str>) -> Self {
+        self.title = Some(title.as_ref().into());
+        self
+    }
+
+    /// Adds an [extension](ToolDefinition::extensions).
+    pub fn extension(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        Arc::make_mut(self.extensions.get_or_insert_default()).insert(key.into(), value.into());
+        self
+    }
+
     /// Sets the JSON Schema of the arguments.
     pub fn input_schema(mut self, schema: Value) -> Self {
         self.input = Input::Schema(schema);
         self
     }
 
-    /// Names the result; an exit that answers an object wraps a scalar under this name.
+    /// Names the result; a frontend that answers an object wraps a scalar under this name.
     pub fn output_name(mut self, name: impl AsRef<str>) -> Self {
         self.output_name = Some(name.as_ref().into());
         self
@@ -189,6 +243,12 @@ impl ToolDefinitionBuilder {
     /// Sets the JSON Schema of the result.
     pub fn output_schema(mut self, schema: Value) -> Self {
         self.output_schema = Some(Arc::new(schema));
+        self
+    }
+
+    /// Sets whether every executor checks results against the output schema, and fails the call where they break it: false.
+    pub fn check_results(mut self, check: bool) -> Self {
+        self.check_results = check;
         self
     }
 
@@ -225,9 +285,20 @@ impl ToolDefinitionBuilder {
             Some(text) if !text.trim().is_empty() => text,
             _ => name.clone(),
         };
-        let output = (self.output_name.is_some() || self.output_schema.is_some())
-            .then_some(Output { name: self.output_name, schema: self.output_schema });
-        Ok(ToolDefinition(Arc::new(Inner { name, description, input_schema, checker, output })))
+        let output = (self.output_name.is_some() || self.output_schema.is_some()).then_some(Output {
+            name: self.output_name,
+            schema: self.output_schema,
+            checked: self.check_results,
+        });
+        Ok(ToolDefinition(Arc::new(Inner {
+            name,
+            title: self.title,
+            description,
+            extensions: self.extensions,
+            input_schema,
+            checker,
+            output,
+        })))
     }
 }
 

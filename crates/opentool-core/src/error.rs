@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::check::ArgumentError;
+use crate::output::ToolOutput;
 
 /// The cause of a [`ToolError`], the same for every kind of tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -76,9 +77,9 @@ pub enum ErrorSeverity {
 
 /// Why a call has no result: one type for every cause and every kind of tool.
 ///
-/// It keeps what the model is told ([`message`](Self::message)) apart from what only the operator
+/// It keeps what the model sees ([`message`](Self::message)) apart from what only the operator
 /// reads ([`detail`](Self::detail)). It is one pointer wide. Written with serde, for instance in a saved
-/// turn, it keeps everything but its [`source`](Error::source).
+/// turn, it keeps everything but its [`source`](Error::source) and its `detail`.
 ///
 /// ```
 /// use opentool_core::{ErrorKind, ErrorSeverity, ToolError};
@@ -101,10 +102,13 @@ struct Inner {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     code: Option<i32>,
     message: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// For the operator only: not written, because what is written may reach a caller.
+    #[serde(skip)]
     detail: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     data: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    output: Option<ToolOutput>,
     #[serde(default)]
     retryable: bool,
     #[serde(default)]
@@ -126,6 +130,7 @@ impl ToolError {
             message: message.into(),
             detail: None,
             data: None,
+            output: None,
             retryable: false,
             severity: ErrorSeverity::Recoverable,
             source: None,
@@ -207,9 +212,12 @@ impl ToolError {
     }
 
     /// The call ran past its deadline.
+    ///
+    /// It is not retryable by itself, because the call may have had its effect: the executor and sources of remote tools say
+    /// that another attempt may help where the tool [may be repeated](crate::ToolMetadata::is_repeatable).
     #[must_use]
     pub fn timeout(after: Duration) -> Self {
-        Self::new(ErrorKind::Timeout, format!("the tool did not answer within {after:?}")).with_retryable(true)
+        Self::new(ErrorKind::Timeout, format!("the tool did not answer within {after:?}"))
     }
 
     /// The call was cancelled before it had a result.
@@ -279,6 +287,13 @@ impl ToolError {
         self
     }
 
+    /// Sets what the failed call answered besides the message, for instance the parts of an MCP result that is an error.
+    #[must_use]
+    pub fn with_output(mut self, output: ToolOutput) -> Self {
+        self.0.output = Some(output);
+        self
+    }
+
     /// Says whether another attempt of the same call may succeed.
     #[must_use]
     pub fn with_retryable(mut self, retryable: bool) -> Self {
@@ -331,6 +346,12 @@ impl ToolError {
         self.0.data.as_ref()
     }
 
+    /// Returns what the failed call answered besides the message.
+    #[must_use]
+    pub fn output(&self) -> Option<&ToolOutput> {
+        self.0.output.as_ref()
+    }
+
     /// Says whether another attempt of the same call may succeed.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
@@ -349,9 +370,8 @@ impl ToolError {
         self.0.severity == ErrorSeverity::Fatal
     }
 
-    /// Returns the Rust type of the underlying error, where it is known.
-    #[must_use]
-    pub fn source_type(&self) -> Option<&'static str> {
+    /// Returns the Rust type of the underlying error, where it is known: only for wording, never to tell errors apart.
+    pub(crate) fn source_type(&self) -> Option<&'static str> {
         self.0.source_type
     }
 }

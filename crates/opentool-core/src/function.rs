@@ -182,7 +182,12 @@ impl FnTool {
         self.map_metadata(|metadata| metadata.with_idempotent(true))
     }
 
-    /// Asks for somebody's approval of each call.
+    /// Declares that the tool reaches a world that the application does not know, such as the web.
+    pub fn open_world(self) -> Self {
+        self.map_metadata(|metadata| metadata.with_open_world(true))
+    }
+
+    /// Asks for approval of each call.
     pub fn approval(self) -> Self {
         self.map_metadata(|metadata| metadata.with_approval(true))
     }

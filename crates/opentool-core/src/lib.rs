@@ -49,8 +49,10 @@ mod arguments;
 mod blocking;
 mod call;
 mod cancellation;
+mod changes;
 pub mod check;
 mod context;
+mod converter;
 mod definition;
 mod error;
 mod event;
@@ -68,6 +70,7 @@ mod sink;
 mod source;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod to_json;
 mod tool;
 mod toolbox;
 mod trace;
@@ -77,8 +80,10 @@ mod turnstile;
 pub use arguments::Arguments;
 pub use call::{Outcome, Outcomes, ToolCall};
 pub use cancellation::Cancellation;
+pub use changes::{ChangeSignal, ToolChanges};
 pub use check::{ArgumentChecker, ArgumentError, Problem, SchemaError, Strictness};
 pub use context::ToolContext;
+pub use converter::ResultConverter;
 pub use definition::{DefinitionError, ToolDefinition, ToolDefinitionBuilder, is_tool_name};
 pub use error::{ErrorKind, ErrorSeverity, Failure, ToolError};
 pub use event::{CallRef, Progress, ProgressMessage, ToolEvent};
@@ -88,7 +93,7 @@ pub use futures_core::future::BoxFuture;
 pub use handler::ToolHandler;
 pub use metadata::{Concurrency, ToolMetadata};
 pub use middleware::{Middleware, Next};
-pub use output::{Part, ResultConverter, ToolOutput};
+pub use output::{Annotations, Link, Part, PartContent, Resource, ResourceContent, RichOutput, ToolOutput};
 pub use policy::{
     ApprovalPolicy, ApprovalRequest, Ask, Decision, ErrorPolicy, LimitPolicy, Limits, UnknownTool, UnknownToolPolicy,
 };

@@ -1,4 +1,4 @@
-//! What the executor and the exits need to know about a tool, and a model need not: [`ToolMetadata`].
+//! What the executor and the frontends need to know about a tool, and a model need not: [`ToolMetadata`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ResultConverter;
+use crate::converter::ResultConverter;
 use crate::turnstile::Turnstile;
 
 /// How calls of one tool may overlap with other calls of the same batch.
@@ -28,6 +28,10 @@ pub enum Concurrency {
 
 /// Facts about a tool that steer how it is run and how its result is used.
 ///
+/// Whether a tool is read-only, destructive, idempotent or open to the world has three values: yes, no, and not said
+/// ([`read_only`](Self::read_only) and so on). The questions ([`is_read_only`](Self::is_read_only) and so on) answer "not said"
+/// with the careful case: not read-only, destructive, not idempotent, open.
+///
 /// ```
 /// use std::time::Duration;
 /// use opentool_core::{Concurrency, ToolMetadata};
@@ -38,15 +42,17 @@ pub enum Concurrency {
 ///     .with_concurrency(Concurrency::Serial)
 ///     .with_timeout(Duration::from_secs(5));
 /// assert!(metadata.is_destructive() && metadata.needs_approval());
+/// assert_eq!((metadata.destructive(), metadata.idempotent()), (Some(true), None));
 /// assert_eq!(metadata.timeout(), Some(Duration::from_secs(5)));
 /// ```
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct ToolMetadata {
     return_direct: bool,
-    read_only: bool,
-    destructive: bool,
-    idempotent: bool,
+    read_only: Option<bool>,
+    destructive: Option<bool>,
+    idempotent: Option<bool>,
+    open_world: Option<bool>,
     approval: bool,
     checks_own_arguments: bool,
     concurrency: Concurrency,
@@ -64,9 +70,10 @@ impl ToolMetadata {
     pub const fn new() -> Self {
         Self {
             return_direct: false,
-            read_only: false,
-            destructive: false,
-            idempotent: false,
+            read_only: None,
+            destructive: None,
+            idempotent: None,
+            open_world: None,
             approval: false,
             checks_own_arguments: false,
             concurrency: Concurrency::Shared,
@@ -85,28 +92,35 @@ impl ToolMetadata {
         self
     }
 
-    /// Sets whether the tool changes nothing.
+    /// Says whether the tool changes nothing; `None` takes back what was said.
     #[must_use]
-    pub fn with_read_only(mut self, read_only: bool) -> Self {
-        self.read_only = read_only;
+    pub fn with_read_only(mut self, read_only: impl Into<Option<bool>>) -> Self {
+        self.read_only = read_only.into();
         self
     }
 
-    /// Sets whether the tool may destroy something.
+    /// Says whether the tool may destroy something; `None` takes back what was said.
     #[must_use]
-    pub fn with_destructive(mut self, destructive: bool) -> Self {
-        self.destructive = destructive;
+    pub fn with_destructive(mut self, destructive: impl Into<Option<bool>>) -> Self {
+        self.destructive = destructive.into();
         self
     }
 
-    /// Sets whether a second call with the same arguments changes nothing more.
+    /// Says whether a second call with the same arguments changes nothing more; `None` takes back what was said.
     #[must_use]
-    pub fn with_idempotent(mut self, idempotent: bool) -> Self {
-        self.idempotent = idempotent;
+    pub fn with_idempotent(mut self, idempotent: impl Into<Option<bool>>) -> Self {
+        self.idempotent = idempotent.into();
         self
     }
 
-    /// Sets whether somebody must approve each call.
+    /// Says whether the tool reaches a world that the application does not know, such as the web; `None` takes back what was said.
+    #[must_use]
+    pub fn with_open_world(mut self, open_world: impl Into<Option<bool>>) -> Self {
+        self.open_world = open_world.into();
+        self
+    }
+
+    /// Sets whether each call needs approval.
     #[must_use]
     pub fn with_approval(mut self, approval: bool) -> Self {
         self.approval = approval;
@@ -166,25 +180,61 @@ impl ToolMetadata {
         self.return_direct
     }
 
-    /// Says whether the tool changes nothing.
+    /// Returns what was said about whether the tool changes nothing.
     #[must_use]
-    pub fn is_read_only(&self) -> bool {
+    pub fn read_only(&self) -> Option<bool> {
         self.read_only
     }
 
-    /// Says whether the tool may destroy something.
+    /// Returns what was said about whether the tool may destroy something.
     #[must_use]
-    pub fn is_destructive(&self) -> bool {
+    pub fn destructive(&self) -> Option<bool> {
         self.destructive
     }
 
-    /// Says whether a second call with the same arguments changes nothing more.
+    /// Returns what was said about whether a second call with the same arguments changes nothing more.
     #[must_use]
-    pub fn is_idempotent(&self) -> bool {
+    pub fn idempotent(&self) -> Option<bool> {
         self.idempotent
     }
 
-    /// Says whether somebody must approve each call.
+    /// Returns what was said about whether the tool reaches a world that the application does not know.
+    #[must_use]
+    pub fn open_world(&self) -> Option<bool> {
+        self.open_world
+    }
+
+    /// Says whether the tool is known to change nothing.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.read_only == Some(true)
+    }
+
+    /// Says whether the tool must be taken for destructive: it says so, or says neither that it is not nor that it is read-only.
+    #[must_use]
+    pub fn is_destructive(&self) -> bool {
+        self.destructive.unwrap_or(!self.is_read_only())
+    }
+
+    /// Says whether a second call with the same arguments is known to change nothing more.
+    #[must_use]
+    pub fn is_idempotent(&self) -> bool {
+        self.idempotent == Some(true)
+    }
+
+    /// Says whether the tool must be taken to reach a world that the application does not know: it does not say otherwise.
+    #[must_use]
+    pub fn is_open_world(&self) -> bool {
+        self.open_world != Some(false)
+    }
+
+    /// Says whether a call may be repeated without harm: the tool is known to be read-only or idempotent.
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
+        self.is_read_only() || self.is_idempotent()
+    }
+
+    /// Says whether each call needs approval.
     #[must_use]
     pub fn needs_approval(&self) -> bool {
         self.approval
@@ -238,6 +288,7 @@ impl fmt::Debug for ToolMetadata {
             .field("read_only", &self.read_only)
             .field("destructive", &self.destructive)
             .field("idempotent", &self.idempotent)
+            .field("open_world", &self.open_world)
             .field("approval", &self.approval)
             .field("checks_own_arguments", &self.checks_own_arguments)
             .field("concurrency", &self.concurrency)

@@ -69,7 +69,7 @@ pub trait ToolResult: Serialize + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + 'static> ToolResult for T {}
 
-type Schema = Option<Result<Value, NormaliseError>>;
+type OutputSchema = Option<Result<Value, NormaliseError>>;
 
 /// Asks a type for its schema, where it has one: `(&&&Probe::<T>::new()).schema()`.
 #[derive(Debug)]
@@ -86,23 +86,30 @@ impl<T: ?Sized> Probe<T> {
 /// Chosen first: of a `Result` the schema of its value.
 pub trait ResultSchema {
     /// Returns the schema.
-    fn schema(&self) -> Schema;
+    fn schema(&self) -> OutputSchema;
 }
 
 impl<T: JsonSchema, E> ResultSchema for &&Probe<Result<T, E>> {
-    fn schema(&self) -> Schema {
+    fn schema(&self) -> OutputSchema {
         schema_of::<T>()
+    }
+}
+
+/// What an option of a `Result` writes is its value or an error, which no schema says.
+impl<T, E> ResultSchema for &&Probe<Option<Result<T, E>>> {
+    fn schema(&self) -> OutputSchema {
+        None
     }
 }
 
 /// Chosen next: the schema of a value.
 pub trait ValueSchema {
     /// Returns the schema.
-    fn schema(&self) -> Schema;
+    fn schema(&self) -> OutputSchema;
 }
 
 impl<T: JsonSchema> ValueSchema for &Probe<T> {
-    fn schema(&self) -> Schema {
+    fn schema(&self) -> OutputSchema {
         schema_of::<T>()
     }
 }
@@ -110,31 +117,20 @@ impl<T: JsonSchema> ValueSchema for &Probe<T> {
 /// Chosen last: a type without a schema.
 pub trait NoSchema {
     /// Returns none.
-    fn schema(&self) -> Schema {
+    fn schema(&self) -> OutputSchema {
         None
     }
 }
 
 impl<T: ?Sized> NoSchema for Probe<T> {}
 
-/// `()` and free JSON say nothing about a result, and a `Result` inside an option is told by its content.
-fn schema_of<T: JsonSchema>() -> Schema {
-    if is_result_within(std::any::type_name::<T>()) {
-        return None;
-    }
+/// `()` and free JSON say nothing about a result.
+fn schema_of<T: JsonSchema>() -> OutputSchema {
     let schema = output_schema::<T>();
     match &schema {
         Ok(Value::Object(known)) if known.is_empty() || known.get("type").is_some_and(|kind| kind == "null") => None,
         _ => Some(schema),
     }
-}
-
-/// Says whether a type, by its name, is a `Result` or an option of one.
-fn is_result_within(mut name: &str) -> bool {
-    while let Some(inner) = name.strip_prefix("core::option::Option<") {
-        name = inner;
-    }
-    name.starts_with("core::result::Result<")
 }
 
 /// Compiles where a type can be a tool's parameter.

@@ -6,14 +6,19 @@ use std::sync::Arc;
 use futures_core::future::BoxFuture;
 use futures_util::future::try_join_all;
 
+use crate::changes::ToolChanges;
 use crate::{DeclaredTools, IntoTool, ToolError, ToolHandler, Toolbox, ToolboxError};
 
 /// Yields a toolbox each time a request is made, so that what it offers may change between requests.
 ///
-/// For instance a remote server's tools, or those a tenant has paid for.
+/// For instance a remote server's tools, or those a tenant has paid for. It has no default methods, so that a wrapper cannot
+/// forget to forward one.
 pub trait ToolSource: Send + Sync + 'static {
     /// Returns the tools of this moment.
     fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>>;
+
+    /// Returns a signal for each time that the tools change; none where the source cannot know.
+    fn changes(&self) -> Option<ToolChanges>;
 }
 
 /// Everything that can be given where tools are wanted.
@@ -33,12 +38,12 @@ pub trait IntoToolSource<M> {
     fn into_tool_source(self) -> Result<Source, ToolboxError>;
 }
 
-/// Tools, already at hand or to be asked for: what [`IntoToolSource`] makes.
+/// Tools, ready or to be asked for: what [`IntoToolSource`] makes.
 #[derive(Clone)]
-pub struct Source(Kind);
+pub struct Source(SourceKind);
 
 #[derive(Clone)]
-enum Kind {
+enum SourceKind {
     Fixed(Toolbox),
     Asked(Arc<dyn ToolSource>),
     Several(Arc<[Source]>),
@@ -48,10 +53,10 @@ enum Kind {
 impl Source {
     /// Converts, and keeps an error until the tools are asked for.
     pub fn new<M>(source: impl IntoToolSource<M>) -> Self {
-        source.into_tool_source().unwrap_or_else(|error| Self(Kind::Failed(ToolError::fatal(error))))
+        source.into_tool_source().unwrap_or_else(|error| Self(SourceKind::Failed(ToolError::fatal(error))))
     }
 
-    /// Joins sources; where all are at hand, a duplicate name is found now, else when they are asked.
+    /// Joins sources; where all are ready, a duplicate name is found now, else when they are asked.
     ///
     /// # Errors
     ///
@@ -61,20 +66,30 @@ impl Source {
         let mut asked = Vec::new();
         for source in &sources {
             match &source.0 {
-                Kind::Fixed(toolbox) => fixed = fixed.merge(toolbox.clone())?,
+                SourceKind::Fixed(toolbox) => fixed = fixed.merge(toolbox.clone())?,
                 _ => asked.push(source.clone()),
             }
         }
         // Order matters to prompt caches, so the sources stay as given even though the fixed ones were joined.
-        Ok(Self(if asked.is_empty() { Kind::Fixed(fixed) } else { Kind::Several(sources.into()) }))
+        Ok(Self(if asked.is_empty() { SourceKind::Fixed(fixed) } else { SourceKind::Several(sources.into()) }))
     }
 
     /// Returns the toolbox, where it need not be asked for.
     #[must_use]
     pub fn fixed(&self) -> Option<&Toolbox> {
         match &self.0 {
-            Kind::Fixed(toolbox) => Some(toolbox),
+            SourceKind::Fixed(toolbox) => Some(toolbox),
             _ => None,
+        }
+    }
+
+    /// Returns a signal for each time that the tools of any part change; none where no part can say so.
+    #[must_use]
+    pub fn changes(&self) -> Option<ToolChanges> {
+        match &self.0 {
+            SourceKind::Fixed(_) | SourceKind::Failed(_) => None,
+            SourceKind::Asked(source) => source.changes(),
+            SourceKind::Several(sources) => ToolChanges::join(sources.iter().filter_map(Source::changes)),
         }
     }
 
@@ -86,10 +101,10 @@ impl Source {
     pub fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
         Box::pin(async move {
             match &self.0 {
-                Kind::Fixed(toolbox) => Ok(toolbox.clone()),
-                Kind::Asked(source) => source.toolbox().await,
-                Kind::Failed(error) => Err(error.clone()),
-                Kind::Several(sources) => {
+                SourceKind::Fixed(toolbox) => Ok(toolbox.clone()),
+                SourceKind::Asked(source) => source.toolbox().await,
+                SourceKind::Failed(error) => Err(error.clone()),
+                SourceKind::Several(sources) => {
                     let toolboxes = try_join_all(sources.iter().map(Source::toolbox)).await?;
                     toolboxes.into_iter().try_fold(Toolbox::new(), Toolbox::merge).map_err(ToolError::fatal)
                 }
@@ -100,7 +115,7 @@ impl Source {
 
 impl From<Toolbox> for Source {
     fn from(toolbox: Toolbox) -> Self {
-        Self(Kind::Fixed(toolbox))
+        Self(SourceKind::Fixed(toolbox))
     }
 }
 
@@ -113,10 +128,10 @@ impl Default for Source {
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::Fixed(toolbox) => toolbox.fmt(f),
-            Kind::Asked(_) => f.write_str("Source(asked per request)"),
-            Kind::Failed(error) => error.fmt(f),
-            Kind::Several(sources) => f.debug_list().entries(sources.iter()).finish(),
+            SourceKind::Fixed(toolbox) => toolbox.fmt(f),
+            SourceKind::Asked(_) => f.write_str("Source(asked per request)"),
+            SourceKind::Failed(error) => error.fmt(f),
+            SourceKind::Several(sources) => f.debug_list().entries(sources.iter()).finish(),
         }
     }
 }
@@ -175,7 +190,7 @@ impl<T: ToolHandler> IntoToolSource<kind::ByHandler> for T {
 
 impl<T: ToolSource> IntoToolSource<kind::BySource> for T {
     fn into_tool_source(self) -> Result<Source, ToolboxError> {
-        Ok(Source(Kind::Asked(Arc::new(self))))
+        Ok(Source(SourceKind::Asked(Arc::new(self))))
     }
 }
 

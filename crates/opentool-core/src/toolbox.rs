@@ -15,7 +15,7 @@ pub use self::document::ToolboxDocument;
 use self::renamed::Renamed;
 use crate::{DefinitionError, IntoTool, Resolver, Tool};
 
-/// An ordered set of tools with unique names and, where they are known, a title, a version and a server.
+/// An ordered set of tools with unique names and, where they are known, a title, a version, a description and a server.
 ///
 /// A clone shares the tools. A look-up takes the same time in a box of ten and of a hundred thousand.
 ///
@@ -40,6 +40,7 @@ struct Inner {
     tools: IndexMap<Arc<str>, Arc<dyn Tool>, foldhash::fast::RandomState>,
     title: Option<String>,
     version: Option<String>,
+    description: Option<String>,
     server: Option<ServerObject>,
     /// Answers for the names that are not in the map: the whole of a handler without a document.
     open: Option<Arc<dyn Resolver>>,
@@ -101,6 +102,13 @@ impl Toolbox {
         self
     }
 
+    /// Sets what a model should know about the tools as a whole, such as when to use which.
+    #[must_use]
+    pub fn with_description(mut self, description: impl Into<String>) -> Self {
+        Arc::make_mut(&mut self.0).description = Some(description.into());
+        self
+    }
+
     /// Sets the server that has these tools, which a document names.
     ///
     /// It gets lost where it would no longer be true: where the tools are renamed or joined with others.
@@ -143,6 +151,12 @@ impl Toolbox {
     #[must_use]
     pub fn version(&self) -> Option<&str> {
         self.0.version.as_deref()
+    }
+
+    /// Returns what a model should know about the tools as a whole, where there is something.
+    #[must_use]
+    pub fn description(&self) -> Option<&str> {
+        self.0.description.as_deref()
     }
 
     /// Returns the server that has these tools, where it is known.
@@ -251,6 +265,7 @@ impl Toolbox {
             tools: IndexMap::default(),
             title: self.0.title.clone(),
             version: self.0.version.clone(),
+            description: self.0.description.clone(),
             // The server knows the tools under their old names.
             server: None,
             open: self.0.open.clone(),
@@ -262,7 +277,7 @@ impl Toolbox {
         Ok(renamed)
     }
 
-    /// Adds the tools of another toolbox after these; title and version stay, where there are any.
+    /// Adds the tools of another toolbox after these; title, version and description stay, where there are any.
     ///
     /// # Errors
     ///
@@ -288,6 +303,9 @@ impl Toolbox {
         }
         if inner.version.is_none() {
             inner.version.clone_from(&other.0.version);
+        }
+        if inner.description.is_none() {
+            inner.description.clone_from(&other.0.description);
         }
         Ok(self)
     }

@@ -80,7 +80,7 @@ impl DynTool {
             // SAFETY: an engine writes names and texts that are `str`, and what stands for numbers and bytes in ASCII.
             let text = unsafe { std::str::from_utf8_unchecked(&result) };
             self.tell(notes, text, invocation.context);
-            ToolOutput::written(text).map_or_else(|| self.read_again(text.to_owned()), Ok)
+            self.read_again(text.to_owned())
         });
         if result.capacity() <= KEPT {
             RESULT.set(result);

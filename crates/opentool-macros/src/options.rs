@@ -8,7 +8,7 @@ use crate::attributes::{Faults, crate_path};
 use crate::list::{Given, List, Owner};
 
 /// The flags of `#[tool]` that are a setter of `ToolMetadata` of the same name.
-const FLAGS: [&str; 5] = ["return_direct", "read_only", "destructive", "idempotent", "approval"];
+const FLAGS: [&str; 6] = ["return_direct", "read_only", "destructive", "idempotent", "open_world", "approval"];
 
 const TOOL: Owner = Owner {
     attribute: "tool",
@@ -23,6 +23,7 @@ const TOOL: Owner = Owner {
         "read_only",
         "destructive",
         "idempotent",
+        "open_world",
         "approval",
         "serial",
         "exclusive",

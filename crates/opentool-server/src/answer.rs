@@ -8,9 +8,10 @@ use bytes::Bytes;
 use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
-use opentool_core::{ErrorKind, Part, ToolError, ToolOutput};
+use opentool_core::{ErrorKind, RichOutput, ToolError, ToolOutput};
 use opentool_spec::rpc::RpcError;
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::envelope::Id;
 use crate::stream::Frames;
@@ -159,14 +160,30 @@ pub(crate) fn write_success(out: &mut Vec<u8>, output: &ToolOutput, name: Option
 
 fn write_result(out: &mut Vec<u8>, output: &ToolOutput, name: &str) {
     match output {
-        ToolOutput::Json(json) if json.get().starts_with('{') => out.extend_from_slice(json.get().as_bytes()),
-        ToolOutput::Json(json) if json.get() != "null" => {
-            wrap(out, name, |out| out.extend_from_slice(json.get().as_bytes()))
-        }
+        ToolOutput::Json(json) => write_value(out, json, name),
         ToolOutput::Text(text) => wrap(out, name, |out| write_json(out, text)),
-        ToolOutput::Parts(parts) => wrap(out, name, |out| write_parts(out, parts)),
-        // Nothing, a JSON null, and whatever else has no value.
+        ToolOutput::Parts(parts) => wrap(out, name, |out| write_json(out, parts)),
+        ToolOutput::Rich(rich) => write_rich(out, rich, name),
+        // No value.
         _ => out.extend_from_slice(b"{}"),
+    }
+}
+
+/// An object as it is, `null` as no value, anything else under the name.
+fn write_value(out: &mut Vec<u8>, json: &RawValue, name: &str) {
+    match json.get() {
+        "null" => out.extend_from_slice(b"{}"),
+        object if object.starts_with('{') => out.extend_from_slice(object.as_bytes()),
+        other => wrap(out, name, |out| out.extend_from_slice(other.as_bytes())),
+    }
+}
+
+/// What a client that only knows values needs: the structured value, or, where there is none, the parts.
+fn write_rich(out: &mut Vec<u8>, rich: &RichOutput, name: &str) {
+    match &rich.structured {
+        Some(json) => write_value(out, json, name),
+        None if rich.parts.is_empty() => out.extend_from_slice(b"{}"),
+        None => wrap(out, name, |out| write_json(out, &rich.parts)),
     }
 }
 
@@ -176,41 +193,6 @@ fn wrap(out: &mut Vec<u8>, name: &str, write: impl FnOnce(&mut Vec<u8>)) {
     out.push(b':');
     write(out);
     out.push(b'}');
-}
-
-/// Pieces that may be no text: an array of objects that say what each is.
-fn write_parts(out: &mut Vec<u8>, parts: &[Part]) {
-    out.push(b'[');
-    for (index, part) in parts.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        match part {
-            Part::Text(text) => {
-                out.extend_from_slice(br#"{"type":"text","text":"#);
-                write_json(out, text);
-            }
-            Part::Json(json) => {
-                out.extend_from_slice(br#"{"type":"json","value":"#);
-                out.extend_from_slice(json.get().as_bytes());
-            }
-            Part::Media { media_type, data } => {
-                out.extend_from_slice(br#"{"type":"media","mediaType":"#);
-                write_json(out, media_type);
-                out.extend_from_slice(br#","data":"#);
-                write_json(out, data);
-            }
-            Part::Link { uri, media_type } => {
-                out.extend_from_slice(br#"{"type":"link","uri":"#);
-                write_json(out, uri);
-                out.extend_from_slice(br#","mediaType":"#);
-                write_json(out, media_type);
-            }
-            _ => out.extend_from_slice(br#"{"type":"unknown""#),
-        }
-        out.push(b'}');
-    }
-    out.push(b']');
 }
 
 /// Writes the answer to a call that failed. What only the operator may read stays here.

@@ -176,6 +176,10 @@ impl ToolSource for Asked {
         self.0.fetch_add(1, SeqCst);
         Box::pin(async { Ok(self.1.clone()) })
     }
+
+    fn changes(&self) -> Option<opentool_core::ToolChanges> {
+        None
+    }
 }
 
 async fn a_custom_manager_resolves_tools_once_per_request(mode: Mode) {

@@ -91,6 +91,10 @@ async fn an_unreachable_source_is_an_error_before_the_model_is_called(mode: Mode
         fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
             Box::pin(async { Err(ToolError::failed("no route to host")) })
         }
+
+        fn changes(&self) -> Option<opentool_core::ToolChanges> {
+            None
+        }
     }
     let model = ScriptedModel::new([Reply::text("never said")]);
     let error = mode.error(ChatClient::new(model.clone()).prompt("hi").tools(Far)).await;

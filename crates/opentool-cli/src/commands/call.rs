@@ -111,20 +111,15 @@ pub(super) fn as_json(output: &ToolOutput) -> String {
     match output {
         ToolOutput::Json(json) => json.get().to_owned(),
         ToolOutput::Text(text) => json!(text).to_string(),
-        ToolOutput::Parts(parts) => {
-            let parts: Vec<_> = parts.iter().map(part_as_json).collect();
-            format!("[{}]", parts.join(","))
-        }
+        ToolOutput::Parts(parts) => parts_as_json(parts),
+        ToolOutput::Rich(rich) => match &rich.structured {
+            Some(json) => json.get().to_owned(),
+            None => parts_as_json(&rich.parts),
+        },
         _ => "null".to_owned(),
     }
 }
 
-fn part_as_json(part: &Part) -> String {
-    match part {
-        Part::Json(json) => json.get().to_owned(),
-        Part::Text(text) => json!(text).to_string(),
-        Part::Media { media_type, data } => json!({ "mediaType": media_type, "data": data }).to_string(),
-        Part::Link { uri, media_type } => json!({ "uri": uri, "mediaType": media_type }).to_string(),
-        _ => "null".to_owned(),
-    }
+fn parts_as_json(parts: &[Part]) -> String {
+    json!(parts).to_string()
 }

@@ -16,9 +16,9 @@ pub(super) fn metadata<'a>(
     idempotent: &'a [String],
 ) -> BTreeMap<&'a str, ToolMetadata> {
     let statements: [(&[String], Statement); 3] = [
-        (read_only, ToolMetadata::with_read_only),
-        (destructive, ToolMetadata::with_destructive),
-        (idempotent, ToolMetadata::with_idempotent),
+        (read_only, |metadata, said| metadata.with_read_only(said)),
+        (destructive, |metadata, said| metadata.with_destructive(said)),
+        (idempotent, |metadata, said| metadata.with_idempotent(said)),
     ];
     let mut known: BTreeMap<&str, ToolMetadata> = BTreeMap::new();
     for (tools, state) in statements {

@@ -23,8 +23,8 @@ use crate::policy::{ApprovalRequest, Decision};
 use crate::sink::EventSink;
 use crate::turnstile::{Stay, Turnstile};
 use crate::{
-    ArgumentChecker, Arguments, Concurrency, ErrorSeverity, Invocation, Next, Resolver, Strictness, Tool, ToolCall,
-    ToolContext, ToolDefinition, ToolError, ToolMetadata, ToolOutput, Toolbox, Turn,
+    ArgumentChecker, Arguments, Concurrency, ErrorKind, ErrorSeverity, Invocation, Next, Resolver, Strictness, Tool,
+    ToolCall, ToolContext, ToolDefinition, ToolError, ToolMetadata, ToolOutput, Toolbox, Turn,
 };
 
 /// A call that is about to be settled.
@@ -234,6 +234,9 @@ async fn attempt(job: &mut Job<'_>) -> Result<(), Stop> {
         ended.map(|error| *answer = Some(Err(error)))
     })
     .await;
+    if let Some(Err(error)) = &mut job.answer {
+        settle_timeout(metadata, error);
+    }
     if let Some(events) = events {
         events.close();
     }
@@ -243,6 +246,14 @@ async fn attempt(job: &mut Job<'_>) -> Result<(), Stop> {
         Ok(())
     });
     Ok(())
+}
+
+/// Says of a timeout that another attempt may help, only where a call may be repeated: this one may have had its effect.
+#[cold]
+fn settle_timeout(metadata: &ToolMetadata, error: &mut ToolError) {
+    if error.kind() == ErrorKind::Timeout {
+        *error = error.clone().with_retryable(metadata.is_repeatable());
+    }
 }
 
 /// Gives an error its last form, by the policies.

@@ -1,7 +1,7 @@
 //! A serialiser that looks only at the outermost value: `None` and `()` are no value, [`Text`](super::Text) is text, and an `Err`
 //! is a failure.
 
-use std::any::type_name;
+use std::any::TypeId;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::fmt;
@@ -10,8 +10,9 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::output::write_json;
-use crate::{ToolError, ToolOutput};
+use crate::error::ToolError;
+use crate::output::ToolOutput;
+use crate::to_json::write_json;
 
 /// The name by which a [`Text`](super::Text) is known in passing.
 pub(crate) const TEXT: &str = "$opentool::Text";
@@ -70,13 +71,18 @@ impl Found {
     }
 }
 
-/// Says whether a type is one of those that are text; they are known by their names, because what is serialised may be borrowed.
+/// Says whether a type is one of those that are text.
 fn is_text<T: ?Sized>() -> bool {
-    is::<T, String>() || is::<T, &str>() || is::<T, Cow<'_, str>>() || is::<T, Box<str>>() || is::<T, Arc<str>>()
+    is::<T, String>()
+        || is::<T, &'static str>()
+        || is::<T, Cow<'static, str>>()
+        || is::<T, Box<str>>()
+        || is::<T, Arc<str>>()
 }
 
-fn is<T: ?Sized, U: ?Sized>() -> bool {
-    type_name::<T>() == type_name::<U>()
+/// Compares types that may be borrowed, without their lifetimes.
+fn is<T: ?Sized, U: ?Sized + 'static>() -> bool {
+    typeid::of::<T>() == TypeId::of::<U>()
 }
 
 struct Root<'a, T> {

@@ -105,7 +105,7 @@ fn a_result_that_is_a_value_is_its_content_or_a_failure() {
 
 #[test]
 fn an_output_is_passed_on_as_it_is() {
-    let parts = ToolOutput::Parts(vec![Part::Text("a".into()), Part::Text("b".into())]);
+    let parts = ToolOutput::Parts(vec![Part::text("a"), Part::text("b")]);
     assert_eq!(output(parts.clone()), parts);
     assert_eq!(output(Some(parts.clone())), parts);
     assert_eq!(output(None::<ToolOutput>), ToolOutput::Empty);

@@ -2,12 +2,17 @@
 
 use opentool_spec::schema::{Dropped, NormaliseError, SchemaTool, functions_from_schemas};
 use opentool_spec::{Function, Info, OpenTool};
+use serde_json::Value;
 
 use super::{Toolbox, ToolboxError};
 use crate::{DefinitionError, IntoTool, ToolDefinition};
 
 /// What a result is called where nothing names it.
 const RESULT: &str = "result";
+/// The key under which a function carries the title of its tool.
+const TITLE: &str = "x-title";
+/// What the keys begin with that a document may carry and its spec does not know.
+const EXTENSION: &str = "x-";
 
 impl ToolDefinition {
     /// Reads the definition of a function of a document.
@@ -25,6 +30,12 @@ impl ToolDefinition {
         }
         if let Some(schema) = document.output_schema(function).map_err(unusable)? {
             builder = builder.output_schema(schema);
+        }
+        for (key, value) in function.extra.iter().filter(|(key, _)| key.starts_with(EXTENSION)) {
+            builder = match value {
+                Value::String(title) if key == TITLE => builder.title(title),
+                value => builder.extension(key, value.clone()),
+            };
         }
         builder.build()
     }
@@ -61,6 +72,9 @@ impl Toolbox {
         for function in &document.functions {
             toolbox.add(tool(ToolDefinition::from_function(document, function)?))?;
         }
+        if let Some(description) = &document.info.description {
+            toolbox = toolbox.with_description(description);
+        }
         if let Some(server) = &document.server {
             toolbox = toolbox.with_server(server.clone());
         }
@@ -70,7 +84,8 @@ impl Toolbox {
     /// Writes the tools as an OpenTool document, with a report of what a document cannot say.
     ///
     /// A toolbox without title or version gets `Tools` and `1.0.0`. A toolbox that
-    /// [is open](Self::is_open) lists only the tools it knows.
+    /// [is open](Self::is_open) lists only the tools it knows. A tool's title stands as `x-title`, and its
+    /// [extensions](ToolDefinition::extensions) stand as they are where their keys begin with `x-`.
     ///
     /// # Errors
     ///
@@ -86,7 +101,17 @@ impl Toolbox {
         });
         let mut imported = functions_from_schemas(tools)?;
         let dropped = std::mem::take(&mut imported.dropped);
-        let info = Info::new(self.title().unwrap_or("Tools"), self.version().unwrap_or("1.0.0"));
+        for (function, tool) in imported.functions.iter_mut().zip(self.iter()) {
+            let definition = tool.definition();
+            if let Some(title) = definition.title() {
+                function.extra.insert(TITLE.to_owned(), title.into());
+            }
+            for (key, value) in definition.extensions().filter(|(key, _)| key.starts_with(EXTENSION)) {
+                function.extra.insert(key.to_owned(), value.clone());
+            }
+        }
+        let mut info = Info::new(self.title().unwrap_or("Tools"), self.version().unwrap_or("1.0.0"));
+        info.description = self.description().map(ToOwned::to_owned);
         let mut document = imported.into_document(info);
         document.server = self.server().cloned();
         Ok(ToolboxDocument { document, dropped })

@@ -43,15 +43,26 @@ async fn by_default_nothing_needs_approval_not_even_a_destructive_tool() {
 }
 
 #[tokio::test]
-async fn an_exit_may_ask_for_destructive_tools_too() {
+async fn destructive_tools_and_those_that_do_not_say_may_need_approval() {
     let executor = Executor::builder()
         .approval(Ask::with(|_| async { Decision::Deny("keep it".into()) }).for_destructive(true))
         .build();
     let tool = FakeTool::new("a").with_metadata(ToolMetadata::new().with_destructive(true)).answers("gone");
     let log = tool.log();
-    let probe = Probe::with(&executor, (tool, FakeTool::new("b").answers("fine")));
+    let harmless = |name: &str, metadata: ToolMetadata| FakeTool::new(name).with_metadata(metadata).answers("fine");
+    let probe = Probe::with(
+        &executor,
+        (
+            tool,
+            FakeTool::new("not_said"),
+            harmless("not_destructive", ToolMetadata::new().with_destructive(false)),
+            harmless("read_only", ToolMetadata::new().with_read_only(true)),
+        ),
+    );
     probe.call("a", "").await.assert_message("keep it");
-    probe.call("b", "").await.assert_text("fine");
+    probe.call("not_said", "").await.assert_message("keep it");
+    probe.call("not_destructive", "").await.assert_text("fine");
+    probe.call("read_only", "").await.assert_text("fine");
     assert_eq!(log.count(), 0);
 }
 

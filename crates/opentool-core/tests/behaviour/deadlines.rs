@@ -20,6 +20,27 @@ async fn a_call_is_cut_off_after_thirty_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_timeout_is_retryable_only_where_a_call_may_be_repeated() {
+    for (metadata, retryable) in [
+        (ToolMetadata::new(), false),
+        (ToolMetadata::new().with_destructive(false), false),
+        (ToolMetadata::new().with_read_only(true), true),
+        (ToolMetadata::new().with_idempotent(true), true),
+    ] {
+        let hangs = FakeTool::new("hangs").hangs().with_metadata(metadata.clone());
+        let answers = FakeTool::new("answers")
+            .fails(ToolError::timeout(Duration::from_secs(1)).with_retryable(true))
+            .with_metadata(metadata);
+        let probe = Probe::new([hangs, answers]);
+        for name in ["hangs", "answers"] {
+            let answer = probe.call(name, "").await;
+            answer.assert_error(ErrorKind::Timeout);
+            assert_eq!(answer.outcome().error().unwrap().is_retryable(), retryable, "{name}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_tool_may_have_its_own_deadline() {
     let tool = FakeTool::new("hangs").hangs().with_metadata(ToolMetadata::new().with_timeout(Duration::from_secs(90)));
     let start = Instant::now();

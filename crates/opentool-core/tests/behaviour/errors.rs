@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use opentool_core::testing::{FakeTool, Probe};
-use opentool_core::{ErrorKind, ErrorSeverity, Executor, Failure, ToolError};
+use opentool_core::{ErrorKind, ErrorSeverity, Executor, Failure, Part, ToolError, ToolOutput};
 
 #[derive(Debug)]
 struct Blank;
@@ -75,9 +75,14 @@ fn a_tool_error_passes_through_failure_and_boxes_unchanged() {
 }
 
 #[test]
-fn an_error_survives_a_round_trip_but_for_its_source() {
-    let error = ToolError::fatal(std::io::Error::other("gone")).with_code(3).with_detail("disk 2");
-    let read: ToolError = serde_json::from_str(&serde_json::to_string(&error).unwrap()).unwrap();
+fn a_written_error_lacks_only_its_source_and_its_detail() {
+    let output = ToolOutput::Parts(vec![Part::text("what was done")]);
+    let error =
+        ToolError::fatal(std::io::Error::other("gone")).with_code(3).with_detail("disk 2").with_output(output.clone());
+    let written = serde_json::to_string(&error).unwrap();
+    assert!(!written.contains("disk 2"), "{written}");
+    let read: ToolError = serde_json::from_str(&written).unwrap();
+    assert_eq!(read.output(), Some(&output));
     assert_eq!((read.kind(), read.message(), read.code()), (ErrorKind::Failed, "gone", Some(3)));
-    assert_eq!((read.detail(), read.is_fatal(), read.source().is_some()), (Some("disk 2"), true, false));
+    assert_eq!((read.detail(), read.is_fatal(), read.source().is_some()), (None, true, false));
 }

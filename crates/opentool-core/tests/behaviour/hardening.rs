@@ -77,6 +77,10 @@ impl ToolSource for Panicking {
     fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
         Box::pin(async { panic!("source") })
     }
+
+    fn changes(&self) -> Option<opentool_core::ToolChanges> {
+        None
+    }
 }
 
 #[tokio::test]
@@ -152,6 +156,10 @@ async fn a_hanging_source_is_a_timeout_on_every_path() {
         fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
             Box::pin(std::future::pending())
         }
+
+        fn changes(&self) -> Option<opentool_core::ToolChanges> {
+            None
+        }
     }
     let (host, context) = (Executor::new().host(Hanging), ToolContext::new());
     let call = || ToolCall::new("1", "w", "");
@@ -180,6 +188,10 @@ async fn the_error_policies_hold_for_suspended_calls_and_failing_sources_of_a_ho
     impl ToolSource for Down {
         fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
             Box::pin(async { Err(ToolError::unavailable("down")) })
+        }
+
+        fn changes(&self) -> Option<opentool_core::ToolChanges> {
+            None
         }
     }
     let errors = |_: &str, error: ToolError| error.with_code(7);

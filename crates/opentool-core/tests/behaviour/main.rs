@@ -1,16 +1,18 @@
-//! What the hall promises, one test a promise.
+//! What core promises, one test a promise.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod approval;
 mod arguments;
 mod context;
 mod deadlines;
+mod definitions;
 mod errors;
 mod events;
 mod hardening;
 mod limits;
 mod names;
 mod outcomes;
+mod outputs;
 mod overdue;
 mod property;
 mod results;

@@ -13,7 +13,7 @@ async fn text_that_looks_like_json_stays_text() {
 #[test]
 fn media_is_told_by_its_type_and_how_many_bytes_it_has() {
     for (data, bytes) in [("", 0), ("AAAA", 3), ("AAA=", 2), ("AA==", 1), ("AAA", 2), ("AAAAAA==", 4)] {
-        let part = Part::Media { media_type: "image/png".into(), data: data.into() };
+        let part = Part::media("image/png", data);
         assert_eq!(ToolOutput::Parts(vec![part]).to_text(), format!("[image/png, {bytes} bytes]"), "{data:?}");
     }
 }
@@ -34,7 +34,7 @@ async fn a_result_past_one_mebibyte_is_an_error_and_metadata_may_raise_the_limit
     assert_eq!(Probe::new(raised).call("big", "").await.output().size(), 1024 * 1024 + 1);
 
     let strict = Executor::builder().max_result_size(3).build();
-    let parts = ToolOutput::Parts(vec![Part::Text("ab".into()), Part::Text("cd".into())]);
+    let parts = ToolOutput::Parts(vec![Part::text("ab"), Part::text("cd")]);
     Probe::with(&strict, FakeTool::new("a").answers(parts)).call("a", "").await.assert_error(ErrorKind::InvalidResult);
 }
 

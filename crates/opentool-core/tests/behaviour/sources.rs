@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use opentool_core::testing::{FakeTool, Probe};
 use opentool_core::{
-    BoxFuture, ErrorKind, Executor, Tool, ToolError, ToolHandler, ToolSource, Toolbox, ToolboxError, tool,
+    BoxFuture, ChangeSignal, ErrorKind, Executor, Source, Tool, ToolChanges, ToolError, ToolHandler, ToolSource,
+    Toolbox, ToolboxError, tool,
 };
 use opentool_spec::{Function, Info, Map, OpenTool, Parameter, Return, Schema, ServerObject};
 use serde_json::{Value, json};
@@ -22,6 +23,10 @@ impl ToolSource for Growing {
             let count = self.0.fetch_add(1, SeqCst) + 1;
             Ok(toolbox((0..count).map(|n| FakeTool::new(&format!("tool_{n}")).answers("x"))))
         })
+    }
+
+    fn changes(&self) -> Option<ToolChanges> {
+        None
     }
 }
 
@@ -65,6 +70,10 @@ async fn a_source_that_cannot_be_reached_is_the_outcome_of_the_call() {
     impl ToolSource for Gone {
         fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
             Box::pin(async { Err(ToolError::unavailable("the server is gone")) })
+        }
+
+        fn changes(&self) -> Option<ToolChanges> {
+            None
         }
     }
     let answer = Probe::new(Gone).call("a", "").await;
@@ -219,4 +228,44 @@ fn a_document_whose_functions_cannot_be_tools_is_an_error() {
         .function(Function::new("a", "Does it.").parameter(Parameter::new("p", Schema::reference("#/schemas/Gone"))));
     let dangling = Toolbox::from_document(&dangling, fake).unwrap_err();
     assert!(dangling.to_string().contains("`a`") && dangling.to_string().contains("Gone"), "{dangling}");
+}
+
+/// A source that says when its tools change.
+struct Changing(ChangeSignal);
+
+impl ToolSource for Changing {
+    fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
+        Box::pin(async { Ok(Toolbox::new()) })
+    }
+
+    fn changes(&self) -> Option<ToolChanges> {
+        Some(self.0.changes())
+    }
+}
+
+#[tokio::test]
+async fn joined_sources_forward_the_changes_of_each_part() {
+    let (first, second) = (ChangeSignal::new(), ChangeSignal::new());
+    let parts = (Changing(first.clone()), (Toolbox::new(), Growing::default()), [Changing(second.clone())]);
+    let joined = Source::new(parts);
+    let mut changes = joined.changes().unwrap();
+    for signal in [&first, &second] {
+        signal.send();
+        assert!(changes.changed().await);
+    }
+    first.send();
+    first.send();
+    assert!(changes.changed().await, "changes that nobody waited for are one");
+    drop((joined, first));
+    second.send();
+    assert!(changes.changed().await, "one source is left");
+    drop(second);
+    assert!(!changes.changed().await, "none is left");
+}
+
+#[test]
+fn tools_that_cannot_change_have_no_signal() {
+    assert!(Source::new(Toolbox::new()).changes().is_none());
+    assert!(Source::new((Toolbox::new(), Growing::default())).changes().is_none());
+    assert!(Source::new([FakeTool::new("a"), FakeTool::new("a")]).changes().is_none());
 }

@@ -270,6 +270,10 @@ async fn a_host_whose_source_fails_has_a_span_for_the_call_that_could_not_be_mad
         fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
             Box::pin(async { Err(ToolError::unavailable("gone")) })
         }
+
+        fn changes(&self) -> Option<opentool_core::ToolChanges> {
+            None
+        }
     }
     let host = Executor::new().host(Gone);
     assert_eq!(judged(async { drop(host.call("any", "{}").await) }).await, error("unavailable"));

@@ -34,7 +34,8 @@ pub(super) fn toolbox(shared: &Arc<Shared>, timeout: Option<Duration>) -> Result
         metadata = match planned.effect {
             Effect::Read => metadata.with_read_only(true),
             Effect::Destructive => metadata.with_destructive(true),
-            Effect::Unknown | Effect::Write => metadata,
+            Effect::Write => metadata.with_read_only(false).with_destructive(false),
+            Effect::Unknown => metadata,
         };
         if let Some(timeout) = timeout {
             metadata = metadata.with_timeout(timeout.saturating_add(WAITING));

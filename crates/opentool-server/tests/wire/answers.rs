@@ -300,6 +300,10 @@ async fn a_source_is_asked_per_request_and_its_failure_is_told() {
         fn toolbox(&self) -> opentool_core::BoxFuture<'_, Result<Toolbox, ToolError>> {
             Box::pin(async { Err(ToolError::unavailable("the other side is away")) })
         }
+
+        fn changes(&self) -> Option<opentool_core::ToolChanges> {
+            None
+        }
     }
     let server = start(Server::new(Moody)).await;
     server.ask(get("/opentool/load")).await.rpc_error(503, 503);
@@ -312,6 +316,10 @@ async fn a_source_is_asked_per_request_and_its_failure_is_told() {
             let definition = opentool_core::ToolDefinition::builder("named").output_name("degrees").build();
             let tool = FakeTool::new("named").with_definition(definition.unwrap()).answers(raw("3"));
             Box::pin(async { Ok(Toolbox::new().with(tool).unwrap()) })
+        }
+
+        fn changes(&self) -> Option<opentool_core::ToolChanges> {
+            None
         }
     }
     let server = start(Server::new(Willing)).await;
