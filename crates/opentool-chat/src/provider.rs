@@ -1,134 +1,25 @@
-//! Who has the models: [`Provider`], one round of asking.
+//! Where the models are: [`Provider`], which asks a model once.
 //!
-//! [`OpenAi`] speaks to OpenAI and everything that speaks like it, [`Anthropic`] to Anthropic, [`Ollama`] to Ollama. They take keys
-//! and addresses from arguments or the environment, ask again when a provider is overloaded, give up what takes too long or
-//! grows too large, follow no redirects, and show a key to nobody but its provider.
+//! [`OpenAi`] is for OpenAI and every server with the same interface, [`Anthropic`] for Anthropic, [`Ollama`] for Ollama. They take
+//! keys and addresses from arguments or the environment, repeat a request when a provider is overloaded, limit the time and size
+//! of an answer, follow no redirects, and send a key to its provider only.
+//!
+//! All of them are an [`HttpProvider`] over the exchange of `opentool-http`; what is theirs is a wire format, in a folder of its own.
 
 mod anthropic;
 mod connection;
+mod delta_stream;
+mod http_provider;
+mod interface;
 mod ollama;
 mod openai;
 mod request;
-
-use std::sync::Arc;
-
-use futures_core::future::BoxFuture;
-use futures_core::stream::BoxStream;
+mod settings;
+mod wire;
 
 pub use self::anthropic::Anthropic;
+pub use self::http_provider::HttpProvider;
+pub use self::interface::{Provider, permit_request};
 pub use self::ollama::Ollama;
 pub use self::openai::OpenAi;
 pub use self::request::ModelRequest;
-use crate::{ChatError, ChatResponse, Delta};
-
-/// Asks a model once: a conversation goes out, one answer comes back.
-///
-/// A provider runs no tool, keeps no history and knows nothing of rounds; [`ChatModel`](crate::ChatModel) does that, once
-/// for all providers. What an implementation owes:
-///
-/// - It sends [`ModelRequest::messages`] as they are, in order, and all of them. A [tool message](crate::ToolMessage) has the
-///   answers to every call of the assistant message before it; whether they become one message on the wire or several is the
-///   provider's business. A failed answer's [error](crate::ToolAnswer::error) is mapped where the wire has a flag for it.
-///   Arguments of a call may be no JSON, since a model wrote them: where the wire wants an object, such a text goes as `{}`.
-///   An assistant message may be empty, since a model may say nothing.
-/// - It follows [`ModelRequest::options`], which are merged already: model, temperature, tokens, stop, tool choice, parallel calls,
-///   extra. What is not set is not sent. Tools, names, context and internal execution are not its business. The tool
-///   choice is already the one of this round.
-/// - It takes the tools from [`ToolDefinitions::wire`](crate::ToolDefinitions::wire), which writes them once per request.
-/// - It reads leniently: a missing finish reason, id, index or usage, unknown fields and arguments that are an object instead of
-///   a string are all ordinary. It keeps empty and repeated ids as they come, since the model replaces them.
-/// - It keeps what it must see again in [`AssistantMessage::provider_data`](crate::AssistantMessage::provider_data), under its own
-///   [`name`](Self::name), and reads nobody else's.
-/// - It retries what is worth it (429, 5xx), before the first piece of an answer, and only then gives a [`ChatError`]. Keys are in
-///   no error and no `Debug`.
-/// - Dropping the future or the stream ends the request.
-/// - Before it sends anything over a network it calls [`permit_request`].
-///
-/// It is object safe; an `Arc` or `Box` of a provider is a provider.
-pub trait Provider: Send + Sync + 'static {
-    /// Returns the name in OpenTelemetry's words (`gen_ai.provider.name`), for instance `openai`, `anthropic` or `ollama`.
-    fn name(&self) -> &str;
-
-    /// Returns the model that is asked where the options name none.
-    fn model(&self) -> Option<&str>;
-
-    /// Returns the host and the port that requests go to, for spans; none where nothing leaves the process.
-    fn server(&self) -> Option<(&str, u16)>;
-
-    /// Asks and waits for the whole answer.
-    ///
-    /// The response has at least one generation, its finish reason and, where they are known, usage, id and model.
-    fn call<'a>(&'a self, request: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>>;
-
-    /// Asks and gives the answer in pieces, as they come.
-    ///
-    /// One chunk on the wire may be several [`Delta`]s: text, reasoning and calls of the same chunk all count. An error is the
-    /// last item. A stream that breaks off before its end was announced ends with an error, so that half an answer is not
-    /// taken for a whole one; where the wire has no such announcement, its end is the end. [`Assembly`](crate::Assembly)
-    /// makes a response of the pieces; a provider does not have to.
-    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> BoxStream<'a, Result<Delta, ChatError>>;
-}
-
-impl<P: Provider + ?Sized> Provider for Arc<P> {
-    fn name(&self) -> &str {
-        (**self).name()
-    }
-
-    fn model(&self) -> Option<&str> {
-        (**self).model()
-    }
-
-    fn server(&self) -> Option<(&str, u16)> {
-        (**self).server()
-    }
-
-    fn call<'a>(&'a self, request: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
-        (**self).call(request)
-    }
-
-    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
-        (**self).stream(request)
-    }
-}
-
-impl<P: Provider + ?Sized> Provider for Box<P> {
-    fn name(&self) -> &str {
-        (**self).name()
-    }
-
-    fn model(&self) -> Option<&str> {
-        (**self).model()
-    }
-
-    fn server(&self) -> Option<(&str, u16)> {
-        (**self).server()
-    }
-
-    fn call<'a>(&'a self, request: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
-        (**self).call(request)
-    }
-
-    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> BoxStream<'a, Result<Delta, ChatError>> {
-        (**self).stream(request)
-    }
-}
-
-/// Says whether a request may leave for a real model, which a test may [forbid](crate::testing::forbid_requests).
-///
-/// # Errors
-///
-/// Where it may not.
-#[cfg(feature = "testing")]
-pub fn permit_request(provider: &str) -> Result<(), ChatError> {
-    if crate::testing::requests_are_forbidden() { Err(ChatError::forbidden(provider)) } else { Ok(()) }
-}
-
-/// Says whether a request may leave for a real model, which a test may forbid (feature `testing`).
-///
-/// # Errors
-///
-/// Never, in a program without the test kit.
-#[cfg(not(feature = "testing"))]
-pub fn permit_request(_provider: &str) -> Result<(), ChatError> {
-    Ok(())
-}

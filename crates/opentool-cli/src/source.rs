@@ -127,7 +127,7 @@ impl Source {
                 let toolbox = client.toolbox().await.map_err(Failure::client)?;
                 return Ok((toolbox, opentool::Source::new(client)));
             }
-            (Kind::Document(document), Some(client)) => client.toolbox_of(document).map_err(unusable)?,
+            (Kind::Document(document), Some(client)) => client.toolbox_from_document(document).map_err(unusable)?,
             (Kind::Library(library), _) => library.toolbox().clone(),
             _ => demo::toolbox().map_err(unusable)?,
         };

@@ -1,14 +1,14 @@
-//! Where the server is: the base URL, and the addresses of the routes below it.
+//! The base URL of a server and the addresses of its routes.
 
 use opentool_http::{InvalidUrl, base_url};
 use reqwest::Url;
 
-use crate::ClientError;
+use crate::error::ClientError;
 
-/// The prefix that a server has where nobody says otherwise.
+/// The prefix of a server whose base URL has no path.
 const PREFIX: &str = "/opentool";
 
-/// The base URL of a server: http or https, without a trailing slash, without anything secret in it.
+/// The base URL of a server: http or https, without a trailing slash, without a secret.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Address(Url);
 
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_path_becomes_the_prefix_and_any_other_is_taken_as_given() {
+    fn only_an_empty_path_becomes_the_prefix() {
         for (given, call) in [
             ("http://127.0.0.1:9627", "http://127.0.0.1:9627/opentool/call"),
             ("http://127.0.0.1:9627/", "http://127.0.0.1:9627/opentool/call"),
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_base_url_is_refused_without_repeating_a_secret() {
+    fn an_invalid_base_url_is_refused_without_its_secret() {
         let error = Address::parse("http://me:s3cret@tools.example/x").unwrap_err();
         assert!(matches!(&error, ClientError::InvalidUrl { url, .. } if url == "http://tools.example/x"), "{error:?}");
         assert!(!format!("{error} {error:?}").contains("s3cret"));

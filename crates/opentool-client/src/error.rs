@@ -1,18 +1,20 @@
 //! What can go wrong between a client and a server: [`ClientError`].
 
 use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use opentool_core::{ErrorKind, ToolError};
+use opentool_http::HttpError;
 use opentool_spec::Exception;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 
-/// Why a request to a server has no answer that can be used.
+/// Why a request to a server has no usable answer.
 ///
-/// The first five are the exceptions of the client/server spec, and are serialised as it says, to the letter; the rest
-/// are this client's own. What `Display` says is for people.
+/// The first five are the exceptions of the client/server spec and are serialised exactly as it says; the others are this
+/// client's own. `Display` is for people.
 ///
 /// ```
 /// use opentool_client::ClientError;
@@ -23,19 +25,19 @@ use serde_json::Value;
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// `ResponseNullException`: the server said that all is well, and nothing else that could be read.
+    /// `ResponseNullException`: the status says success, and the body cannot be read.
     #[error("the server answered {status} with nothing that could be read")]
     ResponseNull {
         /// The HTTP status.
         status: u16,
     },
-    /// `ErrorNullException`: the server refused and did not say why.
+    /// `ErrorNullException`: the status says failure, and the body has no error.
     #[error("the server answered {status} and did not say why")]
     ErrorNull {
         /// The HTTP status.
         status: u16,
     },
-    /// `OpenToolServerUnauthorizedException`: the API key was refused, or there was none.
+    /// `OpenToolServerUnauthorizedException`: the API key is wrong or missing.
     #[error("the server refused the API key")]
     Unauthorized,
     /// `OpenToolServerNoAccessException`: no OpenTool server could be reached at the address.
@@ -45,9 +47,9 @@ pub enum ClientError {
         url: String,
         /// What happened instead.
         reason: String,
-        /// The HTTP status, where there was an answer.
+        /// The HTTP status, if there was an answer.
         status: Option<u16>,
-        /// The failure of the connection, where there was one.
+        /// The failure of the connection, if there was one.
         source: Option<Arc<dyn Error + Send + Sync>>,
     },
     /// `OpenToolServerCallException`: the server answered with an error.
@@ -55,9 +57,9 @@ pub enum ClientError {
     Call {
         /// What the server said.
         message: String,
-        /// The code of the error, where it has one.
+        /// The code of the error, if it has one.
         code: Option<i32>,
-        /// Whatever else the server said about it.
+        /// The error's `data`.
         data: Option<Value>,
     },
     /// The server did not answer in time.
@@ -75,7 +77,7 @@ pub enum ClientError {
         /// The limit.
         limit: usize,
     },
-    /// What the server gave as its document cannot be read as one.
+    /// The server's document cannot be read.
     #[error("the server's document cannot be read: {reason}")]
     InvalidDocument {
         /// What is wrong with it.
@@ -84,12 +86,12 @@ pub enum ClientError {
     /// The base URL cannot be one.
     #[error("`{url}` cannot be the address of a server: {reason}")]
     InvalidUrl {
-        /// What was given, without anything that may be secret.
+        /// The text that was given, without parts that may be secret.
         url: String,
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// The client cannot work with what it was given: a key or a certificate, for instance.
+    /// The client's settings cannot be used: a key or a certificate, for instance.
     #[error("the client cannot be set up: {reason}")]
     Setup {
         /// What is wrong.
@@ -113,7 +115,7 @@ impl ClientError {
         }
     }
 
-    /// Says whether the same request may fare better a little later.
+    /// Says whether the same request may succeed a little later.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
@@ -121,22 +123,28 @@ impl ClientError {
             Self::NoAccess { status: Some(status), .. } | Self::ErrorNull { status } => {
                 matches!(status, 429 | 502 | 503 | 504)
             }
-            // Our own server's words for "too many calls in flight".
+            // Our own server's code for "too many calls in flight".
             Self::Call { code, .. } => *code == Some(503),
             _ => false,
         }
     }
 
-    /// The connection failed, for a reason that is somewhere in the chain of an error.
-    pub(crate) fn broken(url: &str, error: reqwest::Error) -> Self {
-        // The address is in the message already.
-        let error = error.without_url();
-        let mut innermost: &dyn Error = &error;
-        while let Some(cause) = innermost.source() {
-            innermost = cause;
-        }
-        let reason = innermost.to_string();
-        Self::NoAccess { url: url.to_owned(), reason, status: None, source: Some(Arc::new(error)) }
+    /// The settings, or what is to be sent, cannot be used.
+    pub(crate) fn setup(reason: impl fmt::Display) -> Self {
+        Self::Setup { reason: reason.to_string() }
+    }
+
+    /// The error for a failure of the HTTP exchange with the server at a base URL.
+    pub(crate) fn from_http(url: &str, error: HttpError) -> Self {
+        let (reason, source) = match error {
+            HttpError::Unreachable { reason, source, .. } | HttpError::Interrupted { reason, source } => {
+                (reason, Some(Arc::from(source)))
+            }
+            HttpError::NoResponse { after } | HttpError::Idle { after } => return Self::Timeout { after },
+            HttpError::TooLarge { limit } => return Self::TooLarge { limit },
+            other => (other.to_string(), None),
+        };
+        Self::NoAccess { url: url.to_owned(), reason, status: None, source }
     }
 }
 
@@ -156,27 +164,29 @@ impl Serialize for ClientError {
     }
 }
 
-/// What a remote tool answers with: the codes of the wire become kinds, and the model is told no addresses.
+/// The error of a remote tool: a code of the wire becomes a kind, and the model sees no addresses.
 impl From<ClientError> for ToolError {
     fn from(error: ClientError) -> Self {
         match error {
             ClientError::Call { message, code, data } => {
-                let mut tool_error = of_code(code, message);
-                if let Some(data) = data {
-                    tool_error = tool_error.with_data(data);
+                let error = tool_error(code, message);
+                match data {
+                    Some(data) => error.with_data(data),
+                    None => error,
                 }
-                tool_error
             }
             ClientError::Timeout { after } => Self::timeout(after),
             ClientError::Cancelled => Self::cancelled(),
-            ClientError::NoAccess { .. } => explained(Self::unavailable("the tool's server cannot be reached"), error),
+            ClientError::NoAccess { .. } => {
+                with_detail(Self::unavailable("the tool's server cannot be reached"), error)
+            }
             ClientError::Unauthorized => {
-                let tool_error = Self::unavailable("the tool's server does not let us in").with_retryable(false);
-                explained(tool_error.with_code(401), error)
+                let denied = Self::unavailable("the tool's server refused the API key").with_retryable(false);
+                with_detail(denied.with_code(401), error)
             }
             ClientError::ErrorNull { status } => {
                 let message = "the tool's server refused the call and did not say why";
-                explained(of_code(Some(i32::from(status)), message.to_owned()), error)
+                with_detail(tool_error(Some(i32::from(status)), message.to_owned()), error)
             }
             ClientError::ResponseNull { .. } | ClientError::TooLarge { .. } => {
                 let message = format!("the tool's result cannot be used: {error}");
@@ -189,13 +199,13 @@ impl From<ClientError> for ToolError {
     }
 }
 
-/// An error whose whole story only the operator reads.
-fn explained(tool_error: ToolError, error: ClientError) -> ToolError {
-    tool_error.with_detail(error.to_string()).with_source(error)
+/// An error whose full text only the operator sees.
+fn with_detail(shown: ToolError, error: ClientError) -> ToolError {
+    shown.with_detail(error.to_string()).with_source(error)
 }
 
-/// The kind that a code of the wire stands for, and whether another attempt may succeed.
-fn of_code(code: Option<i32>, message: String) -> ToolError {
+/// The error for a code of the wire: its kind, and whether another attempt may succeed.
+fn tool_error(code: Option<i32>, message: String) -> ToolError {
     let Some(code) = code else { return ToolError::failed(message) };
     let (kind, retryable) = match code {
         400 | -32602 => (ErrorKind::InvalidArguments, false),
@@ -228,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_five_exceptions_are_written_as_the_spec_has_them() {
+    fn the_five_exceptions_are_serialised_as_in_the_spec() {
         for (error, expected) in [
             (ClientError::ResponseNull { status: 200 }, json!({"code": 200, "message": "Response is null"})),
             (ClientError::ErrorNull { status: 502 }, json!({"code": 502, "message": "Error is null"})),
@@ -241,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_our_own_are_written_in_the_same_shape() {
+    fn our_own_errors_are_serialised_in_the_same_shape() {
         let timeout = to_value(ClientError::Timeout { after: Duration::from_secs(2) }).unwrap();
         assert_eq!(timeout, json!({"code": 504, "message": "the server did not answer within 2s"}));
         let cancelled = to_value(ClientError::Cancelled).unwrap();
@@ -251,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_of_the_wire_become_kinds_of_tool_errors() {
+    fn codes_of_the_wire_become_kinds() {
         for (code, kind, retryable) in [
             (405, ErrorKind::UnknownTool, false),
             (400, ErrorKind::InvalidArguments, false),
@@ -272,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_told_no_addresses() {
+    fn a_model_sees_no_addresses() {
         let error = ToolError::from(no_access(None));
         assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true));
         assert!(!error.message().contains("tools.example"));
@@ -282,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_pass_is_transient() {
+    fn only_passing_failures_are_transient() {
         for error in [no_access(None), no_access(Some(503)), ClientError::ErrorNull { status: 502 }, call(Some(503))] {
             assert!(error.is_transient(), "{error:?}");
         }

@@ -1,6 +1,6 @@
-//! The HTTP client of OpenTool: calls the functions of a server, and makes them into tools.
+//! The HTTP client of OpenTool: it calls the functions of a server and makes them into tools.
 //!
-//! # Somebody else's tools
+//! # Remote tools
 //!
 //! A server's functions become a [`Toolbox`](opentool_core::Toolbox) like any other:
 //!
@@ -16,9 +16,9 @@
 //! # }
 //! ```
 //!
-//! Where tools are wanted for long, give the client itself: it is a source that is asked per request, and asks the server
-//! [now and then](Client::refresh_after) whether its tools have changed. What the operator knows about a tool is said
-//! here, since the server's own word is not taken for it:
+//! For a longer time, pass the client itself: it is a source that is asked per request, and asks the server
+//! [from time to time](Client::refresh_after) whether its tools have changed. What a tool does is for the operator to say,
+//! because the server's own word is not trusted:
 //!
 //! ```
 //! use opentool_client::Client;
@@ -35,31 +35,41 @@
 //! [`Client::version`], [`Client::call`] and [`Client::load`] are those of the client/server spec, [`Client::stream_call`] and
 //! [`Client::stop`] the Dart SDK's extensions. [`ClientError`] has the spec's exceptions.
 //!
-//! # What it puts up with
+//! # Servers that differ from the spec
 //!
-//! Servers disagree with the spec and with each other, and a user should not notice. A JSON-RPC body is read whatever the
-//! status. A result may be absent, null, a scalar or a list. An error's message may be the JSON of an error, and a
-//! result may be an error [in disguise](Client::errors_in_results). No document may be said in five ways.
+//! Servers differ from the spec and from each other, and a user should not notice. A JSON-RPC body is read whatever the
+//! status. A result may be absent, null, a scalar or a list. An error's message may be the JSON of another error, and an
+//! error may be sent [as a result](Client::errors_in_results). There are five ways to say that there is no document.
 //!
-//! # What it does not put up with
+//! # Safety
 //!
-//! Redirects are not followed, since whoever redirects would choose who gets the key. The key is in no error, no log and
-//! no `Debug`. A call is sent once, unless its tool was [declared idempotent](Client::metadata). Answers
-//! have a [limit](Client::max_response_size), and requests a [time](Client::timeout). Proxies of the environment are used
-//! for https only.
+//! Redirects are not followed, because a server could then choose who gets the key. The key is in no error, no log and no
+//! `Debug`. A call is sent once, unless its tool was [declared idempotent](Client::metadata). Answers have a
+//! [size limit](Client::max_response_size), and requests a [time limit](Client::timeout). Proxies of the environment are
+//! used for https only.
+
+// The sample of the README is compiled too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod address;
-mod answer;
+mod builder;
+mod call_stream;
 mod client;
+mod config;
+mod connection;
 mod error;
-mod http;
-mod link;
+mod known_tools;
+mod output;
 mod remote;
-mod settings;
+mod request;
+mod response;
+mod sdk;
 mod source;
 mod stream;
 
+pub use call_stream::CallStream;
 pub use client::Client;
 pub use error::ClientError;
 pub use opentool_spec::{FunctionCall, OpenTool, ToolReturn, Version};
-pub use stream::CallStream;

@@ -1,100 +1,163 @@
-//! The HTTP client underneath: its TLS, and what it must not do on its own: [`Setup`].
+//! Sending requests: [`HttpClient`].
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-use reqwest::{ClientBuilder, Url, redirect};
-use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::Verifier;
+use bytes::Bytes;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Url};
+use tokio::time::timeout;
 
-/// Whom a client is for.
-#[derive(Clone, Copy, Debug)]
-pub struct Setup<'a> {
-    user_agent: &'a str,
-    url: &'a Url,
-    ca_certificates: Option<&'a [u8]>,
+use crate::error::{HttpError, SetupError};
+use crate::response::{BodyLimits, HttpResponse, StreamLimit};
+use crate::setup;
+
+/// How requests are sent and responses are read.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct HttpConfig {
+    /// The name under which the client introduces itself.
+    pub user_agent: &'static str,
+    /// The headers of every request.
+    pub headers: HeaderMap,
+    /// How long connecting may take.
+    pub connect_timeout: Duration,
+    /// How long the head of a response may take; no limit of its own when none.
+    pub response_timeout: Option<Duration>,
+    /// How long a response that has begun may be silent; no limit of its own when none.
+    pub idle_timeout: Option<Duration>,
+    /// How many bytes a body may have.
+    pub max_response_size: usize,
+    /// What the limit means for a stream.
+    pub stream_limit: StreamLimit,
+    /// How long a connection that is not in use is kept.
+    pub pool_idle_timeout: Duration,
+    /// How many connections that are not in use are kept.
+    pub max_idle_connections: usize,
+    /// The certificates (PEM) that are trusted instead of the system's.
+    pub ca_certificates: Option<Arc<[u8]>>,
 }
 
-/// Why there can be no client.
-#[derive(Clone, Debug)]
-pub struct SetupError(String);
-
-impl SetupError {
-    /// Tells what a client that cannot be built is missing.
-    pub fn new(error: impl fmt::Display) -> Self {
-        Self(format!("the HTTP client cannot be set up: {error}"))
+impl HttpConfig {
+    /// Makes a configuration with defaults: 10 s to connect, bodies of at most 32 MiB, no other time limits.
+    pub fn new(user_agent: &'static str) -> Self {
+        Self {
+            user_agent,
+            headers: HeaderMap::new(),
+            connect_timeout: Duration::from_secs(10),
+            response_timeout: None,
+            idle_timeout: None,
+            max_response_size: 32 << 20,
+            stream_limit: StreamLimit::Total,
+            pool_idle_timeout: Duration::from_secs(90),
+            max_idle_connections: usize::MAX,
+            ca_certificates: None,
+        }
     }
 }
 
-impl fmt::Display for SetupError {
+impl fmt::Debug for HttpConfig {
+    /// Shows no value of a header, since any of them may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.debug_struct("HttpConfig")
+            .field("user_agent", &self.user_agent)
+            .field("headers", &self.headers.keys().collect::<Vec<_>>())
+            .field("connect_timeout", &self.connect_timeout)
+            .field("response_timeout", &self.response_timeout)
+            .field("idle_timeout", &self.idle_timeout)
+            .field("max_response_size", &self.max_response_size)
+            .finish_non_exhaustive()
     }
 }
 
-impl std::error::Error for SetupError {}
+/// A request that can be sent several times.
+#[derive(Clone, Debug)]
+pub struct HttpRequest {
+    method: Method,
+    url: Url,
+    headers: HeaderMap,
+    body: Option<Bytes>,
+}
 
-impl<'a> Setup<'a> {
-    /// Prepares a client that speaks to the server of a URL under a name of its own.
-    pub fn new(user_agent: &'a str, url: &'a Url) -> Self {
-        Self { user_agent, url, ca_certificates: None }
+impl HttpRequest {
+    /// Makes a GET request.
+    pub fn get(url: Url) -> Self {
+        Self { method: Method::GET, url, headers: HeaderMap::new(), body: None }
     }
 
-    /// Trusts these certificates (PEM) instead of the system's.
+    /// Makes a POST request without a body.
+    pub fn post(url: Url) -> Self {
+        Self { method: Method::POST, ..Self::get(url) }
+    }
+
+    /// Sets a JSON body.
     #[must_use]
-    pub fn ca_certificates(mut self, pem: Option<&'a [u8]>) -> Self {
-        self.ca_certificates = pem;
+    pub fn json(mut self, body: impl Into<Bytes>) -> Self {
+        self.body = Some(body.into());
+        self.header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+    }
+
+    /// Sets a header.
+    #[must_use]
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
         self
     }
+}
 
-    /// Begins a client that follows no redirects, repeats nothing, and tells no proxy what it sends.
+/// A client for the servers behind one base URL. It follows no redirects and repeats nothing by itself: see
+/// [`RetryPolicy`](crate::RetryPolicy).
+#[derive(Clone, Debug)]
+pub struct HttpClient {
+    client: reqwest::Client,
+    headers: HeaderMap,
+    response_timeout: Option<Duration>,
+    limits: BodyLimits,
+}
+
+impl HttpClient {
+    /// Makes a client; only the scheme of the URL matters.
     ///
     /// # Errors
     ///
-    /// Where the certificates cannot be used, or TLS is not to be had.
-    pub fn builder(self) -> Result<ClientBuilder, SetupError> {
-        let builder = ClientBuilder::new()
-            .user_agent(self.user_agent)
-            // Whoever answers with a redirect would otherwise choose who gets the key and what is sent with it.
-            .redirect(redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .tls_backend_preconfigured(self.tls()?);
-        // A proxy would read the key; through https it sees only where the tunnel goes.
-        Ok(if self.is_https() { builder } else { builder.no_proxy() })
-    }
-
-    fn is_https(self) -> bool {
-        self.url.scheme() == "https"
-    }
-
-    /// The TLS side of the client. It is made here so that one crypto provider is enough for the whole program.
-    fn tls(self) -> Result<ClientConfig, SetupError> {
-        let provider = CryptoProvider::get_default().cloned().unwrap_or_else(|| Arc::new(ring::default_provider()));
-        let builder = ClientConfig::builder_with_provider(provider.clone())
-            .with_safe_default_protocol_versions()
-            .map_err(SetupError::new)?;
-        let builder = match self.ca_certificates {
-            Some(pem) => builder.with_root_certificates(roots(pem)?),
-            // Reading the system's certificates takes a while, and nobody will ask for them.
-            None if !self.is_https() => builder.with_root_certificates(RootCertStore::empty()),
-            None => {
-                let verifier = Verifier::new(provider).map_err(SetupError::new)?;
-                builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
-            }
+    /// When the certificates cannot be used, or TLS is not available.
+    pub fn new(config: &HttpConfig, url: &Url) -> Result<Self, SetupError> {
+        let client = setup::builder(config.user_agent, url, config.ca_certificates.as_deref())?
+            .connect_timeout(config.connect_timeout)
+            .pool_idle_timeout(config.pool_idle_timeout)
+            .pool_max_idle_per_host(config.max_idle_connections)
+            .build()
+            .map_err(SetupError::unbuildable)?;
+        let limits = BodyLimits {
+            idle_timeout: config.idle_timeout,
+            max_size: config.max_response_size,
+            stream: config.stream_limit,
         };
-        Ok(builder.with_no_client_auth())
+        Ok(Self { client, headers: config.headers.clone(), response_timeout: config.response_timeout, limits })
     }
-}
 
-fn roots(pem: &[u8]) -> Result<RootCertStore, SetupError> {
-    let unusable = |reason: &dyn fmt::Display| SetupError(format!("the CA certificates cannot be used: {reason}"));
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(pem) {
-        let certificate = certificate.map_err(|error| unusable(&error))?;
-        roots.add(certificate).map_err(|error| unusable(&error))?;
+    /// Sends a request once; the body of the response is still to come.
+    ///
+    /// # Errors
+    ///
+    /// When no response begins. A response with an error status is a response.
+    pub async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, HttpError> {
+        let mut builder = self
+            .client
+            .request(request.method.clone(), request.url.clone())
+            .headers(self.headers.clone())
+            .headers(request.headers.clone());
+        if let Some(body) = &request.body {
+            builder = builder.body(body.clone());
+        }
+        let sent = match self.response_timeout {
+            Some(after) => timeout(after, builder.send()).await.map_err(|_| HttpError::NoResponse { after })?,
+            None => builder.send().await,
+        };
+        let response = sent.map_err(HttpError::unreachable)?;
+        let (path, status) = (request.url.path(), response.status().as_u16());
+        tracing::debug!(target: "opentool::http", path, status, "the server answered");
+        Ok(HttpResponse::new(response, self.limits))
     }
-    if roots.is_empty() { Err(unusable(&"there is none in the PEM text")) } else { Ok(roots) }
 }

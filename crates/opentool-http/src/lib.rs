@@ -1,28 +1,28 @@
-//! What the rooms that call somebody over HTTP have in common: where a server is, the key that it gets, a client that sends
-//! neither anywhere else, and the messages of a stream.
+#![doc = include_str!("../README.md")]
 //!
-//! An inner room: the others build on it, and their users see nothing of it.
+//! # Modules
 //!
-//! ```
-//! use opentool_http::{ApiKey, Setup, base_url};
-//!
-//! let url = base_url("https://tools.example/v1/").unwrap();
-//! let key = ApiKey::new("s3cret").unwrap();
-//! let client = Setup::new("my-room/1.0", &url).builder().unwrap().build().unwrap();
-//! let request = client.post(url).header("authorization", key.header("Bearer ").unwrap());
-//! assert!(!format!("{key:?} {request:?}").contains("s3cret"));
-//! ```
+//! Lower layers first: [`base_url`] and [`ApiKey`]; [`RetryPolicy`] and the reading of `Retry-After`; [`FrameParser`], which
+//! cuts a body into messages; [`HttpResponse`], a body with its limits; [`HttpClient`], which sends.
 
 mod client;
-mod frames;
+mod error;
+mod frame;
 mod key;
+mod response;
+mod retry;
+mod retry_after;
+mod setup;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod url;
-mod wait;
 
-pub use self::client::{Setup, SetupError};
-pub use self::frames::{Frame, Frames, Framing};
-pub use self::key::{ApiKey, UnsendableKey};
+pub use self::client::{HttpClient, HttpConfig, HttpRequest};
+pub use self::error::{HttpError, SetupError};
+pub use self::frame::{Frame, FrameParser, Framing};
+pub use self::key::{ApiKey, Secrets, UnsendableKey, secret_header};
+pub use self::response::{FrameStream, HttpResponse, StreamLimit};
+pub use self::retry::{FailedAttempt, RetryPolicy};
+pub use self::retry_after::retry_after;
 pub use self::url::{InvalidUrl, base_url};
-pub use self::wait::jittered;
+pub use reqwest::Url;

@@ -1,6 +1,6 @@
-//! A server on loopback that answers what it is told to, byte by byte, and remembers what it was asked: [`Server`].
+//! A server on loopback that follows a script, byte by byte, and records the requests it gets: [`Server`].
 //!
-//! Whatever is wrong with a test panics.
+//! Problems of a test are panics.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::VecDeque;
@@ -16,37 +16,37 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
-/// How long what is written gets to arrive on its own.
-const APART: Duration = Duration::from_millis(2);
+/// The pause between two writes, so that they arrive apart.
+const WRITE_PAUSE: Duration = Duration::from_millis(2);
 
-/// How long a test waits for what must come.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a test waits for an event.
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// What is done for one request; where nothing else is said, the next one follows on the same connection.
+/// A step of the response to one request; after the last, the next request may come on the same connection.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Write these bytes; others that follow come apart from them.
+    /// Write these bytes; further ones arrive apart from them.
     Write(Vec<u8>),
-    /// Take time.
+    /// Wait this long.
     Wait(Duration),
     /// Write these bytes again and again until the client closes the connection.
     Repeat(Vec<u8>),
-    /// Say and do nothing until the client closes the connection.
+    /// Do nothing until the client closes the connection.
     Hang,
     /// Close the connection.
     Close,
 }
 
-/// A request as it came.
+/// A request as the server received it.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct SeenRequest {
     /// The first line and the headers.
     pub head: String,
     /// The body.
     pub body: String,
 }
 
-impl Seen {
+impl SeenRequest {
     /// Returns the first line without the protocol.
     pub fn line(&self) -> &str {
         self.head.lines().next().unwrap().trim_end_matches(" HTTP/1.1")
@@ -64,31 +64,31 @@ impl Seen {
     }
 }
 
-/// A server that answers what it is told to.
+/// A server that follows a script.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
     scheme: &'static str,
-    state: Arc<State>,
+    state: Arc<ServerState>,
 }
 
 #[derive(Debug)]
-struct State {
-    /// The replies to come; the last one is given again and again.
+struct ServerState {
+    /// The replies to come; the last one is repeated.
     replies: Mutex<VecDeque<Vec<Step>>>,
-    seen: Mutex<Vec<Seen>>,
+    seen: Mutex<Vec<SeenRequest>>,
     connections: watch::Sender<usize>,
     closed: watch::Sender<usize>,
     requests: watch::Sender<usize>,
 }
 
 impl Server {
-    /// Starts a server that gives these replies, the last one again and again.
+    /// Starts a server that gives these replies in turn and repeats the last one.
     pub async fn start(replies: impl IntoIterator<Item = impl Into<Vec<Step>>>) -> Self {
         Self::start_with(replies, None).await
     }
 
-    /// Starts a server that speaks TLS, with a certificate of its own, which comes along.
+    /// Starts a server that speaks TLS, and returns it with its self-signed certificate (PEM).
     pub async fn start_tls(replies: impl IntoIterator<Item = impl Into<Vec<Step>>>) -> (Self, String) {
         let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
         let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
@@ -105,7 +105,7 @@ impl Server {
     async fn start_with(replies: impl IntoIterator<Item = impl Into<Vec<Step>>>, tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let state = Arc::new(State {
+        let state = Arc::new(ServerState {
             replies: Mutex::new(replies.into_iter().map(Into::into).collect()),
             seen: Mutex::default(),
             connections: watch::channel(0).0,
@@ -117,35 +117,35 @@ impl Server {
         Self { address, scheme, state }
     }
 
-    /// Returns where the server is.
+    /// Returns the base URL of the server.
     pub fn url(&self) -> String {
         format!("{}://{}", self.scheme, self.address)
     }
 
-    /// Returns the requests that came.
-    pub fn seen(&self) -> Vec<Seen> {
+    /// Returns the requests so far.
+    pub fn seen(&self) -> Vec<SeenRequest> {
         self.state.seen.lock().unwrap().clone()
     }
 
-    /// Returns the only request there was.
-    pub fn only(&self) -> Seen {
+    /// Returns the request, which must be the only one.
+    pub fn only_request(&self) -> SeenRequest {
         let seen = self.seen();
         assert_eq!(seen.len(), 1, "{seen:?}");
         seen[0].clone()
     }
 
-    /// Returns how many connections there have been.
+    /// Returns how many connections were accepted.
     pub fn connections(&self) -> usize {
         *self.state.connections.borrow()
     }
 
-    /// Waits until so many requests have come.
-    pub async fn requests(&self, count: usize) {
+    /// Waits until this many requests have come.
+    pub async fn wait_for_requests(&self, count: usize) {
         until(&self.state.requests, count).await;
     }
 
-    /// Waits until so many connections are closed; where the server was to hang, it was the client who closed them.
-    pub async fn hung_up(&self, count: usize) {
+    /// Waits until this many connections are closed; after [`Step::Hang`] the client closed them.
+    pub async fn wait_for_closed(&self, count: usize) {
         until(&self.state.closed, count).await;
     }
 }
@@ -153,10 +153,10 @@ impl Server {
 async fn until(counter: &watch::Sender<usize>, count: usize) {
     let mut receiver = counter.subscribe();
     let reached = receiver.wait_for(|reached| *reached >= count);
-    tokio::time::timeout(PATIENCE, reached).await.expect("nothing came").unwrap();
+    tokio::time::timeout(MAX_WAIT, reached).await.expect("nothing came").unwrap();
 }
 
-async fn accept(listener: TcpListener, state: Arc<State>, tls: Option<TlsAcceptor>) {
+async fn accept(listener: TcpListener, state: Arc<ServerState>, tls: Option<TlsAcceptor>) {
     loop {
         let (socket, _) = listener.accept().await.unwrap();
         socket.set_nodelay(true).unwrap();
@@ -176,7 +176,10 @@ async fn accept(listener: TcpListener, state: Arc<State>, tls: Option<TlsAccepto
     }
 }
 
-async fn serve(socket: &mut BufStream<impl AsyncRead + AsyncWrite + Unpin>, state: &State) -> std::io::Result<()> {
+async fn serve(
+    socket: &mut BufStream<impl AsyncRead + AsyncWrite + Unpin>,
+    state: &ServerState,
+) -> std::io::Result<()> {
     while let Some(seen) = read_request(socket).await? {
         state.seen.lock().unwrap().push(seen);
         let reply = {
@@ -189,7 +192,7 @@ async fn serve(socket: &mut BufStream<impl AsyncRead + AsyncWrite + Unpin>, stat
             match step {
                 Step::Write(bytes) => {
                     if std::mem::replace(&mut written, true) {
-                        tokio::time::sleep(APART).await;
+                        tokio::time::sleep(WRITE_PAUSE).await;
                     }
                     socket.write_all(&bytes).await?;
                     socket.flush().await?;
@@ -209,14 +212,16 @@ async fn serve(socket: &mut BufStream<impl AsyncRead + AsyncWrite + Unpin>, stat
     Ok(())
 }
 
-async fn read_request(socket: &mut BufStream<impl AsyncRead + AsyncWrite + Unpin>) -> std::io::Result<Option<Seen>> {
+async fn read_request(
+    socket: &mut BufStream<impl AsyncRead + AsyncWrite + Unpin>,
+) -> std::io::Result<Option<SeenRequest>> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         if socket.read_until(b'\n', &mut head).await? == 0 {
             return Ok(None);
         }
     }
-    let mut seen = Seen { head: String::from_utf8(head).unwrap(), body: String::new() };
+    let mut seen = SeenRequest { head: String::from_utf8(head).unwrap(), body: String::new() };
     let length = seen.header("content-length").map_or(0, |length| length.parse().unwrap());
     let mut body = vec![0; length];
     socket.read_exact(&mut body).await?;

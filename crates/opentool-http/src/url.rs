@@ -1,31 +1,22 @@
-//! Where a server is: [`base_url`].
-
-use std::fmt;
+//! The base URL of a server: [`base_url`].
 
 use reqwest::Url;
 
 /// A text that cannot be the base URL of a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{url}` cannot be the address of a server: {reason}")]
 pub struct InvalidUrl {
-    /// The text, without what may be secret in it.
+    /// The text, without the parts that may be secret.
     pub url: String,
     /// What is wrong with it, and what to write instead.
     pub reason: &'static str,
 }
 
-impl fmt::Display for InvalidUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` cannot be the address of a server: {}", self.url, self.reason)
-    }
-}
-
-impl std::error::Error for InvalidUrl {}
-
-/// Reads a base URL: http or https, without a trailing slash, without anything secret in it.
+/// Reads a base URL: http or https, without a trailing slash, without a user name, password or query that may be secret.
 ///
 /// # Errors
 ///
-/// Where the text is nothing of the kind.
+/// When the text is not such a URL.
 pub fn base_url(text: &str) -> Result<Url, InvalidUrl> {
     let text = text.trim();
     let invalid = |reason| InvalidUrl { url: without_secrets(text), reason };
@@ -47,7 +38,7 @@ pub fn base_url(text: &str) -> Result<Url, InvalidUrl> {
     Ok(url)
 }
 
-/// Cuts out of a text that should be a URL whatever may be a secret: the user information and the query.
+/// Removes from a text that should be a URL what may be secret: the user information and the query.
 fn without_secrets(text: &str) -> String {
     let text = text.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = text.split_once("//").unwrap_or(("", text));
@@ -62,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_base_url_is_refused_without_repeating_a_secret() {
+    fn an_invalid_base_url_is_refused_without_repeating_a_secret() {
         for (given, shown) in [
             ("", ""),
             ("127.0.0.1:9627", "127.0.0.1:9627"),

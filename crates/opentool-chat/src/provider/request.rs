@@ -1,3 +1,5 @@
+//! One round's question to a provider: [`ModelRequest`].
+
 use crate::{ChatOptions, Message, ToolDefinitions};
 
 /// One round's question to a [`Provider`](crate::Provider).
@@ -6,9 +8,9 @@ use crate::{ChatOptions, Message, ToolDefinitions};
 pub struct ModelRequest<'a> {
     /// The conversation, first to last; every call in it has its answer.
     pub messages: &'a [Message],
-    /// How to ask, with all defaults merged in and the tool choice of this round.
+    /// The options, with all defaults merged in and the tool choice of this round.
     pub options: &'a ChatOptions,
-    /// What the model is told about tools; empty where it may call none.
+    /// The tools that the model sees; empty if it may call none.
     pub tools: &'a ToolDefinitions,
 }
 

@@ -16,7 +16,7 @@ async fn a_document_is_read() {
     let server = Server::start([json(200, document)]).await;
     let loaded = Client::new(server.url()).load().await.unwrap().unwrap();
     assert_eq!(loaded.functions[0].name, "now");
-    assert_eq!(server.only().line(), "GET /opentool/load");
+    assert_eq!(server.only_request().line(), "GET /opentool/load");
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn html_is_no_document() {
 }
 
 #[tokio::test]
-async fn a_server_in_trouble_is_not_taken_for_one_without_a_document() {
+async fn a_failing_server_is_not_one_without_a_document() {
     assert!(matches!(loaded(html(502)).await, Err(ClientError::NoAccess { status: Some(502), .. })));
     assert!(matches!(loaded(html(403)).await, Err(ClientError::NoAccess { status: Some(403), .. })));
     assert!(matches!(loaded(json(500, "{}")).await, Err(ClientError::ErrorNull { status: 500 })));
@@ -63,7 +63,7 @@ async fn a_server_in_trouble_is_not_taken_for_one_without_a_document() {
 }
 
 #[tokio::test]
-async fn an_object_that_is_no_document_is_an_error_that_says_so() {
+async fn an_object_that_is_no_document_is_an_error() {
     let error = loaded(json(200, r#"{"hello":"world"}"#)).await.unwrap_err();
     assert_eq!(error.to_string(), "the server's document cannot be read: it has neither `opentool` nor `functions`");
     let error = loaded(json(200, r#"{"opendyn":"1.0.0","functions":[]}"#)).await.unwrap_err();

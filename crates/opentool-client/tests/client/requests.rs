@@ -1,4 +1,4 @@
-//! What the client sends, and where.
+//! The requests that the client sends.
 
 use opentool_client::{Client, ClientError, FunctionCall};
 use opentool_core::{ToolContext, TraceContext};
@@ -12,7 +12,7 @@ const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 async fn a_call_is_sent_with_a_string_id_a_bearer_key_json_and_params() {
     let server = Server::start([result("{}")]).await;
     Client::new(server.url()).api_key("s3cret").call(add()).await.unwrap();
-    let seen = server.only();
+    let seen = server.only_request();
     assert_eq!(seen.line(), "POST /opentool/call");
     assert_eq!(seen.header("authorization"), Some("Bearer s3cret"));
     assert_eq!(seen.header("content-type"), Some("application/json"));
@@ -20,10 +20,10 @@ async fn a_call_is_sent_with_a_string_id_a_bearer_key_json_and_params() {
 }
 
 #[tokio::test]
-async fn params_are_sent_even_where_there_are_no_arguments() {
+async fn params_are_sent_even_without_arguments() {
     let server = Server::start([result("{}")]).await;
     Client::new(server.url()).call(FunctionCall::new("7", "now", object("{}"))).await.unwrap();
-    let seen = server.only();
+    let seen = server.only_request();
     assert_eq!(seen.body, r#"{"jsonrpc":"2.0","method":"now","params":{},"id":"7"}"#);
     assert_eq!(seen.header("authorization"), None);
 }
@@ -39,12 +39,12 @@ async fn any_path_but_an_empty_one_is_taken_as_given() {
     ] {
         let server = Server::start([json(200, r#"{"version":"1.0.0"}"#)]).await;
         Client::new(format!("{}{path}", server.url())).version().await.unwrap();
-        assert_eq!(server.only().line(), line, "{path}");
+        assert_eq!(server.only_request().line(), line, "{path}");
     }
 }
 
 #[tokio::test]
-async fn an_address_that_cannot_be_one_is_an_error_of_the_first_request() {
+async fn an_invalid_address_is_an_error_of_the_first_request() {
     let client = Client::new("localhost:9627").api_key("s3cret");
     for error in [client.version().await.unwrap_err(), client.toolbox().await.unwrap_err()] {
         assert!(matches!(error, ClientError::InvalidUrl { .. }), "{error:?}");
@@ -56,13 +56,11 @@ async fn an_address_that_cannot_be_one_is_an_error_of_the_first_request() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_not_followed_and_the_key_goes_nowhere_else() {
-    let elsewhere = Server::start([result("{}")]).await;
+async fn a_redirect_is_not_followed_and_gets_no_key() {
+    let other = Server::start([result("{}")]).await;
     for status in [301, 302, 303, 307, 308] {
-        let redirect = format!(
-            "HTTP/1.1 {status} Elsewhere\r\nlocation: {}/opentool/call\r\ncontent-length: 0\r\n\r\n",
-            elsewhere.url()
-        );
+        let redirect =
+            format!("HTTP/1.1 {status} Moved\r\nlocation: {}/opentool/call\r\ncontent-length: 0\r\n\r\n", other.url());
         let server = Server::start([vec![crate::script::Step::Write(redirect.into())]]).await;
         let client = Client::new(server.url()).api_key("s3cret");
         let error = client.call(add()).await.unwrap_err();
@@ -70,7 +68,7 @@ async fn a_redirect_is_not_followed_and_the_key_goes_nowhere_else() {
         assert!(error.to_string().contains("redirects are not followed"), "{error}");
         assert!(client.version().await.is_err());
     }
-    assert_eq!(elsewhere.connections(), 0);
+    assert_eq!(other.connections(), 0);
 }
 
 #[tokio::test]
@@ -84,25 +82,25 @@ async fn connections_are_used_again() {
 }
 
 #[tokio::test]
-async fn the_trace_of_a_context_is_passed_on() {
+async fn the_trace_of_a_context_is_sent() {
     let server = Server::start([result("{}")]).await;
     let trace = TraceContext::parse(TRACE).unwrap().with_tracestate("vendor=1");
     let context = ToolContext::new().with_typed(trace).with("tenant", "acme");
     Client::new(server.url()).call_in(add(), &context).await.unwrap();
-    let seen = server.only();
+    let seen = server.only_request();
     assert_eq!((seen.header("traceparent"), seen.header("tracestate")), (Some(TRACE), Some("vendor=1")));
     assert!(!format!("{}{}", seen.head, seen.body).contains("acme"), "the rest of the context stays here");
 }
 
 #[tokio::test]
-async fn whoever_knows_the_current_span_decides_on_the_trace() {
+async fn the_trace_function_overrides_the_context() {
     let server = Server::start([result("{}")]).await;
     let current = TRACE.replace("00f067aa0ba902b7", "1111111111111111");
     let given = current.clone();
     let client = Client::new(server.url()).trace_context(move || TraceContext::parse(&given));
     let context = ToolContext::new().with_typed(TraceContext::parse(TRACE).unwrap());
     client.call_in(add(), &context).await.unwrap();
-    assert_eq!(server.only().header("traceparent"), Some(current.as_str()));
+    assert_eq!(server.only_request().header("traceparent"), Some(current.as_str()));
 }
 
 /// The environment belongs to the whole process, so the test runs itself again in one of its own.

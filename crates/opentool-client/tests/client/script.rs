@@ -1,4 +1,4 @@
-//! What a server answers: steps for the server of the test kit.
+//! Answers for the scripted server of the test kit.
 
 pub(crate) use opentool_http::testing::{Server, Step};
 

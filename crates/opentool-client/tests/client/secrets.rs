@@ -1,4 +1,4 @@
-//! The key, which nobody gets to see.
+//! The key, which is never shown.
 
 use std::fmt::Write as _;
 use std::io;
@@ -15,7 +15,7 @@ const KEY: &str = "s3cret-key";
 const ARGUMENT: &str = "s3cret-argument";
 const RESULT: &str = "s3cret-result";
 
-/// Everything that anybody logs in this process, through `tracing` or `log`.
+/// Everything that is logged in this process, through `tracing` or `log`.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<String>>);
 
@@ -50,7 +50,7 @@ impl log::Log for Log {
     fn flush(&self) {}
 }
 
-/// One client after the other meets every kind of answer; whatever can be printed of it is printed.
+/// Collects everything that can be printed of clients that got every kind of answer.
 async fn everything(printed: &mut String) {
     let echo = format!("the key {KEY} is wrong");
     let echoed_data = format!(r#"{{"error":{{"code":403,"message":"no","data":{{"key":"{KEY}"}}}}}}"#);
@@ -84,7 +84,7 @@ async fn everything(printed: &mut String) {
 }
 
 #[test]
-fn the_key_is_in_no_debug_error_or_log_and_arguments_and_results_in_no_log() {
+fn the_key_is_never_shown_and_arguments_are_not_logged() {
     let log = Log::default();
     log::set_boxed_logger(Box::new(log.clone())).unwrap();
     log::set_max_level(log::LevelFilter::Trace);

@@ -43,20 +43,20 @@ async fn results_come_until_the_server_is_done() {
     let server = Server::start([events([WHOLE, "event:data\ndata:{\"result\":{\"n\":3}}\n\n"])]).await;
     let results: Vec<_> = Client::new(server.url()).api_key("k").stream_call(add()).collect().await;
     assert_eq!(results.len(), 2, "what comes after `done` does not count");
-    let seen = server.only();
+    let seen = server.only_request();
     assert_eq!((seen.line(), seen.header("authorization")), ("POST /opentool/streamCall", Some("Bearer k")));
     assert_eq!(seen.body, r#"{"jsonrpc":"2.0","method":"add","params":{"a":1,"b":2},"id":"1"}"#);
 }
 
 #[tokio::test]
-async fn a_result_is_there_before_the_next_one_is_made() {
+async fn a_result_comes_before_the_next_one_is_ready() {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
     let first = "event:data\ndata:{\"result\":{\"n\":1}}\n\n";
     let server = Server::start([vec![Step::Write(head.into()), Step::Write(first.into()), Step::Hang]]).await;
     let mut stream = Client::new(server.url()).stream_call(add());
     assert_eq!(stream.next().await.unwrap().unwrap().result["n"], 1);
     drop(stream);
-    server.hung_up(1).await;
+    server.wait_for_closed(1).await;
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn data_that_is_no_json_rpc_body_is_the_result_itself() {
 }
 
 #[tokio::test]
-async fn an_event_past_the_limit_is_refused_whether_it_ends_or_not() {
+async fn an_event_past_the_limit_is_refused() {
     let (small, large) = ("data:{\"n\":1}\n\n", format!("data:\"{}\"", "x".repeat(100)));
     for rest in [large.clone(), format!("{large}\n\n")] {
         for frames in [format!("{small}{rest}"), format!("{small}event:data\n{rest}")] {
@@ -177,5 +177,5 @@ async fn a_stream_that_falls_silent_is_a_timeout() {
     let server = Server::start([vec![Step::Write(head.into()), Step::Hang]]).await;
     let mut stream = Client::new(server.url()).timeout(SHORT).stream_call(add());
     assert!(matches!(stream.next().await, Some(Err(ClientError::Timeout { .. }))));
-    server.hung_up(1).await;
+    server.wait_for_closed(1).await;
 }

@@ -16,11 +16,11 @@ async fn a_server_with_a_trusted_certificate_is_called_through_tls() {
     assert!(server.url().starts_with("https://"));
     let client = Client::new(server.url()).ca_certificates(certificate).api_key("s3cret");
     assert_eq!(client.call(add()).await.unwrap().result["sum"], 3);
-    assert_eq!(server.only().header("authorization"), Some("Bearer s3cret"));
+    assert_eq!(server.only_request().header("authorization"), Some("Bearer s3cret"));
 }
 
 #[tokio::test]
-async fn a_server_with_an_unknown_certificate_is_no_access_and_gets_no_key() {
+async fn a_server_with_an_unknown_certificate_gets_no_key() {
     let (server, _) = start().await;
     let (_, other) = start().await;
     let error = Client::new(server.url()).ca_certificates(other).api_key("s3cret").call(add()).await.unwrap_err();
@@ -30,16 +30,16 @@ async fn a_server_with_an_unknown_certificate_is_no_access_and_gets_no_key() {
 }
 
 #[tokio::test]
-async fn without_certificates_of_our_own_those_of_the_system_decide() {
+async fn the_system_s_certificates_are_the_default() {
     let (server, _) = start().await;
     let error = Client::new(server.url()).api_key("s3cret").call(add()).await.unwrap_err();
-    // A machine without any certificates cannot trust anybody, which is found before the first connection.
+    // On a machine without certificates, this is found before the first connection.
     assert!(matches!(error, ClientError::NoAccess { status: None, .. } | ClientError::Setup { .. }), "{error:?}");
     assert!(server.seen().is_empty());
 }
 
 #[tokio::test]
-async fn certificates_that_are_none_are_an_error_of_the_first_request() {
+async fn invalid_certificates_are_an_error_of_the_first_request() {
     for pem in ["", "not a certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
         let error = Client::new("https://127.0.0.1:1").ca_certificates(pem).version().await.unwrap_err();
         assert!(matches!(error, ClientError::Setup { .. }), "{error:?}");

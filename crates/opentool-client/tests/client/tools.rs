@@ -25,11 +25,11 @@ async fn the_functions_of_a_server_are_tools() {
     let toolbox = Client::new(server.url()).api_key("s3cret").toolbox().await.unwrap();
     assert_eq!((toolbox.title(), toolbox.version()), (Some("Calculator"), Some("2.0.0")));
     assert_eq!(toolbox.names().collect::<Vec<_>>(), ["add", "now", "place"]);
-    assert_eq!(server.only().header("authorization"), Some("Bearer s3cret"));
+    assert_eq!(server.only_request().header("authorization"), Some("Bearer s3cret"));
 }
 
 #[tokio::test]
-async fn a_value_is_what_the_function_returned_and_not_the_object_around_it() {
+async fn a_value_is_unwrapped_from_the_object_of_the_wire() {
     let cases = [
         ("add", r#"{"a":1,"b":2}"#, r#"{"sum":12345678901234567890123}"#, r#"12345678901234567890123"#),
         ("now", "{}", r#"{"time":"12:00"}"#, "12:00"),
@@ -69,7 +69,7 @@ async fn calls_without_an_id_get_one_each() {
 }
 
 #[tokio::test]
-async fn bad_arguments_are_refused_here_and_never_sent() {
+async fn bad_arguments_are_refused_before_sending() {
     let server = Server::start([document(), result("{}")]).await;
     let host = Executor::new().host(Client::new(server.url()));
     assert_eq!(host.call("add", r#"{"a":"x","b":2}"#).await.unwrap_err().kind(), ErrorKind::InvalidArguments);
@@ -97,7 +97,7 @@ async fn codes_of_the_server_become_kinds_of_errors() {
 }
 
 #[tokio::test]
-async fn what_a_server_says_about_its_tools_is_not_believed() {
+async fn a_server_s_own_hints_are_not_trusted() {
     let server = Server::start([document()]).await;
     let toolbox = Client::new(server.url()).toolbox().await.unwrap();
     for tool in toolbox.iter() {
@@ -108,7 +108,7 @@ async fn what_a_server_says_about_its_tools_is_not_believed() {
 }
 
 #[tokio::test]
-async fn what_the_operator_says_about_a_tool_is() {
+async fn the_operator_s_hints_are_used() {
     let server = Server::start([document()]).await;
     let metadata = ToolMetadata::new().with_destructive(true).with_approval(true);
     let client = Client::new(server.url()).metadata("add", metadata);
@@ -120,7 +120,7 @@ async fn what_the_operator_says_about_a_tool_is() {
 }
 
 #[tokio::test]
-async fn a_tool_that_the_operator_declares_idempotent_is_called_again() {
+async fn an_idempotent_tool_is_retried() {
     let server = Server::start([document(), vec![Step::Close], result(r#"{"time":"12:00"}"#)]).await;
     let client = Client::new(server.url())
         .backoff(Duration::from_millis(1))
@@ -156,7 +156,7 @@ async fn a_source_asks_once_until_its_tools_are_old() {
 }
 
 #[tokio::test]
-async fn tools_that_changed_are_there_after_a_refresh() {
+async fn changed_tools_appear_after_a_refresh() {
     let changed = DOCUMENT.replace("\"now\"", "\"today\"");
     let server = Server::start([document(), document(), json(200, &changed)]).await;
     let client = Client::new(server.url());
@@ -170,7 +170,7 @@ async fn tools_that_changed_are_there_after_a_refresh() {
 }
 
 #[tokio::test]
-async fn the_tools_of_a_server_that_went_away_are_kept() {
+async fn the_tools_of_an_unreachable_server_are_kept() {
     let server = Server::start([document(), html(502)]).await;
     let client = Client::new(server.url()).retries(0).refresh_after(Duration::ZERO);
     assert_eq!(ToolSource::toolbox(&client).await.unwrap().len(), 3);
@@ -197,10 +197,10 @@ async fn two_functions_of_one_name_are_an_error() {
 }
 
 #[tokio::test]
-async fn a_document_at_hand_makes_tools_without_asking_the_server() {
+async fn a_given_document_makes_tools_without_asking_the_server() {
     let server = Server::start([result(r#"{"sum":3}"#)]).await;
-    let toolbox = Client::new(server.url()).toolbox_of(&DOCUMENT.parse().unwrap()).unwrap();
+    let toolbox = Client::new(server.url()).toolbox_from_document(&DOCUMENT.parse().unwrap()).unwrap();
     let output = Executor::new().host(toolbox).call("add", r#"{"a":1,"b":2}"#).await.unwrap();
     assert_eq!(output.to_text(), "3");
-    assert_eq!(server.only().line(), "POST /opentool/call");
+    assert_eq!(server.only_request().line(), "POST /opentool/call");
 }

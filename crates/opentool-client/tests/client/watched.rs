@@ -1,4 +1,4 @@
-//! A call that somebody watches, of a tool that is far away.
+//! Watched calls of remote tools.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn data(event: &str, text: &str) -> String {
     )
 }
 
-/// A stream of events of a server that tells a result from what was emitted.
+/// A stream of events in which the result has a name of its own.
 fn named_events(pieces: &[&str]) -> Reply {
     let mut reply = events(pieces.iter().copied());
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream;result=named\r\nconnection: close\r\n\r\n";
@@ -57,7 +57,7 @@ fn lines(server: &Server) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_a_remote_tool_gives_meanwhile_is_emitted_and_the_last_is_its_result() {
+async fn values_of_a_running_tool_are_emitted_and_the_last_is_the_result() {
     let stream = events([&*piece("one"), &*piece("two"), &*piece("all"), "event:done\ndata:{\"done\":\"read\"}\n\n"]);
     let (server, host) = host([stream]).await;
     let (emitted, outcome) = watch(&host).await;
@@ -70,7 +70,7 @@ async fn what_a_remote_tool_gives_meanwhile_is_emitted_and_the_last_is_its_resul
 }
 
 #[tokio::test]
-async fn a_server_that_names_the_result_is_believed() {
+async fn a_named_result_event_is_the_result() {
     let (_server, host1) = host([named_events(&[&piece("one"), &data("result", "all")])]).await;
     let (emitted, outcome) = watch(&host1).await;
     assert_eq!((emitted, outcome.result.unwrap()), (vec!["one".to_owned()], ToolOutput::text("all")));
@@ -81,7 +81,7 @@ async fn a_server_that_names_the_result_is_believed() {
 }
 
 #[tokio::test]
-async fn with_such_a_server_nothing_waits_for_what_comes_next() {
+async fn with_named_results_a_value_is_emitted_at_once() {
     let mut reply = named_events(&[&piece("one")]);
     reply.pop();
     reply.push(Step::Hang);
@@ -96,11 +96,11 @@ async fn with_such_a_server_nothing_waits_for_what_comes_next() {
     }
     batch.cancellation().cancel();
     assert_eq!(batch.finish().await[0].error().unwrap().kind(), ErrorKind::Cancelled);
-    server.hung_up(1).await;
+    server.wait_for_closed(1).await;
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_stream_is_called_the_plain_way_and_not_asked_again() {
+async fn a_server_without_streams_is_called_the_plain_way_from_then_on() {
     for refusal in [html(404), json(405, "{}"), script::reply(501, "text/plain", "no"), html(200)] {
         let (server, host) = host([refusal, result(r#"{"text":"all"}"#)]).await;
         for _ in 0..2 {
@@ -124,7 +124,7 @@ async fn an_answer_that_is_no_stream_is_the_answer() {
 }
 
 #[tokio::test]
-async fn a_failure_after_pieces_is_the_outcome_and_nothing_is_sent_twice() {
+async fn a_failure_after_values_is_the_outcome_and_is_not_retried() {
     let error = "event:error\ndata:{\"jsonrpc\":\"2.0\",\"result\":{},\"error\":{\"code\":503,\"message\":\"busy\"},\"id\":\"7\"}\n\n";
     let server = Server::start([json(200, DOCUMENT), events([&*piece("one"), &*piece("two"), error])]).await;
     let client = Client::new(server.url()).metadata("read", ToolMetadata::new().with_idempotent(true));
@@ -135,9 +135,9 @@ async fn a_failure_after_pieces_is_the_outcome_and_nothing_is_sent_twice() {
 }
 
 #[tokio::test]
-async fn trouble_before_the_first_piece_is_met_with_another_attempt_where_the_operator_allows_it() {
-    for trouble in [vec![Step::Close], html(503), reply(502, "text/plain", "")] {
-        let replies = [json(200, DOCUMENT), trouble, result(r#"{"text":"all"}"#)];
+async fn an_idempotent_call_is_retried_before_its_first_value() {
+    for failure in [vec![Step::Close], html(503), reply(502, "text/plain", "")] {
+        let replies = [json(200, DOCUMENT), failure, result(r#"{"text":"all"}"#)];
         let server = Server::start(replies.clone()).await;
         let client = Client::new(server.url()).backoff(Duration::from_millis(1));
         let outcome = watch(&Executor::new().host(client.clone())).await.1;
@@ -159,11 +159,11 @@ async fn the_deadline_of_a_watched_call_holds() {
     let client = Client::new(server.url()).metadata("read", metadata);
     let outcome = watch(&Executor::new().host(client)).await.1;
     assert_eq!(outcome.error().unwrap().kind(), ErrorKind::Timeout);
-    server.hung_up(1).await;
+    server.wait_for_closed(1).await;
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_watches_is_a_plain_one() {
+async fn an_unwatched_call_is_a_plain_one() {
     let (server, host) = host([result(r#"{"text":"all"}"#)]).await;
     assert_eq!(host.call("read", "{}").await.unwrap(), ToolOutput::text("all"));
     assert_eq!(lines(&server)[1], "POST /opentool/call");

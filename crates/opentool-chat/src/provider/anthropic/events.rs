@@ -1,34 +1,35 @@
-//! What comes back, event by event.
+//! Reading streamed answers.
 
 use std::collections::{BTreeMap, VecDeque};
 
+use opentool_http::Frame;
 use serde::Deserialize;
 
-use super::NAME;
-use super::order::Order;
-use super::response::{Block, WireMessage, WireUsage, finish_reason, metadata};
-use crate::provider::connection::{Fault, Frame, Progress, Reader, lenient};
+use super::block_order::BlockOrder;
+use super::data::NAME;
+use super::response::{AnthropicBlock, AnthropicMessage, AnthropicUsage, finish_reason, metadata};
+use crate::provider::wire::{StreamProgress, StreamReader, WireError, lenient};
 use crate::{Delta, ToolCallDelta};
 
 #[derive(Deserialize)]
-struct Event {
+struct AnthropicEvent {
     #[serde(default, deserialize_with = "lenient")]
     r#type: String,
     #[serde(default, deserialize_with = "lenient")]
     index: usize,
     #[serde(default, deserialize_with = "lenient")]
-    message: Option<WireMessage>,
+    message: Option<AnthropicMessage>,
     #[serde(default, deserialize_with = "lenient")]
-    content_block: Block,
+    content_block: AnthropicBlock,
     #[serde(default, deserialize_with = "lenient")]
-    delta: Piece,
+    delta: BlockDelta,
     #[serde(default, deserialize_with = "lenient")]
-    usage: Option<WireUsage>,
+    usage: Option<AnthropicUsage>,
 }
 
 /// The next piece of a block, or of the message itself.
 #[derive(Default, Deserialize)]
-struct Piece {
+struct BlockDelta {
     #[serde(default, deserialize_with = "lenient")]
     text: String,
     #[serde(default, deserialize_with = "lenient")]
@@ -43,33 +44,33 @@ struct Piece {
     stop_sequence: Option<String>,
 }
 
-/// Reads event after event.
+/// Reads event by event.
 #[derive(Debug, Default)]
-pub(super) struct Events {
+pub struct AnthropicEvents {
     /// The blocks that have begun and not ended.
-    open: BTreeMap<usize, Open>,
-    order: Order,
-    usage: WireUsage,
+    open: BTreeMap<usize, OpenBlock>,
+    order: BlockOrder,
+    usage: AnthropicUsage,
     calls: bool,
     finished: bool,
 }
 
 #[derive(Debug)]
-struct Open {
-    block: Block,
-    /// Where a thought stands among the blocks.
+struct OpenBlock {
+    block: AnthropicBlock,
+    /// The index of a block of thinking in the order of blocks.
     place: Option<usize>,
-    /// Whether arguments came in pieces, so that those of the beginning do not count.
+    /// Whether arguments came in pieces, in which case those of the beginning do not count.
     pieces: bool,
 }
 
-impl Reader for Events {
-    fn read(&mut self, frame: &Frame, deltas: &mut VecDeque<Delta>) -> Result<Progress, Fault> {
+impl StreamReader for AnthropicEvents {
+    fn read(&mut self, frame: &Frame, deltas: &mut VecDeque<Delta>) -> Result<StreamProgress, WireError> {
         let data = frame.data.trim();
         if data.is_empty() || data == "[DONE]" {
-            return Ok(Progress::More);
+            return Ok(StreamProgress::More);
         }
-        let event: Event = serde_json::from_str(data).map_err(|_| Fault::of(data))?;
+        let event: AnthropicEvent = serde_json::from_str(data).map_err(|_| WireError::from_body(data))?;
         let kind = if event.r#type.is_empty() { frame.name.as_str() } else { event.r#type.as_str() };
         match kind {
             "message_start" => {
@@ -100,29 +101,29 @@ impl Reader for Events {
                 if !self.finished {
                     self.finish("", deltas);
                 }
-                return Ok(Progress::Over);
+                return Ok(StreamProgress::Done);
             }
-            "error" => return Err(Fault::of(data)),
-            // `ping`, and whatever will be thought of.
+            "error" => return Err(WireError::from_body(data)),
+            // `ping`, and events that this reader does not know.
             _ => {
-                if let Some(fault) = Fault::told(data) {
-                    return Err(fault);
+                if let Some(error) = WireError::reported_in(data) {
+                    return Err(error);
                 }
             }
         }
-        Ok(Progress::More)
+        Ok(StreamProgress::More)
     }
 
-    fn is_whole(&self) -> bool {
+    fn is_complete(&self) -> bool {
         self.finished
     }
 }
 
-impl Events {
-    fn begin(&mut self, index: usize, block: Block, deltas: &mut VecDeque<Delta>) {
+impl AnthropicEvents {
+    fn begin(&mut self, index: usize, block: AnthropicBlock, deltas: &mut VecDeque<Delta>) {
         let mut place = None;
         match block.r#type.as_str() {
-            "text" => self.say(block.text.clone(), deltas),
+            "text" => self.push_text(block.text.clone(), deltas),
             "thinking" | "redacted_thinking" => {
                 place = Some(self.order.begin_thought());
                 if !block.thinking.is_empty() {
@@ -137,25 +138,25 @@ impl Events {
             }
             _ => {}
         }
-        self.open.insert(index, Open { block, place, pieces: false });
+        self.open.insert(index, OpenBlock { block, place, pieces: false });
     }
 
-    fn say(&mut self, text: String, deltas: &mut VecDeque<Delta>) {
+    fn push_text(&mut self, text: String, deltas: &mut VecDeque<Delta>) {
         if !text.is_empty() {
             self.order.text(&text);
             deltas.push_back(Delta::Text(text));
         }
     }
 
-    fn piece(&mut self, index: usize, piece: Piece, deltas: &mut VecDeque<Delta>) {
-        self.say(piece.text, deltas);
+    fn piece(&mut self, index: usize, piece: BlockDelta, deltas: &mut VecDeque<Delta>) {
+        self.push_text(piece.text, deltas);
         let open = self.open.get_mut(&index);
-        let brings_arguments = !piece.partial_json.is_empty();
-        if brings_arguments && open.as_ref().is_none_or(|open| open.block.r#type == "tool_use") {
+        let has_arguments = !piece.partial_json.is_empty();
+        if has_arguments && open.as_ref().is_none_or(|open| open.block.r#type == "tool_use") {
             deltas.push_back(ToolCallDelta::new().with_index(index).with_arguments(piece.partial_json).into());
         }
         if let Some(open) = open {
-            open.pieces |= brings_arguments;
+            open.pieces |= has_arguments;
             open.block.thinking.push_str(&piece.thinking);
             if !piece.signature.is_empty() {
                 open.block.signature.get_or_insert_default().push_str(&piece.signature);
@@ -166,7 +167,7 @@ impl Events {
         }
     }
 
-    fn end(&mut self, index: usize, open: Open, deltas: &mut VecDeque<Delta>) {
+    fn end(&mut self, index: usize, open: OpenBlock, deltas: &mut VecDeque<Delta>) {
         if open.block.r#type == "tool_use" && !open.pieces {
             let arguments = open.block.arguments();
             deltas.push_back(ToolCallDelta::new().with_index(index).with_arguments(arguments).into());
@@ -180,14 +181,14 @@ impl Events {
 
     fn finish(&mut self, reason: &str, deltas: &mut VecDeque<Delta>) {
         self.finished = true;
-        // Blocks whose end was forgotten.
+        // Blocks that the server did not end.
         for (index, open) in std::mem::take(&mut self.open) {
             self.end(index, open, deltas);
         }
         deltas.push_back(Delta::Finish(finish_reason(reason, self.calls)));
     }
 
-    fn count(&mut self, usage: WireUsage, deltas: &mut VecDeque<Delta>) {
+    fn count(&mut self, usage: AnthropicUsage, deltas: &mut VecDeque<Delta>) {
         self.usage.update(usage);
         deltas.push_back(Delta::Usage(self.usage.total()));
     }

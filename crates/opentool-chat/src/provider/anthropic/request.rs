@@ -1,4 +1,4 @@
-//! What is sent.
+//! Writing requests.
 
 use std::borrow::Cow;
 
@@ -8,24 +8,24 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::order::{Part, parts};
-use crate::provider::ModelRequest;
-use crate::provider::connection::{Outgoing, empty_object, object_or_none};
+use super::block_order::{MessagePart, parts};
+
+use crate::provider::wire::{JsonBody, WireRequest, empty_object, object_or_none};
 use crate::{ChatError, ChatOptions, Message, ToolAnswer, ToolChoice};
 
-/// How many tokens an answer may have where nobody says: what every model can do.
+/// How many tokens an answer may have by default: every model can do that.
 const MAX_TOKENS: u32 = 4096;
 
 #[derive(Serialize)]
-struct WireMessage<'a> {
+struct AnthropicTurn<'a> {
     role: &'static str,
-    content: Vec<Block<'a>>,
+    content: Vec<RequestBlock<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Block<'a> {
-    /// A thought, exactly as it came.
+enum RequestBlock<'a> {
+    /// A block of thinking, exactly as it came.
     Thinking(&'a Value),
     Text {
         r#type: &'static str,
@@ -46,9 +46,10 @@ enum Block<'a> {
     },
 }
 
-pub(super) fn body(model: &str, request: ModelRequest<'_>, stream: bool) -> Result<Bytes, ChatError> {
+pub(super) fn write_body(wire: WireRequest<'_>) -> Result<Bytes, ChatError> {
+    let WireRequest { model, request, stream, .. } = wire;
     let options = request.options;
-    let mut body = Outgoing::new(&options.extra);
+    let mut body = JsonBody::new(&options.extra);
     body.put("model", model)?;
     body.put("max_tokens", &options.max_tokens.unwrap_or(MAX_TOKENS))?;
     body.put_some("system", system(request.messages))?;
@@ -82,7 +83,7 @@ fn tool_choice(options: &ChatOptions) -> Option<Value> {
     Some(choice)
 }
 
-/// The system prompt: what all system messages say, wherever they stand.
+/// The system prompt: the texts of all system messages, in order.
 fn system(messages: &[Message]) -> Option<String> {
     let texts: Vec<&str> = messages
         .iter()
@@ -94,9 +95,9 @@ fn system(messages: &[Message]) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
-/// The conversation in turns: what the user says and what tools answer belong to the same side.
-fn messages(messages: &[Message]) -> Vec<WireMessage<'_>> {
-    let mut turns: Vec<WireMessage<'_>> = Vec::with_capacity(messages.len());
+/// The conversation in turns: the user's messages and the answers of tools have the same role.
+fn messages(messages: &[Message]) -> Vec<AnthropicTurn<'_>> {
+    let mut turns: Vec<AnthropicTurn<'_>> = Vec::with_capacity(messages.len());
     for message in messages {
         let (role, blocks) = match message {
             Message::System(_) => continue,
@@ -108,21 +109,21 @@ fn messages(messages: &[Message]) -> Vec<WireMessage<'_>> {
             Some(last) if last.role == role => last.content.extend(blocks),
             // A message without content would be refused.
             _ if blocks.is_empty() => {}
-            _ => turns.push(WireMessage { role, content: blocks }),
+            _ => turns.push(AnthropicTurn { role, content: blocks }),
         }
     }
     turns
 }
 
-fn text(text: &str) -> Block<'_> {
-    Block::Text { r#type: "text", text }
+fn text(text: &str) -> RequestBlock<'_> {
+    RequestBlock::Text { r#type: "text", text }
 }
 
-fn assistant_block(part: Part<'_>) -> Block<'_> {
+fn assistant_block(part: MessagePart<'_>) -> RequestBlock<'_> {
     match part {
-        Part::Thought(thought) => Block::Thinking(thought),
-        Part::Text(said) => text(said),
-        Part::Call(call) => Block::ToolUse {
+        MessagePart::Thought(thought) => RequestBlock::Thinking(thought),
+        MessagePart::Text(part) => text(part),
+        MessagePart::Call(call) => RequestBlock::ToolUse {
             r#type: "tool_use",
             id: fitting(&call.id),
             name: &call.name,
@@ -131,8 +132,8 @@ fn assistant_block(part: Part<'_>) -> Block<'_> {
     }
 }
 
-fn result(answer: &ToolAnswer) -> Block<'_> {
-    Block::ToolResult {
+fn result(answer: &ToolAnswer) -> RequestBlock<'_> {
+    RequestBlock::ToolResult {
         r#type: "tool_result",
         tool_use_id: fitting(&answer.call_id),
         content: &answer.text,

@@ -1,34 +1,34 @@
-//! What comes back, whole.
+//! Reading whole answers.
 
 use opentool_core::ToolCall;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::NAME;
-use super::order::Order;
-use crate::provider::connection::{Fault, lenient, to_json};
+use super::block_order::BlockOrder;
+use super::data::NAME;
+use crate::provider::wire::{WireError, arguments_text, lenient};
 use crate::{ChatResponse, FinishReason, Generation, Usage};
 
 #[derive(Default, Deserialize)]
-pub(super) struct WireMessage {
+pub(super) struct AnthropicMessage {
     #[serde(default, deserialize_with = "lenient")]
     pub(super) id: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) model: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
-    content: Option<Vec<Block>>,
+    content: Option<Vec<AnthropicBlock>>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) stop_reason: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) stop_sequence: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
-    pub(super) usage: WireUsage,
+    pub(super) usage: AnthropicUsage,
 }
 
 /// A block of content, or what begins one.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Block {
+pub(super) struct AnthropicBlock {
     #[serde(default, deserialize_with = "lenient")]
     pub(super) r#type: String,
     #[serde(default, deserialize_with = "lenient")]
@@ -47,9 +47,9 @@ pub(super) struct Block {
     input: Option<Box<RawValue>>,
 }
 
-/// Counts as they come; what is not told this time stays as it was.
+/// Counts as they come; a count that is absent this time stays as it was.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub(super) struct WireUsage {
+pub(super) struct AnthropicUsage {
     #[serde(default, deserialize_with = "lenient")]
     input_tokens: Option<u64>,
     #[serde(default, deserialize_with = "lenient")]
@@ -61,17 +61,17 @@ pub(super) struct WireUsage {
 }
 
 /// Reads a whole answer.
-pub(super) fn read_whole(text: &str) -> Result<ChatResponse, Fault> {
-    let message: WireMessage = serde_json::from_str(text).map_err(|_| Fault::of(text))?;
+pub(super) fn read_message(text: &str) -> Result<ChatResponse, WireError> {
+    let message: AnthropicMessage = serde_json::from_str(text).map_err(|_| WireError::from_body(text))?;
     let Some(blocks) = message.content else {
-        return Err(Fault::told(text).unwrap_or_else(|| Fault::without("content", text)));
+        return Err(WireError::reported_in(text).unwrap_or_else(|| WireError::missing("content", text)));
     };
     let mut answer = Generation::default();
-    let (mut said, mut thought, mut order) = (String::new(), String::new(), Order::default());
+    let (mut text, mut reasoning, mut order) = (String::new(), String::new(), BlockOrder::default());
     for block in blocks {
         match block.r#type.as_str() {
             "text" => {
-                said.push_str(&block.text);
+                text.push_str(&block.text);
                 order.text(&block.text);
             }
             "tool_use" => {
@@ -79,7 +79,7 @@ pub(super) fn read_whole(text: &str) -> Result<ChatResponse, Fault> {
                 order.call();
             }
             _ => {
-                thought.push_str(&block.thinking);
+                reasoning.push_str(&block.thinking);
                 if let Some(thought) = block.thought() {
                     let place = order.begin_thought();
                     order.end_thought(place, thought);
@@ -87,8 +87,8 @@ pub(super) fn read_whole(text: &str) -> Result<ChatResponse, Fault> {
             }
         }
     }
-    answer.message.text = said.into();
-    answer.message.reasoning = thought.into();
+    answer.message.text = text.into();
+    answer.message.reasoning = reasoning.into();
     answer.message.provider_data.extend(order.data().map(|data| (NAME.to_owned(), data)));
     let calls = !answer.message.tool_calls.is_empty();
     answer.finish_reason = finish_reason(message.stop_reason.as_deref().unwrap_or_default(), calls);
@@ -117,16 +117,16 @@ pub(super) fn metadata(stop_sequence: Option<String>) -> Map<String, Value> {
     stop_sequence.into_iter().map(|text| ("stop_sequence".to_owned(), text.into())).collect()
 }
 
-impl Block {
-    /// The arguments of a call; none where they are to come in pieces.
+impl AnthropicBlock {
+    /// The arguments of a call; empty if they come in pieces.
     pub(super) fn arguments(&self) -> String {
-        self.input.as_deref().map(to_json).unwrap_or_default()
+        self.input.as_deref().map(arguments_text).unwrap_or_default()
     }
 
-    /// The block as it must be sent back, where it is a thought.
+    /// The block as it must be sent back, if it is one of thinking.
     pub(super) fn thought(&self) -> Option<Value> {
         match (self.r#type.as_str(), &self.signature) {
-            // Without a signature nobody but the server at home has thought it, and Anthropic would refuse it.
+            // Thinking without a signature comes from a local server, and Anthropic would refuse it.
             ("thinking", Some(signature)) if !signature.is_empty() => {
                 Some(json!({ "type": "thinking", "thinking": self.thinking, "signature": signature }))
             }
@@ -136,8 +136,8 @@ impl Block {
     }
 }
 
-impl WireUsage {
-    /// Takes over what a later count tells.
+impl AnthropicUsage {
+    /// Adopts the values of a later count.
     pub(super) fn update(&mut self, later: Self) {
         self.input_tokens = later.input_tokens.or(self.input_tokens);
         self.output_tokens = later.output_tokens.or(self.output_tokens);

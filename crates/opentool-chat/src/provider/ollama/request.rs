@@ -1,4 +1,4 @@
-//! What is sent.
+//! Writing requests.
 
 use bytes::Bytes;
 use opentool_core::spec::schema::Target;
@@ -6,18 +6,18 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::provider::ModelRequest;
-use crate::provider::connection::{Outgoing, empty_object, object_or_none};
+use crate::provider::request::ModelRequest;
+use crate::provider::wire::{JsonBody, WireRequest, empty_object, object_or_none};
 use crate::{AssistantMessage, ChatError, ChatOptions, Message, ToolAnswer, ToolChoice, ToolDefinitions};
 
 #[derive(Default, Serialize)]
-struct WireMessage<'a> {
+struct OllamaRequestMessage<'a> {
     role: &'static str,
     content: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     thinking: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<WireCall<'a>>,
+    tool_calls: Vec<OllamaRequestCall<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,20 +25,21 @@ struct WireMessage<'a> {
 }
 
 #[derive(Serialize)]
-struct WireCall<'a> {
+struct OllamaRequestCall<'a> {
     id: &'a str,
-    function: WireFunction<'a>,
+    function: OllamaRequestFunction<'a>,
 }
 
 #[derive(Serialize)]
-struct WireFunction<'a> {
+struct OllamaRequestFunction<'a> {
     name: &'a str,
     arguments: &'a RawValue,
 }
 
-pub(super) fn body(model: &str, request: ModelRequest<'_>, stream: bool) -> Result<Bytes, ChatError> {
+pub(super) fn write_body(wire: WireRequest<'_>) -> Result<Bytes, ChatError> {
+    let WireRequest { model, request, stream, .. } = wire;
     let options = request.options;
-    // The options of the model are an object of their own, where the user's join ours.
+    // The options of the model are an object of their own, to which the user's are added.
     let mut extra = options.extra.clone();
     let ours = model_options(options);
     if !ours.is_empty() {
@@ -54,7 +55,7 @@ pub(super) fn body(model: &str, request: ModelRequest<'_>, stream: bool) -> Resu
             }
         }
     }
-    let mut body = Outgoing::new(&extra);
+    let mut body = JsonBody::new(&extra);
     body.put("model", model)?;
     body.put("messages", &messages(request.messages))?;
     if let Some(tools) = offered(request) {
@@ -78,7 +79,7 @@ fn model_options(options: &ChatOptions) -> Map<String, Value> {
     ours
 }
 
-/// The tools to offer: a choice can only be made by not offering the others.
+/// The tools to offer: the only way to choose one is not to offer the others.
 fn offered(request: ModelRequest<'_>) -> Option<ToolDefinitions> {
     match request.options.tool_choice.as_ref() {
         _ if request.tools.is_empty() => None,
@@ -88,19 +89,19 @@ fn offered(request: ModelRequest<'_>) -> Option<ToolDefinitions> {
             Some(ToolDefinitions::new(named.cloned().collect())).filter(|named| !named.is_empty())
         }
         Some(ToolChoice::Required) => {
-            tracing::debug!(target: "opentool::chat", "ollama cannot be told that a tool must be called");
+            tracing::debug!(target: "opentool::chat", "ollama has no way to demand a tool call");
             Some(request.tools.clone())
         }
         _ => Some(request.tools.clone()),
     }
 }
 
-fn messages(messages: &[Message]) -> Vec<WireMessage<'_>> {
+fn messages(messages: &[Message]) -> Vec<OllamaRequestMessage<'_>> {
     let mut wire = Vec::with_capacity(messages.len());
     for message in messages {
         match message {
-            Message::System(system) => wire.push(said("system", &system.text)),
-            Message::User(user) => wire.push(said("user", &user.text)),
+            Message::System(system) => wire.push(text_message("system", &system.text)),
+            Message::User(user) => wire.push(text_message("user", &user.text)),
             Message::Assistant(assistant) => wire.push(assistant_message(assistant)),
             Message::Tool(tool) => wire.extend(tool.answers.iter().map(answer)),
         }
@@ -108,22 +109,22 @@ fn messages(messages: &[Message]) -> Vec<WireMessage<'_>> {
     wire
 }
 
-fn said<'a>(role: &'static str, content: &'a str) -> WireMessage<'a> {
-    WireMessage { role, content, ..WireMessage::default() }
+fn text_message<'a>(role: &'static str, content: &'a str) -> OllamaRequestMessage<'a> {
+    OllamaRequestMessage { role, content, ..OllamaRequestMessage::default() }
 }
 
-fn assistant_message(message: &AssistantMessage) -> WireMessage<'_> {
+fn assistant_message(message: &AssistantMessage) -> OllamaRequestMessage<'_> {
     let calls = message.tool_calls.iter().map(|call| {
         let arguments = object_or_none(call.arguments.as_str()).unwrap_or_else(|| empty_object());
-        WireCall { id: &call.id, function: WireFunction { name: &call.name, arguments } }
+        OllamaRequestCall { id: &call.id, function: OllamaRequestFunction { name: &call.name, arguments } }
     });
     let tool_calls: Vec<_> = calls.collect();
-    // Between calls a model wants to see what it thought; afterwards that only costs.
+    // Between calls a model needs its reasoning; afterwards that only costs tokens.
     let thinking = if tool_calls.is_empty() { "" } else { &*message.reasoning };
-    WireMessage { thinking, tool_calls, ..said("assistant", &message.text) }
+    OllamaRequestMessage { thinking, tool_calls, ..text_message("assistant", &message.text) }
 }
 
-fn answer(answer: &ToolAnswer) -> WireMessage<'_> {
+fn answer(answer: &ToolAnswer) -> OllamaRequestMessage<'_> {
     let (tool_name, tool_call_id) = (Some(&*answer.tool), Some(&*answer.call_id));
-    WireMessage { tool_name, tool_call_id, ..said("tool", &answer.text) }
+    OllamaRequestMessage { tool_name, tool_call_id, ..text_message("tool", &answer.text) }
 }

@@ -1,22 +1,23 @@
-//! What comes back, whole or line by line.
+//! Reading answers, whole or line by line.
 
 use std::collections::VecDeque;
 
 use opentool_core::ToolCall;
+use opentool_http::Frame;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::provider::connection::{Fault, Frame, Progress, Reader, lenient, says_something, text_of, to_json};
+use crate::provider::wire::{StreamProgress, StreamReader, WireError, arguments_text, is_blank, lenient, text_of};
 use crate::{AssistantMessage, ChatResponse, Delta, FinishReason, ToolCallDelta, Usage};
 
 /// An answer, or a line of it.
 #[derive(Deserialize)]
-struct Line {
+struct OllamaLine {
     #[serde(default, deserialize_with = "lenient")]
     model: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
-    message: Option<WireMessage>,
+    message: Option<OllamaMessage>,
     #[serde(default, deserialize_with = "lenient")]
     done: bool,
     #[serde(default, deserialize_with = "lenient")]
@@ -30,25 +31,25 @@ struct Line {
 }
 
 #[derive(Default, Deserialize)]
-struct WireMessage {
+struct OllamaMessage {
     #[serde(default, deserialize_with = "lenient")]
     content: String,
     #[serde(default, deserialize_with = "lenient")]
     thinking: String,
     #[serde(default, deserialize_with = "lenient")]
-    tool_calls: Vec<WireCall>,
+    tool_calls: Vec<OllamaCall>,
 }
 
 #[derive(Deserialize)]
-struct WireCall {
+struct OllamaCall {
     #[serde(default, deserialize_with = "lenient")]
     id: Option<Value>,
     #[serde(default, deserialize_with = "lenient")]
-    function: WireFunction,
+    function: OllamaFunction,
 }
 
 #[derive(Default, Deserialize)]
-struct WireFunction {
+struct OllamaFunction {
     #[serde(default, deserialize_with = "lenient")]
     name: String,
     #[serde(default)]
@@ -56,19 +57,19 @@ struct WireFunction {
 }
 
 /// Reads a whole answer.
-pub(super) fn read_whole(text: &str) -> Result<ChatResponse, Fault> {
-    let line = Line::parse(text)?;
+pub(super) fn read_line(text: &str) -> Result<ChatResponse, WireError> {
+    let line = OllamaLine::parse(text)?;
     let usage = line.usage();
-    let Some(message) = line.message else { return Err(Fault::without("message", text)) };
+    let Some(message) = line.message else { return Err(WireError::missing("message", text)) };
     let mut answer = AssistantMessage::new(message.content).with_reasoning(message.thinking);
-    answer.tool_calls = message.tool_calls.into_iter().map(WireCall::whole).collect();
+    answer.tool_calls = message.tool_calls.into_iter().map(OllamaCall::whole).collect();
     let reason = finish_reason(line.done_reason.as_deref().unwrap_or_default(), !answer.tool_calls.is_empty());
     let mut response = ChatResponse::new(answer, reason).with_usage(usage);
     response.model = line.model;
     Ok(response)
 }
 
-/// Why a model stopped; Ollama says that it just stopped when it calls tools.
+/// Why a model stopped; Ollama says `stop` when it calls tools.
 fn finish_reason(reason: &str, calls: bool) -> FinishReason {
     match reason {
         "" | "stop" if calls => FinishReason::ToolCalls,
@@ -78,18 +79,18 @@ fn finish_reason(reason: &str, calls: bool) -> FinishReason {
     }
 }
 
-/// Reads line after line.
+/// Reads line by line.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub struct OllamaLines {
     begun: bool,
-    /// How many calls have come; each comes whole, and without a number.
+    /// How many calls have come; each comes whole and without an index.
     calls: usize,
     finished: bool,
 }
 
-impl Reader for Lines {
-    fn read(&mut self, frame: &Frame, deltas: &mut VecDeque<Delta>) -> Result<Progress, Fault> {
-        let mut line = Line::parse(&frame.data)?;
+impl StreamReader for OllamaLines {
+    fn read(&mut self, frame: &Frame, deltas: &mut VecDeque<Delta>) -> Result<StreamProgress, WireError> {
+        let mut line = OllamaLine::parse(&frame.data)?;
         if !self.begun {
             self.begun = true;
             deltas.push_back(Delta::Begin { id: None, model: line.model.take() });
@@ -106,25 +107,25 @@ impl Reader for Lines {
             self.calls += 1;
         }
         if !line.done {
-            return Ok(Progress::More);
+            return Ok(StreamProgress::More);
         }
         self.finished = true;
         deltas.push_back(Delta::Usage(line.usage()));
         let reason = line.done_reason.as_deref().unwrap_or_default();
         deltas.push_back(Delta::Finish(finish_reason(reason, self.calls > 0)));
-        Ok(Progress::Over)
+        Ok(StreamProgress::Done)
     }
 
-    fn is_whole(&self) -> bool {
+    fn is_complete(&self) -> bool {
         self.finished
     }
 }
 
-impl Line {
-    fn parse(text: &str) -> Result<Self, Fault> {
-        let line: Self = serde_json::from_str(text).map_err(|_| Fault::of(text))?;
-        let is_error = line.error.as_ref().is_some_and(|error| says_something(error) || line.message.is_none());
-        if is_error { Err(Fault::of(text)) } else { Ok(line) }
+impl OllamaLine {
+    fn parse(text: &str) -> Result<Self, WireError> {
+        let line: Self = serde_json::from_str(text).map_err(|_| WireError::from_body(text))?;
+        let is_error = line.error.as_ref().is_some_and(|error| !is_blank(error) || line.message.is_none());
+        if is_error { Err(WireError::from_body(text)) } else { Ok(line) }
     }
 
     fn usage(&self) -> Usage {
@@ -132,11 +133,11 @@ impl Line {
     }
 }
 
-impl WireCall {
+impl OllamaCall {
     fn piece(self, index: usize) -> ToolCallDelta {
         let mut piece = ToolCallDelta::new().with_index(index).with_name(self.function.name);
         piece.id = self.id.as_ref().and_then(text_of);
-        piece.arguments = self.function.arguments.as_deref().map(to_json).unwrap_or_default();
+        piece.arguments = self.function.arguments.as_deref().map(arguments_text).unwrap_or_default();
         piece
     }
 

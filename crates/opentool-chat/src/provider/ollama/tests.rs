@@ -1,6 +1,9 @@
 #![allow(clippy::unwrap_used)]
 
-use super::*;
+use super::Ollama;
+use super::format::OllamaFormat;
+use crate::provider::Provider;
+use crate::provider::wire::WireFormat;
 
 #[test]
 fn a_host_is_read_as_ollama_reads_it() {
@@ -19,19 +22,19 @@ fn a_host_is_read_as_ollama_reads_it() {
         ("https://ollama.com/api", "https://ollama.com/api/chat"),
         ("https://proxy.example/ollama", "https://proxy.example/ollama/api/chat"),
     ] {
-        assert_eq!(Ollama::endpoint(host).unwrap().as_str(), url, "{host}");
+        assert_eq!(OllamaFormat::endpoint(host).unwrap().as_str(), url, "{host}");
     }
-    assert!(Ollama::endpoint("me:s3cret@host").is_err_and(|error| !error.contains("s3cret")));
+    assert!(OllamaFormat::endpoint("me:s3cret@host").is_err_and(|error| !error.contains("s3cret")));
 }
 
 #[test]
-fn nothing_must_be_set_and_everything_can_be() {
+fn ollama_needs_no_variables_and_uses_those_it_finds() {
     let provider = Ollama::from_variables(|_| None).unwrap();
-    assert_eq!(provider.link.settings.url(), "http://127.0.0.1:11434/api/chat");
+    assert_eq!(provider.connection.settings.url(), "http://127.0.0.1:11434/api/chat");
     assert_eq!(provider.model(), None);
     let provider =
         Ollama::from_variables(|name| Some(if name == "OLLAMA_HOST" { "https://ollama.com" } else { "x" }.to_owned()))
             .unwrap();
-    assert_eq!((provider.link.settings.url(), provider.model()), ("https://ollama.com/api/chat", Some("x")));
-    assert!(provider.link.settings.key.is_some());
+    assert_eq!((provider.connection.settings.url(), provider.model()), ("https://ollama.com/api/chat", Some("x")));
+    assert!(provider.connection.settings.key.is_some());
 }

@@ -1,23 +1,18 @@
-//! What comes back, whole or in chunks.
+//! Reading answers, whole or in chunks.
 
 use std::collections::VecDeque;
 
 use opentool_core::ToolCall;
+use opentool_http::Frame;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::NAME;
-use crate::provider::connection::{Fault, Frame, Progress, Reader, lenient, says_something, text_of, to_json};
+use super::data::{EXTRA_CONTENT, NAME, REASONING_FIELD};
+use crate::provider::wire::{StreamProgress, StreamReader, WireError, arguments_text, is_blank, lenient, text_of};
 use crate::{AssistantMessage, ChatResponse, Delta, FinishReason, Generation, ToolCallDelta, Usage};
 
-/// Where a message's provider data say in which field the model's thoughts came.
-pub(super) const REASONING_FIELD: &str = "reasoning_field";
-/// Where a message's provider data keep what came with a call and must go back with it, by the place of the call: Gemini signs
-/// its calls there, and refuses them without.
-pub(super) const EXTRA_CONTENT: &str = "extra_content";
-
-/// An answer, whole or a chunk of it: a chunk has `delta` where the whole has `message`.
+/// An answer or a chunk of one: a chunk has `delta` instead of `message`.
 #[derive(Deserialize)]
 struct Completion {
     #[serde(default, deserialize_with = "lenient")]
@@ -30,7 +25,7 @@ struct Completion {
     service_tier: Option<String>,
     choices: Option<Vec<Choice>>,
     #[serde(default, deserialize_with = "lenient")]
-    usage: Option<WireUsage>,
+    usage: Option<CompletionUsage>,
     #[serde(default, deserialize_with = "lenient")]
     error: Option<Value>,
 }
@@ -40,15 +35,15 @@ struct Choice {
     #[serde(default, deserialize_with = "lenient")]
     index: Option<usize>,
     #[serde(default, deserialize_with = "lenient")]
-    message: Option<WireMessage>,
+    message: Option<CompletionMessage>,
     #[serde(default, deserialize_with = "lenient")]
-    delta: Option<WireMessage>,
+    delta: Option<CompletionMessage>,
     #[serde(default, deserialize_with = "lenient")]
     finish_reason: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
-struct WireMessage {
+struct CompletionMessage {
     #[serde(default, deserialize_with = "lenient")]
     content: Option<Value>,
     #[serde(default, deserialize_with = "lenient")]
@@ -58,26 +53,26 @@ struct WireMessage {
     #[serde(default, deserialize_with = "lenient")]
     reasoning: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
-    tool_calls: Vec<WireCall>,
-    /// The one call of OpenAI's old wire, which some servers still speak.
+    tool_calls: Vec<CompletionCall>,
+    /// The only call in OpenAI's old format, which some servers still send.
     #[serde(default, deserialize_with = "lenient")]
-    function_call: Option<WireFunction>,
+    function_call: Option<CompletionFunction>,
 }
 
 #[derive(Default, Deserialize)]
-struct WireCall {
+struct CompletionCall {
     #[serde(default, deserialize_with = "lenient")]
     index: Option<usize>,
     #[serde(default, deserialize_with = "lenient")]
     id: Option<Value>,
     #[serde(default, deserialize_with = "lenient")]
-    function: Option<WireFunction>,
+    function: Option<CompletionFunction>,
     #[serde(default, deserialize_with = "lenient")]
     extra_content: Option<Value>,
 }
 
 #[derive(Default, Deserialize)]
-struct WireFunction {
+struct CompletionFunction {
     #[serde(default, deserialize_with = "lenient")]
     name: Option<String>,
     #[serde(default)]
@@ -85,28 +80,28 @@ struct WireFunction {
 }
 
 #[derive(Default, Deserialize)]
-struct WireUsage {
+struct CompletionUsage {
     #[serde(default, deserialize_with = "lenient")]
     prompt_tokens: u64,
     #[serde(default, deserialize_with = "lenient")]
     completion_tokens: u64,
     #[serde(default, deserialize_with = "lenient")]
-    prompt_tokens_details: Option<PromptDetails>,
+    prompt_tokens_details: Option<PromptTokensDetails>,
 }
 
 #[derive(Default, Deserialize)]
-struct PromptDetails {
+struct PromptTokensDetails {
     #[serde(default, deserialize_with = "lenient")]
     cached_tokens: u64,
 }
 
 /// Reads a whole answer.
-pub(super) fn read_whole(text: &str) -> Result<ChatResponse, Fault> {
+pub(super) fn read_completion(text: &str) -> Result<ChatResponse, WireError> {
     let completion = Completion::parse(text)?;
     let metadata = completion.metadata();
     let generations: Vec<_> = completion.choices.into_iter().flatten().map(generation).collect();
     if generations.is_empty() {
-        return Err(Fault::without("choices", text));
+        return Err(WireError::missing("choices", text));
     }
     let usage = completion.usage.map(Usage::from).unwrap_or_default();
     Ok(ChatResponse {
@@ -121,10 +116,10 @@ pub(super) fn read_whole(text: &str) -> Result<ChatResponse, Fault> {
 
 fn generation(choice: Choice) -> Generation {
     let mut message = choice.message.or(choice.delta).unwrap_or_default();
-    message.modernise();
+    message.convert_old_call();
     let mut answer = AssistantMessage::new(message.text());
     let mut kept = Map::new();
-    if let Some((field, thought)) = message.thought() {
+    if let Some((field, thought)) = message.reasoning() {
         answer.reasoning = thought.into();
         kept.insert(REASONING_FIELD.to_owned(), field.into());
     }
@@ -137,12 +132,12 @@ fn generation(choice: Choice) -> Generation {
     if !kept.is_empty() {
         answer.provider_data.insert(NAME.to_owned(), kept.into());
     }
-    answer.tool_calls = message.tool_calls.into_iter().map(WireCall::whole).collect();
+    answer.tool_calls = message.tool_calls.into_iter().map(CompletionCall::whole).collect();
     let reason = finish_reason(choice.finish_reason.as_deref().unwrap_or_default(), !answer.tool_calls.is_empty());
     Generation::new(answer, reason)
 }
 
-/// Why a model stopped; some servers say that it just stopped when it calls tools, or nothing at all.
+/// Why a model stopped; some servers say `stop`, or nothing, when it calls tools.
 fn finish_reason(reason: &str, calls: bool) -> FinishReason {
     match reason {
         "" | "stop" | "eos" | "tool_calls" | "function_call" | "tool_use" if calls => FinishReason::ToolCalls,
@@ -153,34 +148,34 @@ fn finish_reason(reason: &str, calls: bool) -> FinishReason {
     }
 }
 
-/// Reads chunk after chunk.
+/// Reads chunk by chunk.
 #[derive(Debug, Default)]
-pub(super) struct Chunks {
+pub struct CompletionChunks {
     begun: bool,
     /// How many calls have begun.
     calls: usize,
     extras: Map<String, Value>,
-    thinks: bool,
-    /// Whether anything of an answer has come.
-    answers: bool,
+    has_reasoning: bool,
+    /// Whether any part of an answer has come.
+    has_choices: bool,
     finished: bool,
 }
 
-impl Reader for Chunks {
-    fn read(&mut self, frame: &Frame, deltas: &mut VecDeque<Delta>) -> Result<Progress, Fault> {
+impl StreamReader for CompletionChunks {
+    fn read(&mut self, frame: &Frame, deltas: &mut VecDeque<Delta>) -> Result<StreamProgress, WireError> {
         let data = frame.data.trim();
         if data == "[DONE]" {
-            if !self.answers {
-                return Err(Fault::without("choices", data));
+            if !self.has_choices {
+                return Err(WireError::missing("choices", data));
             }
             self.finished = true;
-            return Ok(Progress::Over);
+            return Ok(StreamProgress::Done);
         }
         if data.is_empty() {
-            return Ok(Progress::More);
+            return Ok(StreamProgress::More);
         }
         if frame.name == "error" {
-            return Err(Fault::of(data));
+            return Err(WireError::from_body(data));
         }
         let chunk = Completion::parse(data)?;
         if !self.begun {
@@ -199,21 +194,21 @@ impl Reader for Chunks {
         if let Some(usage) = chunk.usage {
             deltas.push_back(Delta::Usage(usage.into()));
         }
-        Ok(Progress::More)
+        Ok(StreamProgress::More)
     }
 
-    fn is_whole(&self) -> bool {
+    fn is_complete(&self) -> bool {
         self.finished
     }
 }
 
-impl Chunks {
+impl CompletionChunks {
     fn choice(&mut self, choice: Choice, deltas: &mut VecDeque<Delta>) {
-        self.answers = true;
+        self.has_choices = true;
         let mut message = choice.delta.or(choice.message).unwrap_or_default();
-        message.modernise();
-        if let Some((field, thought)) = message.thought() {
-            if !std::mem::replace(&mut self.thinks, true) {
+        message.convert_old_call();
+        if let Some((field, thought)) = message.reasoning() {
+            if !std::mem::replace(&mut self.has_reasoning, true) {
                 let data = json!({ REASONING_FIELD: field });
                 deltas.push_back(Delta::ProviderData { provider: NAME.to_owned(), data });
             }
@@ -242,11 +237,11 @@ impl Chunks {
 }
 
 impl Completion {
-    fn parse(text: &str) -> Result<Self, Fault> {
-        let completion: Self = serde_json::from_str(text).map_err(|_| Fault::of(text))?;
-        // Some say with a good status that something is wrong, and some that nothing is.
-        match completion.error.as_ref().is_some_and(says_something) || completion.choices.is_none() {
-            true => Fault::told(text).map_or(Ok(completion), Err),
+    fn parse(text: &str) -> Result<Self, WireError> {
+        let completion: Self = serde_json::from_str(text).map_err(|_| WireError::from_body(text))?;
+        // Some servers send an error with a good status, and some an `error` that stands for none.
+        match completion.error.as_ref().is_some_and(|error| !is_blank(error)) || completion.choices.is_none() {
+            true => WireError::reported_in(text).map_or(Ok(completion), Err),
             false => Ok(completion),
         }
     }
@@ -257,16 +252,20 @@ impl Completion {
     }
 }
 
-impl WireMessage {
-    /// Makes the one call of the old wire the only one of the new.
-    fn modernise(&mut self) {
+impl CompletionMessage {
+    /// Converts a call in the old format.
+    fn convert_old_call(&mut self) {
         let call = self.function_call.take().filter(|_| self.tool_calls.is_empty());
         if let Some(function) = call.filter(|function| function.name.is_some() || function.arguments.is_some()) {
-            self.tool_calls.push(WireCall { index: Some(0), function: Some(function), ..WireCall::default() });
+            self.tool_calls.push(CompletionCall {
+                index: Some(0),
+                function: Some(function),
+                ..CompletionCall::default()
+            });
         }
     }
 
-    /// The text, be it a string or a list of parts; a refusal is what the model says instead.
+    /// The text: a string or a list of parts, or a refusal instead.
     fn text(&self) -> String {
         let text = match &self.content {
             Some(Value::String(text)) => text.clone(),
@@ -276,21 +275,21 @@ impl WireMessage {
         if text.is_empty() { self.refusal.clone().unwrap_or_default() } else { text }
     }
 
-    /// What the model thought, and the field in which it says so.
-    fn thought(&self) -> Option<(&'static str, &str)> {
+    /// The model's reasoning, and the field it is in.
+    fn reasoning(&self) -> Option<(&'static str, &str)> {
         let fields = [("reasoning_content", &self.reasoning_content), ("reasoning", &self.reasoning)];
         fields.into_iter().find_map(|(name, thought)| Some((name, thought.as_deref().filter(|t| !t.is_empty())?)))
     }
 }
 
-impl WireCall {
+impl CompletionCall {
     fn piece(self) -> ToolCallDelta {
         let function = self.function.unwrap_or_default();
         let mut piece = ToolCallDelta::new();
         piece.index = self.index;
         piece.id = self.id.as_ref().and_then(text_of).filter(|id| !id.is_empty());
         piece.name = function.name.filter(|name| !name.is_empty());
-        piece.arguments = function.arguments.map(|arguments| to_json(&arguments)).unwrap_or_default();
+        piece.arguments = function.arguments.map(|arguments| arguments_text(&arguments)).unwrap_or_default();
         piece
     }
 
@@ -300,8 +299,8 @@ impl WireCall {
     }
 }
 
-impl From<WireUsage> for Usage {
-    fn from(usage: WireUsage) -> Self {
+impl From<CompletionUsage> for Usage {
+    fn from(usage: CompletionUsage) -> Self {
         let cached = usage.prompt_tokens_details.unwrap_or_default().cached_tokens;
         Self::new(usage.prompt_tokens, usage.completion_tokens).with_cached_input_tokens(cached)
     }

@@ -1,6 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
-use super::*;
+use super::OpenAi;
+use crate::ChatError;
+use crate::provider::{ModelRequest, Provider};
 
 fn from(variables: &[(&str, &str)]) -> Result<OpenAi, ChatError> {
     OpenAi::from_variables(|name| {
@@ -11,17 +13,17 @@ fn from(variables: &[(&str, &str)]) -> Result<OpenAi, ChatError> {
 #[test]
 fn key_address_and_model_come_from_the_environment() {
     let provider = from(&[("OPENAI_API_KEY", "s3cret"), ("OPENAI_MODEL", "tiny")]).unwrap();
-    assert_eq!(provider.link.settings.url(), "https://api.openai.com/v1/chat/completions");
+    assert_eq!(provider.connection.settings.url(), "https://api.openai.com/v1/chat/completions");
     assert_eq!(provider.model(), Some("tiny"));
     assert!(!format!("{provider:?}").contains("s3cret"));
 
     let provider = from(&[("OPENAI_BASE_URL", "http://127.0.0.1:8080")]).unwrap();
-    assert_eq!(provider.link.settings.url(), "http://127.0.0.1:8080/v1/chat/completions");
-    assert!(provider.link.settings.key.is_none() && provider.model().is_none());
+    assert_eq!(provider.connection.settings.url(), "http://127.0.0.1:8080/v1/chat/completions");
+    assert!(provider.connection.settings.key.is_none() && provider.model().is_none());
 }
 
 #[test]
-fn what_is_missing_or_wrong_in_the_environment_is_told_with_what_to_do() {
+fn a_bad_environment_is_reported_with_what_to_do() {
     let missing = from(&[]).unwrap_err().to_string();
     assert!(missing.starts_with("OPENAI_API_KEY is not set: set it to your key, or OPENAI_BASE_URL"), "{missing}");
     let wrong = from(&[("OPENAI_BASE_URL", "models.example")]).unwrap_err().to_string();
@@ -29,7 +31,7 @@ fn what_is_missing_or_wrong_in_the_environment_is_told_with_what_to_do() {
 }
 
 #[test]
-fn a_model_that_nobody_named_is_asked_for() {
+fn a_missing_model_is_an_error() {
     let provider = from(&[("OPENAI_API_KEY", "s3cret")]).unwrap();
     let (options, tools) = (crate::ChatOptions::new(), crate::ToolDefinitions::default());
     let error = provider.body(ModelRequest::new(&[], &options, &tools), false).unwrap_err();
@@ -37,7 +39,7 @@ fn a_model_that_nobody_named_is_asked_for() {
 }
 
 #[test]
-fn openai_itself_is_told_the_token_limit_under_its_new_name() {
+fn openai_itself_gets_the_new_name_of_the_token_limit() {
     let (options, tools) = (crate::ChatOptions::new().with_max_tokens(7), crate::ToolDefinitions::default());
     for (url, name) in [
         ("https://api.openai.com/v1", "max_completion_tokens"),

@@ -32,7 +32,7 @@ fn stopped(reason: &str) -> Value {
 }
 
 #[tokio::test]
-async fn an_answer_has_text_thoughts_calls_and_usage_that_counts_what_was_cached() {
+async fn an_answer_has_text_reasoning_calls_and_cached_usage() {
     let response = whole(json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "claude", "content": [
             { "type": "thinking", "thinking": "A sum.", "signature": "c2ln" },
@@ -55,7 +55,7 @@ async fn an_answer_has_text_thoughts_calls_and_usage_that_counts_what_was_cached
 }
 
 #[tokio::test]
-async fn streamed_thoughts_are_kept_with_their_signatures() {
+async fn streamed_thinking_is_kept_with_its_signature() {
     let server = Server::start([WIRE.stream(&WIRE.streamed("Hmm, well", "Hi", &[]))]).await;
     let response = ask_streaming(&*WIRE.provider(&server.url())).await.unwrap();
     let thought = json!({ "type": "thinking", "thinking": "Hmm, well", "signature": "c2lnbmVk" });
@@ -64,7 +64,7 @@ async fn streamed_thoughts_are_kept_with_their_signatures() {
 }
 
 #[tokio::test]
-async fn finish_reasons_are_understood_and_a_missing_one_is_no_harm() {
+async fn finish_reasons_are_mapped_and_may_be_missing() {
     for (reason, expected) in [
         (json!("end_turn"), FinishReason::Stop),
         (json!("stop_sequence"), FinishReason::Stop),
@@ -103,7 +103,7 @@ async fn several_calls_interleaved_by_index_are_put_together() {
 }
 
 #[tokio::test]
-async fn arguments_that_come_with_the_beginning_of_a_call_count_unless_pieces_follow() {
+async fn initial_arguments_count_unless_pieces_follow() {
     let block = json!({ "type": "tool_use", "id": "a", "name": "add", "input": { "x": 1 } });
     let stop = json!({ "type": "content_block_stop", "index": 0 });
     let response = streamed(&[start(0, block.clone()), stop.clone(), stopped("tool_use")]).await;
@@ -116,7 +116,7 @@ async fn arguments_that_come_with_the_beginning_of_a_call_count_unless_pieces_fo
 }
 
 #[tokio::test]
-async fn arguments_may_be_a_string_and_large_numbers_stay_what_they_are() {
+async fn arguments_may_be_a_string_and_keep_large_numbers() {
     let body = r#"{"content":[{"type":"tool_use","id":"1","name":"add","input":"{\"a\":1}"},{"type":"tool_use","id":"2","name":"add","input":{"a":123456789012345678901234567890}}]}"#;
     let server = Server::start([Reply::json(200, body)]).await;
     let response = ask(&*WIRE.provider(&server.url())).await.unwrap();
@@ -124,7 +124,7 @@ async fn arguments_may_be_a_string_and_large_numbers_stay_what_they_are() {
 }
 
 #[tokio::test]
-async fn arguments_cut_off_by_the_token_limit_are_kept_and_the_reason_told() {
+async fn arguments_cut_off_by_the_token_limit_are_kept() {
     let response = streamed(&[
         start(0, json!({ "type": "tool_use", "id": "a", "name": "write", "input": {} })),
         json_piece(0, "{\"text\":\"Once up"),

@@ -1,4 +1,4 @@
-//! Whoever stops listening ends the request.
+//! Dropping a stream or a call ends the request.
 
 use futures_util::StreamExt;
 use opentool_chat::{ChatOptions, Delta, Message, ModelRequest, ToolDefinitions};
@@ -17,7 +17,7 @@ async fn dropping_a_slow_stream_closes_the_connection() {
         let mut stream = provider.stream(ModelRequest::new(&messages, &options, &tools));
         assert!(matches!(stream.next().await, Some(Ok(Delta::Begin { .. }))));
         drop(stream);
-        server.hung_up(1).await;
+        server.wait_for_closed(1).await;
     }
 }
 
@@ -30,14 +30,14 @@ async fn dropping_a_call_closes_the_connection() {
         let call = provider.call(ModelRequest::new(&messages, &options, &tools));
         tokio::select! {
             answered = call => panic!("{answered:?}"),
-            () = server.requests(1) => {}
+            () = server.wait_for_requests(1) => {}
         }
-        server.hung_up(1).await;
+        server.wait_for_closed(1).await;
     }
 }
 
 #[tokio::test]
-async fn nothing_is_sent_before_somebody_listens() {
+async fn nothing_is_sent_before_the_first_poll() {
     for wire in ALL {
         let server = Server::start([wire.whole("Hi")]).await;
         let provider = wire.provider(&server.url());

@@ -1,4 +1,4 @@
-//! What every provider does when something is wrong.
+//! Failures, which all providers handle alike.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn busy(status: u16) -> Reply {
 }
 
 #[tokio::test]
-async fn an_overloaded_provider_is_asked_again_with_the_same_body() {
+async fn an_overloaded_provider_gets_the_same_body_again() {
     for wire in ALL {
         for status in [429, 500, 503, 529] {
             let server = Server::start([busy(status), busy(status), wire.whole("Hi")]).await;
@@ -28,7 +28,7 @@ async fn an_overloaded_provider_is_asked_again_with_the_same_body() {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_before_an_answer_is_made_again() {
+async fn a_connection_that_breaks_before_an_answer_is_retried() {
     for wire in ALL {
         let hang_up = Reply::default().then(Then::Close);
         let server = Server::start([hang_up, wire.whole("Hi")]).await;
@@ -37,7 +37,7 @@ async fn a_connection_that_breaks_before_an_answer_is_made_again() {
 }
 
 #[tokio::test]
-async fn a_provider_that_stays_overloaded_is_told_with_its_own_words_and_time() {
+async fn an_overloaded_provider_s_message_and_time_are_reported() {
     for wire in ALL {
         let server = Server::start([busy(429).with_header("retry-after", "0")]).await;
         for asked in ask_both(&*wire.provider(&server.url())).await {
@@ -52,7 +52,7 @@ async fn a_provider_that_stays_overloaded_is_told_with_its_own_words_and_time() 
 }
 
 #[tokio::test]
-async fn a_provider_that_wants_to_be_left_alone_for_long_is_not_asked_again() {
+async fn a_long_retry_after_is_not_waited_for() {
     for (name, value) in
         [("retry-after", "3600"), ("retry-after", "Fri, 31 Dec 2100 23:59:59 GMT"), ("x-should-retry", "false")]
     {
@@ -78,7 +78,7 @@ async fn a_wrong_request_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn a_page_instead_of_an_answer_is_told_by_its_title() {
+async fn an_html_page_is_reported_by_its_title() {
     for wire in ALL {
         let server = Server::start([Reply::html(200)]).await;
         for asked in ask_both(&*wire.provider(&server.url())).await {
@@ -96,7 +96,7 @@ async fn a_page_instead_of_an_answer_is_told_by_its_title() {
 }
 
 #[tokio::test]
-async fn json_that_is_no_answer_is_told_with_its_beginning() {
+async fn json_that_is_no_answer_is_reported_with_its_beginning() {
     for wire in ALL {
         for body in ["[]", "{}", "42", "", "{\"choi", r#"{"choices":[],"content":7,"message":7}"#] {
             let server = Server::start([Reply::json(200, body)]).await;
@@ -121,19 +121,19 @@ async fn an_error_with_a_good_status_is_an_error() {
 
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
-    let elsewhere = Server::start([Wire::OpenAi.whole("Hi")]).await;
+    let other = Server::start([Wire::OpenAi.whole("Hi")]).await;
     for wire in ALL {
-        let server = Server::start([Reply::json(307, "").with_header("location", &elsewhere.url())]).await;
+        let server = Server::start([Reply::json(307, "").with_header("location", &other.url())]).await;
         for asked in ask_both(&*wire.provider(&server.url())).await {
             let message = asked.unwrap_err().to_string();
             assert!(message.contains("redirects are not followed"), "{message}");
         }
     }
-    assert_eq!(elsewhere.connections(), 0);
+    assert_eq!(other.connections(), 0);
 }
 
 #[tokio::test]
-async fn nobody_at_the_address_is_told_with_the_address() {
+async fn an_unreachable_address_is_named_in_the_error() {
     let address = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap()
@@ -146,7 +146,7 @@ async fn nobody_at_the_address_is_told_with_the_address() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_the_setup_is_told_before_anything_is_sent() {
+async fn a_setup_error_is_reported_before_anything_is_sent() {
     for (provider, expected) in [
         (OpenAi::new("tiny").base_url("localhost:1"), "`localhost:1` cannot be the address of a provider"),
         (OpenAi::new("tiny").api_key("a\nb"), "the API key has characters in it that no header can carry"),

@@ -11,7 +11,7 @@ const SHORT: Duration = Duration::from_millis(50);
 const LONG: Duration = Duration::from_secs(60);
 
 #[tokio::test]
-async fn an_answer_that_does_not_begin_in_time_is_given_up_and_not_asked_for_again() {
+async fn a_response_timeout_is_not_retried() {
     for wire in ALL {
         let server = Server::start([Reply::silence()]).await;
         for asked in ask_both(&*wire.tuned(&server.url(), SHORT, LONG, 1000)).await {
@@ -20,12 +20,12 @@ async fn an_answer_that_does_not_begin_in_time_is_given_up_and_not_asked_for_aga
             assert!(error.to_string().ends_with("no answer within 50ms"), "{error}");
         }
         assert_eq!(server.seen().len(), 2);
-        server.hung_up(2).await;
+        server.wait_for_closed(2).await;
     }
 }
 
 #[tokio::test]
-async fn an_answer_that_falls_silent_is_given_up() {
+async fn a_silent_answer_times_out() {
     for wire in ALL {
         let body = wire.streamed("", "Hello there", &[]);
         let begun = Reply::unfinished(wire.media_type(), [&body.as_bytes()[..body.len() / 2]]).then(Then::Hang);
@@ -35,7 +35,7 @@ async fn an_answer_that_falls_silent_is_given_up() {
             let error = asked.unwrap_err();
             assert!(matches!(error.cause(), Cause::Unreachable { timed_out: true, .. }), "{wire:?}: {error:?}");
         }
-        server.hung_up(2).await;
+        server.wait_for_closed(2).await;
     }
 }
 
@@ -53,7 +53,7 @@ async fn an_answer_past_the_limit_is_refused() {
 }
 
 #[tokio::test]
-async fn an_answer_without_end_is_read_up_to_the_limit() {
+async fn an_endless_answer_is_read_up_to_the_limit() {
     for wire in ALL {
         // Neither a line that never ends nor one event after the other gets further.
         for piece in ["x".repeat(1000), ": keep-alive\n\n".repeat(100), "\n".repeat(1000)] {
@@ -63,7 +63,7 @@ async fn an_answer_without_end_is_read_up_to_the_limit() {
                 let error = asked.unwrap_err();
                 assert!(matches!(error.cause(), Cause::Unreadable { .. }), "{error:?}");
             }
-            server.hung_up(2).await;
+            server.wait_for_closed(2).await;
         }
     }
 }

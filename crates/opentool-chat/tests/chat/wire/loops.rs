@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::server::{Reply, Seen, Server};
+use super::server::{Reply, SeenRequest, Server};
 use super::support::{ALL, Wire};
 
 #[derive(Deserialize, JsonSchema)]
@@ -16,7 +16,7 @@ struct Add {
 }
 
 /// Runs a turn with a tool that adds, streamed; returns the answer and the requests.
-async fn turn(wire: Wire, replies: impl IntoIterator<Item = Reply>) -> (ChatResponse, Vec<Seen>) {
+async fn turn(wire: Wire, replies: impl IntoIterator<Item = Reply>) -> (ChatResponse, Vec<SeenRequest>) {
     let server = Server::start(replies).await;
     let add = FnTool::fallible("add", |Add { a, b }: Add| async move {
         if a < 0 { Err(opentool_core::Failure::new("too small")) } else { Ok(a + b) }
@@ -65,7 +65,7 @@ async fn a_call_is_answered_and_the_model_asked_again() {
     }
 }
 
-/// A stream of an answer with these blocks, each begun, told in one piece and ended.
+/// A stream of an answer with these blocks, each of which begins, comes in one piece and ends.
 fn streamed_blocks(blocks: &[Value]) -> String {
     let mut events = Vec::new();
     for (index, block) in blocks.iter().enumerate() {
@@ -88,7 +88,7 @@ fn streamed_blocks(blocks: &[Value]) -> String {
 }
 
 #[tokio::test]
-async fn thoughts_go_back_where_they_were_thought() {
+async fn thinking_goes_back_in_its_order() {
     let thought = |signature: &str| json!({ "type": "thinking", "thinking": "Hm.", "signature": signature });
     let text = |text: &str| json!({ "type": "text", "text": text });
     let call = |id: &str| json!({ "type": "tool_use", "id": id, "name": "add", "input": { "a": 1, "b": 2 } });
@@ -120,7 +120,7 @@ async fn thoughts_go_back_where_they_were_thought() {
 }
 
 #[tokio::test]
-async fn empty_and_repeated_ids_become_fresh_ones_that_calls_and_answers_share() {
+async fn empty_and_repeated_ids_are_replaced_in_calls_and_answers() {
     let calls = [
         ("", "add", json!({ "a": 1, "b": 2 })),
         ("x", "add", json!({ "a": 3, "b": 4 })),
@@ -145,7 +145,7 @@ async fn empty_and_repeated_ids_become_fresh_ones_that_calls_and_answers_share()
 }
 
 #[tokio::test]
-async fn what_a_server_signs_its_calls_with_goes_back_with_them() {
+async fn extra_content_of_a_call_goes_back_with_it() {
     let call = |id: &str, signature: &str| {
         json!({ "id": id, "function": { "name": "add", "arguments": "{\"a\":1,\"b\":2}" },
             "extra_content": { "google": { "thought_signature": signature } } })
@@ -168,7 +168,7 @@ async fn what_a_server_signs_its_calls_with_goes_back_with_them() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_json_are_told_to_the_model_and_sent_back_as_an_empty_object() {
+async fn arguments_that_are_no_json_go_back_as_an_empty_object() {
     let begin = json!({ "index": 0, "id": "a", "function": { "name": "add", "arguments": "{\"a\": 1," } });
     let cut =
         Wire::OpenAi.event(&json!({ "choices": [{ "delta": { "tool_calls": [begin] }, "finish_reason": "length" }] }));
@@ -178,12 +178,12 @@ async fn arguments_that_are_no_json_are_told_to_the_model_and_sent_back_as_an_em
     assert_eq!(response.text(), "Sorry");
     let sent = seen[1].json();
     assert_eq!(sent["messages"][1]["tool_calls"][0]["function"]["arguments"], "{}");
-    let told = sent["messages"][2]["content"].as_str().unwrap();
-    assert!(told.contains("JSON"), "{told}");
+    let reported = sent["messages"][2]["content"].as_str().unwrap();
+    assert!(reported.contains("JSON"), "{reported}");
 }
 
 #[tokio::test]
-async fn the_one_call_of_the_old_wire_is_a_call() {
+async fn a_call_in_the_old_format_is_read() {
     let wire = Wire::OpenAi;
     let call = json!({ "name": "add", "arguments": "{\"a\":1,\"b\":2}" });
     let whole = json!({ "choices": [{ "message": { "content": null, "function_call": call }, "finish_reason": "function_call" }] });

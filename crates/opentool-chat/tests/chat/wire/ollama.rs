@@ -21,7 +21,7 @@ async fn streamed(lines: &[Value]) -> ChatResponse {
 }
 
 #[tokio::test]
-async fn an_answer_has_text_thoughts_calls_and_usage() {
+async fn an_answer_has_text_reasoning_calls_and_usage() {
     let response = whole(json!({
         "model": "qwen3", "created_at": "2026-01-01T00:00:00Z", "done": true, "done_reason": "stop", "total_duration": 5,
         "prompt_eval_count": 11, "eval_count": 7, "message": { "role": "assistant", "content": "Let me see.", "thinking": "A sum.",
@@ -35,7 +35,7 @@ async fn an_answer_has_text_thoughts_calls_and_usage() {
 }
 
 #[tokio::test]
-async fn calls_without_ids_stay_apart_and_their_arguments_may_be_a_string() {
+async fn calls_without_ids_stay_separate() {
     let call = |arguments: Value| json!({ "message": { "tool_calls": [{ "function": { "name": "add", "arguments": arguments } }] } });
     let response = streamed(&[
         call(json!({ "a": 1 })),
@@ -48,7 +48,7 @@ async fn calls_without_ids_stay_apart_and_their_arguments_may_be_a_string() {
 }
 
 #[tokio::test]
-async fn finish_reasons_are_understood_and_a_missing_one_is_no_harm() {
+async fn finish_reasons_are_mapped_and_may_be_missing() {
     for (reason, expected) in [
         (json!("stop"), FinishReason::Stop),
         (json!("length"), FinishReason::Length),
@@ -62,7 +62,7 @@ async fn finish_reasons_are_understood_and_a_missing_one_is_no_harm() {
 }
 
 #[tokio::test]
-async fn json_is_understood_in_one_text_of_many_lines_and_in_many_lines_of_one_text() {
+async fn json_of_many_lines_and_lines_of_json_are_read() {
     let whole: Value = serde_json::from_str(&WIRE.whole_text("Hi")).unwrap();
     let pretty = serde_json::to_string_pretty(&whole).unwrap();
     let lines = WIRE.streamed("", "Hi", &[]);

@@ -1,4 +1,4 @@
-//! What servers that are almost OpenAI say.
+//! Servers that are almost compatible with OpenAI.
 
 use opentool_chat::{Cause, ChatResponse, FinishReason, Usage};
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ async fn an_answer_has_text_reasoning_calls_usage_and_metadata() {
 }
 
 #[tokio::test]
-async fn finish_reasons_are_understood_and_a_missing_one_is_no_harm() {
+async fn finish_reasons_are_mapped_and_may_be_missing() {
     let call = json!([{ "id": "1", "function": { "name": "now", "arguments": "{}" } }]);
     for (reason, calls, expected) in [
         (json!("stop"), json!([]), FinishReason::Stop),
@@ -81,7 +81,7 @@ async fn finish_reasons_are_understood_and_a_missing_one_is_no_harm() {
 }
 
 #[tokio::test]
-async fn a_stream_without_done_is_whole_once_the_model_said_why_it_stopped() {
+async fn a_stream_without_done_is_complete_after_a_finish_reason() {
     let response = streamed(&[chunk(json!({ "content": "Hi" })), finish("stop")]).await;
     assert_eq!((response.text().as_str(), response.finish_reason()), ("Hi", Some(&FinishReason::Stop)));
     let server = Server::start([WIRE.stream(&WIRE.event(&chunk(json!({ "content": "Hi" }))))]).await;
@@ -90,7 +90,7 @@ async fn a_stream_without_done_is_whole_once_the_model_said_why_it_stopped() {
 }
 
 #[tokio::test]
-async fn arguments_may_be_an_object_and_large_numbers_in_it_stay_what_they_are() {
+async fn arguments_may_be_an_object_and_keep_large_numbers() {
     let text = r#"{"choices":[{"message":{"tool_calls":[{"id":"1","function":{"name":"add","arguments":{"a":123456789012345678901234567890, "b":1.0}}}]}}]}"#;
     let server = Server::start([
         Reply::json(200, text),
@@ -136,7 +136,7 @@ async fn several_calls_interleaved_by_index_are_put_together() {
 }
 
 #[tokio::test]
-async fn calls_without_index_or_with_the_same_one_are_told_apart() {
+async fn calls_without_a_distinct_index_stay_separate() {
     let call = |index: Value, id: Value, name: &str| json!({ "index": index, "id": id, "function": { "name": name, "arguments": "{\"x\":1}" } });
     for (first, second) in [
         (call(Value::Null, json!("a"), "add"), call(Value::Null, json!("b"), "add")),
@@ -169,7 +169,7 @@ async fn empty_and_repeated_ids_are_kept_as_they_come() {
 }
 
 #[tokio::test]
-async fn arguments_cut_off_by_the_token_limit_are_kept_and_the_reason_told() {
+async fn arguments_cut_off_by_the_token_limit_are_kept() {
     let begin = json!({ "index": 0, "id": "a", "function": { "name": "write", "arguments": "{\"text\":\"Once up" } });
     let response = streamed(&[chunk(json!({ "tool_calls": [begin.clone()] })), finish("length")]).await;
     assert_eq!(calls(&response), [("a", "write", "{\"text\":\"Once up")]);
@@ -179,7 +179,7 @@ async fn arguments_cut_off_by_the_token_limit_are_kept_and_the_reason_told() {
 }
 
 #[tokio::test]
-async fn content_may_come_in_parts_and_a_refusal_is_what_the_model_says() {
+async fn content_may_come_in_parts_and_a_refusal_is_text() {
     let parts =
         json!([{ "type": "text", "text": "Hello " }, { "type": "thinking" }, { "type": "text", "text": "there" }]);
     assert_eq!(whole(answer(json!({ "content": parts }), json!("stop"))).await.text(), "Hello there");
@@ -190,7 +190,7 @@ async fn content_may_come_in_parts_and_a_refusal_is_what_the_model_says() {
 }
 
 #[tokio::test]
-async fn chunks_that_say_nothing_are_passed_over() {
+async fn empty_chunks_are_skipped() {
     let response = streamed(&[
         json!({ "choices": [], "prompt_filter_results": [] }),
         json!({ "type": "ping" }),
@@ -204,7 +204,7 @@ async fn chunks_that_say_nothing_are_passed_over() {
 }
 
 #[tokio::test]
-async fn a_stream_without_any_answer_in_it_is_none() {
+async fn a_stream_without_an_answer_is_an_error() {
     for chunks in [vec![], vec![json!({ "id": "1", "choices": [] })], vec![json!({ "usage": { "prompt_tokens": 3 } })]]
     {
         let body: String = chunks.iter().map(|chunk| WIRE.event(chunk)).collect();
@@ -225,11 +225,14 @@ async fn an_empty_error_beside_an_answer_is_none() {
         begun["error"] = error.clone();
         assert_eq!(streamed(&[begun, finish("stop")]).await.text(), "Hi", "{error}");
     }
-    // Without an answer it is what there is to tell, and it is told in words.
+    // Without an answer it is the error, and it has a message.
     for error in [json!(""), json!({}), json!({ "message": "" })] {
         let server = Server::start([Reply::json(200, &json!({ "error": error }).to_string())]).await;
-        let told = ask(&*WIRE.provider(&server.url())).await.unwrap_err();
-        assert!(matches!(told.cause(), Cause::Refused { message, .. } if !message.is_empty()), "{error}: {told:?}");
+        let reported = ask(&*WIRE.provider(&server.url())).await.unwrap_err();
+        assert!(
+            matches!(reported.cause(), Cause::Refused { message, .. } if !message.is_empty()),
+            "{error}: {reported:?}"
+        );
     }
     // One that says something counts, whatever stands beside it.
     let mut body = answer(json!({ "content": "Hi" }), json!("stop"));

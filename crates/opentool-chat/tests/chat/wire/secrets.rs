@@ -70,22 +70,22 @@ async fn the_key_is_in_no_error_no_debug_and_no_log() {
     );
     assert!(!format!("{providers:?}").contains(KEY), "{providers:?}");
     let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    assert!(log.contains("the provider is in trouble") && !log.contains(KEY), "{log}");
+    assert!(log.contains("the request failed and is sent again") && !log.contains(KEY), "{log}");
 }
 
 #[tokio::test]
-async fn no_half_of_the_key_remains_where_a_long_message_is_cut() {
+async fn no_half_of_a_key_remains_in_a_shortened_message() {
     let half = &KEY[..5];
     for wire in ALL {
         for shown in [200, 2000] {
             // The key stands where the message ends, or just before or behind.
             for before in (shown - KEY.len()..shown + 2).map(|length| "a".repeat(length)) {
                 let text = format!("{before}{KEY}");
-                let told = json!({ "error": { "message": text, "code": text } }).to_string();
+                let reported = json!({ "error": { "message": text, "code": text } }).to_string();
                 let other = json!({ "other": text }).to_string();
                 let in_the_middle = wire.stream(&wire.event(&json!({ "error": { "message": text } })));
                 let replies =
-                    [Reply::json(401, &text), Reply::json(401, &told), Reply::json(200, &other), in_the_middle];
+                    [Reply::json(401, &text), Reply::json(401, &reported), Reply::json(200, &other), in_the_middle];
                 for reply in replies {
                     let server = Server::start([reply]).await;
                     for asked in ask_both(&*wire.provider(&server.url())).await {

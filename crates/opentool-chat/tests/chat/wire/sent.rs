@@ -93,7 +93,7 @@ async fn a_conversation_with_everything_in_it() {
 }
 
 #[tokio::test]
-async fn a_turn_without_an_answer_is_followed_by_a_question_only_where_that_may_be() {
+async fn a_placeholder_stands_for_a_missing_answer_before_a_question() {
     let call = || AssistantMessage::new("").with_tool_calls(vec![ToolCall::new("a", "now", "{}")]);
     let answer = || Message::from(ToolMessage::new(vec![ToolAnswer::new("a", "now", "noon")]));
     let roles = |messages: Vec<Message>| async move {
@@ -161,7 +161,7 @@ async fn every_tool_choice() {
 }
 
 #[tokio::test]
-async fn nothing_about_tools_without_tools_and_nothing_that_is_not_set() {
+async fn unset_options_and_missing_tools_are_not_sent() {
     let options = ChatOptions::new().with_tool_choice(ToolChoice::Required).with_parallel_tool_calls(true);
     for wire in ALL {
         let (_, body) = sent(wire, &[Message::user("Hello?")], &options, &ToolDefinitions::default(), false).await;
@@ -170,14 +170,14 @@ async fn nothing_about_tools_without_tools_and_nothing_that_is_not_set() {
 }
 
 #[tokio::test]
-async fn what_the_user_adds_wins_over_what_the_provider_writes() {
+async fn the_user_s_extra_members_win() {
     let options = ChatOptions::new().with_temperature(0.1).with_extra("temperature", 0.9).with_extra("model", "mine");
     let (_, body) = sent(Wire::OpenAi, &[Message::user("Hello?")], &options, &ToolDefinitions::default(), false).await;
     assert_eq!((&body["temperature"], &body["model"]), (&json!(0.9), &json!("mine")));
 }
 
 #[tokio::test]
-async fn strict_tools_are_sent_where_asked_for() {
+async fn strict_tools_are_sent_on_request() {
     let server = Server::start([Wire::OpenAi.whole("Hi")]).await;
     let provider = OpenAi::new("tiny").base_url(server.url()).strict(true);
     let (options, messages) = (ChatOptions::new(), [Message::user("Hello?")]);
@@ -188,7 +188,7 @@ async fn strict_tools_are_sent_where_asked_for() {
 }
 
 #[tokio::test]
-async fn addresses_are_taken_as_people_write_them() {
+async fn addresses_are_read_leniently() {
     let server = Server::start([Wire::OpenAi.whole("Hi")]).await;
     for (path, line) in [
         ("", "POST /v1/chat/completions"),

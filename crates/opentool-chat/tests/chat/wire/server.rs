@@ -1,9 +1,9 @@
-//! What a provider answers: a [`Reply`] for the server of the test kit.
+//! Answers of a provider: a [`Reply`] for the scripted server of the test kit.
 
 use opentool_http::testing::Step;
-pub(crate) use opentool_http::testing::{Seen, Server};
+pub(crate) use opentool_http::testing::{SeenRequest, Server};
 
-/// What is done for one request, after the bytes are written.
+/// What the server does after it has written the bytes.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(crate) enum Then {
     /// Wait for the next request.
@@ -11,7 +11,7 @@ pub(crate) enum Then {
     Listen,
     /// Close the connection.
     Close,
-    /// Say and do nothing until the client closes the connection.
+    /// Do nothing until the client closes the connection.
     Hang,
     /// Write the body again and again until the client closes the connection.
     Repeat,

@@ -1,4 +1,4 @@
-//! What every provider's stream must survive.
+//! Streams, which all providers read alike.
 
 use opentool_chat::{Cause, FinishReason, Usage};
 use serde_json::json;
@@ -73,7 +73,7 @@ async fn line_ends_comments_and_missing_spaces_make_no_difference() {
 }
 
 #[tokio::test]
-async fn an_error_in_the_middle_of_a_stream_is_the_last_item_and_carries_the_providers_message() {
+async fn an_error_in_a_stream_is_the_last_item_with_its_message() {
     for wire in ALL {
         let error = match wire {
             Wire::OpenAi => json!({ "error": { "message": "out of memory", "code": 500 } }),
@@ -100,7 +100,7 @@ async fn an_error_in_the_middle_of_a_stream_is_the_last_item_and_carries_the_pro
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_off_is_an_error_and_not_an_answer() {
+async fn a_stream_that_breaks_off_is_an_error() {
     for wire in ALL {
         let body = answer(wire);
         let half = &body.as_bytes()[..body.len() / 2];
@@ -120,7 +120,7 @@ async fn a_stream_that_breaks_off_is_an_error_and_not_an_answer() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_stream_is_understood_all_the_same() {
+async fn an_answer_that_is_not_streamed_is_read() {
     for wire in ALL {
         let server = Server::start([wire.whole("Hi")]).await;
         let response = ask_streaming(&*wire.provider(&server.url())).await.unwrap();

@@ -1,4 +1,4 @@
-//! The three providers side by side: how each says the same thing.
+//! The wire formats of the three providers side by side.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ impl Wire {
         self.tuned(url, Duration::from_secs(30), Duration::from_secs(30), 1 << 20)
     }
 
-    /// With times and sizes of one's own.
+    /// With these time limits and sizes.
     pub(crate) fn tuned(self, url: &str, response: Duration, idle: Duration, size: usize) -> Box<dyn Provider> {
         macro_rules! tuned {
             ($provider:ident) => {

@@ -1,4 +1,4 @@
-//! Streams torn, mixed up and made up: there is always an end, and an error is always the last item.
+//! Damaged streams: there is always an end, and an error is always the last item.
 
 use std::time::Duration;
 

@@ -6,33 +6,33 @@ use serde_json::{Map, Value};
 
 use crate::ChatError;
 
-/// What is sent as it must be, whatever the options say: the answer could not be read otherwise.
+/// The member that the user's options cannot set: the answer could not be read otherwise.
 const STREAM: &str = "stream";
 
-/// The body of a request, written field by field: the provider's, and those that only the user knows about, which win.
+/// The body of a request, written member by member: the provider's, and the user's own, which win.
 ///
-/// It is text from the start, so that a list of a thousand tools is copied and not parsed.
-pub(crate) struct Outgoing<'a> {
+/// It is text from the start, so that a list of a thousand tools is copied and not parsed (benchmark `rounds`).
+pub(crate) struct JsonBody<'a> {
     text: Vec<u8>,
     extra: &'a Map<String, Value>,
 }
 
-impl<'a> Outgoing<'a> {
+impl<'a> JsonBody<'a> {
     pub(crate) fn new(extra: &'a Map<String, Value>) -> Self {
         Self { text: Vec::new(), extra }
     }
 
-    /// Writes a field, unless the user has one of that name.
+    /// Writes a member, unless the user has one of that name.
     pub(crate) fn put<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), ChatError> {
         if name != STREAM && self.extra.contains_key(name) { Ok(()) } else { self.write(name, value) }
     }
 
-    /// Writes a field if it is there.
+    /// Writes a member if it has a value.
     pub(crate) fn put_some<T: Serialize>(&mut self, name: &str, value: Option<T>) -> Result<(), ChatError> {
         value.map_or(Ok(()), |value| self.put(name, &value))
     }
 
-    /// Writes the user's fields and closes the body.
+    /// Writes the user's members and closes the body.
     pub(crate) fn finish(mut self) -> Result<Bytes, ChatError> {
         for (name, value) in self.extra.iter().filter(|(name, _)| *name != STREAM) {
             self.write(name, value)?;

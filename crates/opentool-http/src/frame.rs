@@ -1,8 +1,10 @@
 //! The messages of a stream: server-sent events, or one JSON text a line.
+//!
+//! The parser is our own because the crates for server-sent events (`eventsource-stream`, `sse-stream`) follow the standard to
+//! the letter: they drop a last event without its empty line, know no limit on what they buffer, and read no lines of JSON. Real
+//! servers need the first and the third, a hostile one makes the second necessary.
 
 use std::mem::take;
-
-use memchr::memchr2;
 
 /// How a stream is cut into messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,43 +18,50 @@ pub enum Framing {
 /// One message.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The name of an event; empty where there is none.
+    /// The name of an event; empty if there is none.
     pub name: String,
-    /// The text; empty where an event has nothing but a name.
+    /// The text; empty if an event has only a name.
     pub data: String,
 }
 
-/// Makes messages of the chunks of a body, however the chunks are cut.
+impl Frame {
+    /// Returns how many bytes the message has.
+    pub fn size(&self) -> usize {
+        self.name.len() + self.data.len()
+    }
+}
+
+/// Makes messages from the chunks of a body, however the chunks are cut.
 ///
 /// Lines end with LF, CRLF or CR. In a stream of events the space after a colon may be missing, several `data` lines are one
-/// text, and a line that is an object counts as data, since some servers forget the field when they are in trouble.
+/// text, and a line that is an object counts as data, because some servers forget the field when they report an error.
 #[derive(Debug)]
-pub struct Frames {
+pub struct FrameParser {
     framing: Framing,
-    /// The bytes of a line whose end has not come yet.
+    /// The bytes of an unfinished line.
     line: Vec<u8>,
-    /// Whether the last byte was a CR, so that a LF that follows ends no second line.
+    /// Whether the last byte was a CR: a LF that follows does not end another line.
     after_cr: bool,
-    /// Whether a line has been read, before which there may be a BOM.
+    /// Whether a line has been read; a byte order mark may stand before the first.
     begun: bool,
     name: String,
     data: Option<String>,
 }
 
-impl Frames {
-    /// Begins a body.
+impl FrameParser {
+    /// Makes a parser for one body.
     pub fn new(framing: Framing) -> Self {
         Self { framing, line: Vec::new(), after_cr: false, begun: false, name: String::new(), data: None }
     }
 
-    /// Takes the next chunk and appends the messages that it completes.
+    /// Reads the next chunk and appends the messages that it completes.
     pub fn push(&mut self, mut chunk: &[u8], frames: &mut impl Extend<Frame>) {
         while let Some(&first) = chunk.first() {
             if take(&mut self.after_cr) && first == b'\n' {
                 chunk = &chunk[1..];
                 continue;
             }
-            let Some(end) = memchr2(b'\n', b'\r', chunk) else {
+            let Some(end) = chunk.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
                 self.line.extend_from_slice(chunk);
                 return;
             };
@@ -68,15 +77,15 @@ impl Frames {
         }
     }
 
-    /// Takes the end of the body, which completes a message that lacks only its last line ends.
-    pub fn finish(&mut self) -> Option<Frame> {
+    /// Ends the body, which completes a message that lacks only its last line ends.
+    pub fn finish(mut self) -> Option<Frame> {
         let line = take(&mut self.line);
         let last = if line.is_empty() { None } else { self.end_of_line(&line) };
         last.or_else(|| self.dispatch())
     }
 
     fn end_of_line(&mut self, line: &[u8]) -> Option<Frame> {
-        // Only whole lines are decoded, so that no character is cut in two.
+        // Only whole lines are decoded, so no character is cut in two.
         let line = String::from_utf8_lossy(line);
         let line = if self.begun { &*line } else { line.trim_start_matches('\u{feff}') };
         self.begun = true;
@@ -101,14 +110,14 @@ impl Frames {
                 }
                 None => self.data = Some(value.to_owned()),
             },
-            // A comment that keeps the connection alive, an id, a time to reconnect after.
+            // A keep-alive comment, an id, a reconnection time.
             _ => {}
         }
         None
     }
 
-    /// Returns how many bytes are kept of a message that is not complete.
-    pub fn held(&self) -> usize {
+    /// Returns how many bytes of an incomplete message are buffered.
+    pub fn buffered(&self) -> usize {
         self.line.len() + self.name.len() + self.data.as_ref().map_or(0, String::len)
     }
 
@@ -123,12 +132,12 @@ mod tests {
     use super::*;
 
     fn frames(framing: Framing, body: &str, size: usize) -> Vec<Frame> {
-        let mut frames = Frames::new(framing);
+        let mut parser = FrameParser::new(framing);
         let mut found = Vec::new();
         for chunk in body.as_bytes().chunks(size) {
-            frames.push(chunk, &mut found);
+            parser.push(chunk, &mut found);
         }
-        found.extend(frames.finish());
+        found.extend(parser.finish());
         found
     }
 
@@ -137,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_the_same_however_the_chunks_are_cut_and_the_lines_end() {
+    fn events_do_not_depend_on_chunks_and_line_ends() {
         let expected = [frame("message_start", "{\"a\":\"é\"}"), frame("", "x\ny"), frame("", "[DONE]")];
         let plain =
             ": hello\n\nevent:message_start\ndata:{\"a\":\"é\"}\n\nid:7\ndata:x\ndata:y\n\nretry\n\ndata:[DONE]\n\n";
@@ -153,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_the_same_however_the_chunks_are_cut_and_the_lines_end() {
+    fn lines_do_not_depend_on_chunks_and_line_ends() {
         let expected = [frame("", "{\"a\":\"é\"}"), frame("", "{}")];
         for body in ["{\"a\":\"é\"}\n{}\n", "\u{feff}{\"a\":\"é\"}\n\n {}", "{\"a\":\"é\"}\r\n{}\r\n"] {
             for size in 1..=body.len() {
@@ -163,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_ids_and_empty_lines_are_no_messages_but_a_name_or_an_empty_text_is() {
+    fn a_name_or_an_empty_text_is_a_message_but_a_comment_is_not() {
         assert_eq!(frames(Framing::Events, ": hello\n\nid: 7\nretry: 10\n\n\n\n", 3), []);
         assert_eq!(frames(Framing::Events, "id: 7\ndata\n\nevent: done\n\n", 3), [frame("", ""), frame("done", "")]);
     }
@@ -176,13 +185,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_grows_until_the_message_is_complete() {
-        let mut frames = Frames::new(Framing::Events);
+    fn the_buffer_grows_until_the_message_is_complete() {
+        let mut parser = FrameParser::new(Framing::Events);
         let mut found = Vec::new();
-        frames.push(b"event: a\ndata: bc\ndata", &mut found);
-        assert_eq!((frames.held(), found.len()), (1 + 2 + 4, 0));
-        frames.push(b"\n\n", &mut found);
-        assert_eq!((frames.held(), found), (0, vec![frame("a", "bc\n")]));
+        parser.push(b"event: a\ndata: bc\ndata", &mut found);
+        assert_eq!((parser.buffered(), found.len()), (1 + 2 + 4, 0));
+        parser.push(b"\n\n", &mut found);
+        assert_eq!((parser.buffered(), found), (0, vec![frame("a", "bc\n")]));
     }
 
     #[test]

@@ -1,28 +1,24 @@
-//! Reading what servers answer, in all the ways in which they really do.
-
-use std::time::Duration;
+//! Reading the answers of servers, including the ways in which real ones differ from the spec.
 
 use opentool_spec::{Map, OpenTool, Severity, Version};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::ClientError;
+use crate::error::ClientError;
 
-/// How often an error message may be the JSON of another error before the rest is taken for a message.
-const WRAPPINGS: usize = 4;
+/// How many errors may be wrapped into each other's message before the rest is taken as a message.
+const MAX_WRAPPINGS: usize = 4;
 
-/// A whole answer.
-pub(crate) struct Answer<'a> {
+/// A whole response.
+pub(crate) struct ServerResponse<'a> {
     /// The base URL, for errors.
     pub(crate) url: &'a str,
     pub(crate) status: u16,
-    /// How long the server wants to be left alone.
-    pub(crate) retry_after: Option<Duration>,
     pub(crate) body: Vec<u8>,
 }
 
-/// The members of a JSON-RPC answer that matter; `jsonrpc` and `id` may be anything.
+/// The members of a JSON-RPC response that matter; `jsonrpc` and `id` may be anything.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow, default)]
@@ -31,12 +27,12 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-impl Answer<'_> {
-    /// The result of a call; none where it is absent or null.
+impl ServerResponse<'_> {
+    /// The result of a call; none if it is absent or null.
     pub(crate) fn result(&self, errors_in_results: bool) -> Result<Option<Box<RawValue>>, ClientError> {
         let (_, envelope) = self.envelope()?;
         match envelope.result {
-            Some(result) if errors_in_results => match disguised_error(result) {
+            Some(result) if errors_in_results => match error_as_result(result) {
                 Some(error) => Err(error),
                 None => Ok(Some(result.to_owned())),
             },
@@ -44,7 +40,7 @@ impl Answer<'_> {
         }
     }
 
-    /// The version of the server, whatever it looks like.
+    /// The version of the server: a text, or any other JSON value.
     pub(crate) fn version(&self) -> Result<Version, ClientError> {
         let (text, _) = self.envelope()?;
         let members: Map = serde_json::from_str(text).unwrap_or_default();
@@ -55,10 +51,10 @@ impl Answer<'_> {
         }
     }
 
-    /// The text of the server's document; none where the server says, in one way or another, that it has none.
+    /// The text of the server's document; none if the server says that it has none. Servers have several ways to.
     pub(crate) fn document(&self) -> Result<Option<String>, ClientError> {
         #[derive(Deserialize)]
-        struct Refusal {
+        struct CodeAndMessage {
             code: i32,
             #[serde(default)]
             message: String,
@@ -68,7 +64,7 @@ impl Answer<'_> {
         let text = match self.envelope() {
             Ok((text, _)) => text,
             Err(ClientError::Call { code: Some(404 | 405), .. }) => return Ok(None),
-            // Nothing, `null`, HTML, or a router that does not know the route.
+            // An empty body, `null`, HTML, or a router that does not know the route.
             Err(ClientError::ResponseNull { .. }) => return Ok(None),
             Err(_) if absent => return Ok(None),
             Err(error) => return Err(error),
@@ -81,8 +77,8 @@ impl Answer<'_> {
             return Ok(Some(text.to_owned()));
         }
         match serde_json::from_str(text) {
-            Ok(Refusal { code: 404, .. }) => Ok(None),
-            Ok(Refusal { code, message }) => Err(ClientError::Call { message, code: Some(code), data: None }),
+            Ok(CodeAndMessage { code: 404, .. }) => Ok(None),
+            Ok(CodeAndMessage { code, message }) => Err(ClientError::Call { message, code: Some(code), data: None }),
             Err(_) => {
                 let reason = "it has neither `opentool` nor `functions`".to_owned();
                 Err(ClientError::InvalidDocument { reason })
@@ -90,7 +86,7 @@ impl Answer<'_> {
         }
     }
 
-    /// Whether the server did as it was told, where the answer says nothing else.
+    /// Checks the answer to a command, which may be empty.
     pub(crate) fn acknowledged(&self) -> Result<(), ClientError> {
         match self.envelope() {
             Ok(_) | Err(ClientError::ResponseNull { .. }) => Ok(()),
@@ -98,7 +94,7 @@ impl Answer<'_> {
         }
     }
 
-    /// The JSON object of a good answer, or what the answer says is wrong. The body is read before the status is judged.
+    /// The JSON object of a good answer, or its error. The body counts more than the status.
     fn envelope(&self) -> Result<(&str, Envelope<'_>), ClientError> {
         if self.status == 401 {
             return Err(ClientError::Unauthorized);
@@ -140,7 +136,7 @@ pub(crate) fn event_result(data: &str, errors_in_results: bool) -> Result<Option
     };
     let members: Map = serde_json::from_str(text).map_err(|_| unreadable)?;
     if ["jsonrpc", "result", "error"].iter().any(|member| members.contains_key(*member)) {
-        return Answer { url: "", status: 200, retry_after: None, body: text.into() }.result(errors_in_results);
+        return ServerResponse { url: "", status: 200, body: text.into() }.result(errors_in_results);
     }
     Ok(RawValue::from_string(text.to_owned()).ok())
 }
@@ -156,7 +152,7 @@ pub(crate) fn event_error(data: &str) -> ClientError {
     read_error(data)
 }
 
-/// Reads a document, forgiving what can be forgiven.
+/// Reads a document; what is wrong with it is logged as long as anything of it can be read.
 pub(crate) fn read_document(text: &str) -> Result<OpenTool, ClientError> {
     let reading = OpenTool::read(text);
     let mut errors = reading.report.findings.iter().filter(|finding| finding.severity == Severity::Error);
@@ -174,7 +170,7 @@ pub(crate) fn read_document(text: &str) -> Result<OpenTool, ClientError> {
     }
 }
 
-/// The text of a body that is a JSON object, at least by its look.
+/// The text of a body that begins like a JSON object.
 fn json_object(body: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(body).ok()?;
     let text = text.trim_start_matches('\u{feff}').trim();
@@ -183,26 +179,26 @@ fn json_object(body: &[u8]) -> Option<&str> {
 
 /// Reads an error of any shape.
 fn read_error(text: &str) -> ClientError {
-    Fault::parse(text).unwrapped().into()
+    ReportedError::parse(text).unwrapped().into()
 }
 
 /// An error as a server wrote it.
-struct Fault {
+struct ReportedError {
     code: Option<i32>,
     message: String,
     data: Option<Value>,
 }
 
-impl Fault {
+impl ReportedError {
     fn parse(text: &str) -> Self {
         match serde_json::from_str(text) {
-            Ok(Value::Object(members)) => Self::of(members),
+            Ok(Value::Object(members)) => Self::from_members(members),
             Ok(Value::String(message)) => Self { code: None, message, data: None },
             _ => Self { code: None, message: text.to_owned(), data: None },
         }
     }
 
-    fn of(mut members: Map) -> Self {
+    fn from_members(mut members: Map) -> Self {
         let code = members.get("code").and_then(code);
         let message = match members.remove("message") {
             Some(Value::String(message)) => message,
@@ -212,9 +208,9 @@ impl Fault {
         Self { code, message, data: members.remove("data").filter(|data| !data.is_null()) }
     }
 
-    /// The error that the message is the JSON of, if it is; some servers wrap one into another.
+    /// The innermost error: some servers write the JSON of an error into the message of another.
     fn unwrapped(mut self) -> Self {
-        for _ in 0..WRAPPINGS {
+        for _ in 0..MAX_WRAPPINGS {
             let Some(inner) = Self::inside(&self.message) else { break };
             self = Self { data: inner.data.or(self.data), ..inner };
         }
@@ -224,17 +220,17 @@ impl Fault {
     fn inside(message: &str) -> Option<Self> {
         let members: Map = serde_json::from_str(json_object(message.as_bytes())?).ok()?;
         let is_error = members.get("code").and_then(code).is_some() && members.get("message")?.is_string();
-        is_error.then(|| Self::of(members))
+        is_error.then(|| Self::from_members(members))
     }
 }
 
-impl From<Fault> for ClientError {
-    fn from(Fault { code, message, data }: Fault) -> Self {
+impl From<ReportedError> for ClientError {
+    fn from(ReportedError { code, message, data }: ReportedError) -> Self {
         Self::Call { message, code, data }
     }
 }
 
-/// A code as a number, as the text of one, or as a number with a fraction of nothing.
+/// A code, which may be an integer, the text of one, or a number such as `404.0`.
 fn code(value: &Value) -> Option<i32> {
     match value {
         Value::Number(number) => match number.as_i64() {
@@ -246,11 +242,11 @@ fn code(value: &Value) -> Option<i32> {
     }
 }
 
-/// The error that a successful result of exactly `{"code": int ≥ 400, "message": string}` really is.
-fn disguised_error(result: &RawValue) -> Option<ClientError> {
+/// The error that a result of exactly `{"code": int ≥ 400, "message": string}` stands for.
+fn error_as_result(result: &RawValue) -> Option<ClientError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct Disguised {
+    struct ErrorObject {
         code: i32,
         message: String,
     }
@@ -258,6 +254,6 @@ fn disguised_error(result: &RawValue) -> Option<ClientError> {
     if !result.get().starts_with('{') {
         return None;
     }
-    let Disguised { code, message } = serde_json::from_str(result.get()).ok()?;
-    (code >= 400).then(|| Fault { code: Some(code), message, data: None }.unwrapped().into())
+    let ErrorObject { code, message } = serde_json::from_str(result.get()).ok()?;
+    (code >= 400).then(|| ReportedError { code: Some(code), message, data: None }.unwrapped().into())
 }

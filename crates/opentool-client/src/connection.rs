@@ -1,0 +1,137 @@
+//! The connection to a server: a request and its answer, within its time, repeated if that is allowed.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use opentool_core::ToolContext;
+use opentool_http::{FailedAttempt, HttpClient, HttpError, HttpResponse, Secrets};
+use serde_json::value::RawValue;
+use tokio::time::{Instant, timeout};
+
+use crate::address::Address;
+use crate::config::ClientConfig;
+use crate::error::ClientError;
+use crate::request::ServerRequest;
+use crate::response::ServerResponse;
+
+/// The connection to a server, made at the first request.
+pub(crate) struct Connection {
+    pub(crate) config: ClientConfig,
+    http: OnceLock<Result<HttpClient, ClientError>>,
+    secrets: Secrets,
+    /// Set once the server has answered that it has no route for streamed calls.
+    no_streams: AtomicBool,
+}
+
+impl Connection {
+    pub(crate) fn new(config: ClientConfig) -> Self {
+        let secrets = config.key.iter().cloned().collect();
+        Self { config, http: OnceLock::new(), secrets, no_streams: AtomicBool::new(false) }
+    }
+
+    /// Sends a request and reads the answer, in the time that requests have.
+    pub(crate) async fn ask<T>(
+        &self,
+        request: ServerRequest,
+        read: impl Fn(&ServerResponse<'_>) -> Result<T, ClientError>,
+    ) -> Result<T, ClientError> {
+        self.ask_within(self.config.timeout, request, read).await
+    }
+
+    /// Calls a function in the time that its context has, or until it is cancelled.
+    pub(crate) async fn call(
+        &self,
+        id: &str,
+        name: &str,
+        params: Box<RawValue>,
+        context: &ToolContext,
+    ) -> Result<Option<Box<RawValue>>, ClientError> {
+        let request =
+            ServerRequest::call("call", id, name, params)?.repeatable(self.is_repeatable(name)).in_trace_of(context);
+        let time = context.remaining().unwrap_or(self.config.timeout);
+        let answer = self.ask_within(time, request, |response| response.result(self.config.errors_in_results));
+        context.cancellation().guard(answer).await.unwrap_or(Err(ClientError::Cancelled))
+    }
+
+    /// Says whether a call of a function may be sent again.
+    pub(crate) fn is_repeatable(&self, name: &str) -> bool {
+        self.config.metadata.get(name).is_some_and(|metadata| metadata.is_idempotent())
+    }
+
+    /// Says whether the server may have a route for streamed calls, which is unknown until one was tried.
+    pub(crate) fn may_stream(&self) -> bool {
+        !self.no_streams.load(Relaxed)
+    }
+
+    /// Remembers that the server has no route for streamed calls.
+    pub(crate) fn set_cannot_stream(&self) {
+        self.no_streams.store(true, Relaxed);
+    }
+
+    async fn ask_within<T>(
+        &self,
+        time: Duration,
+        request: ServerRequest,
+        read: impl Fn(&ServerResponse<'_>) -> Result<T, ClientError>,
+    ) -> Result<T, ClientError> {
+        let deadline = Instant::now().checked_add(time);
+        let attempts = self.config.retry(request.repeatable).run(deadline, || self.attempt(&request, &read));
+        timeout(time, attempts).await.unwrap_or(Err(ClientError::Timeout { after: time }))
+    }
+
+    async fn attempt<T>(
+        &self,
+        request: &ServerRequest,
+        read: &impl Fn(&ServerResponse<'_>) -> Result<T, ClientError>,
+    ) -> Result<T, FailedAttempt<ClientError>> {
+        let mut retry_after = None;
+        let answered = async {
+            let response = self.send(request).await?;
+            retry_after = response.retry_after();
+            read(&self.read_whole(response).await?)
+        };
+        answered.await.map_err(|error| FailedAttempt {
+            retryable: error.is_transient(),
+            error: self.redact(error),
+            retry_after,
+        })
+    }
+
+    /// Sends a request once; the body of the response is still to come.
+    pub(crate) async fn send(&self, request: &ServerRequest) -> Result<HttpResponse, ClientError> {
+        let address = self.config.address.as_ref().map_err(Clone::clone)?;
+        let http =
+            self.http.get_or_init(|| HttpClient::new(&self.config.http()?, address.url()).map_err(ClientError::setup));
+        let http = http.as_ref().map_err(Clone::clone)?;
+        let current = self.config.trace.as_ref().and_then(|current| current());
+        http.send(&request.to_http(address, current)).await.map_err(|error| self.http_error(error))
+    }
+
+    /// Reads the rest of a response.
+    pub(crate) async fn read_whole(&self, response: HttpResponse) -> Result<ServerResponse<'_>, ClientError> {
+        let status = response.status();
+        let body = response.bytes().await.map_err(|error| self.http_error(error))?;
+        Ok(ServerResponse { url: self.url(), status, body })
+    }
+
+    pub(crate) fn http_error(&self, error: HttpError) -> ClientError {
+        ClientError::from_http(self.url(), error)
+    }
+
+    /// Removes the key from an error, because a server may repeat it.
+    pub(crate) fn redact(&self, error: ClientError) -> ClientError {
+        match error {
+            ClientError::Call { message, code, data } => ClientError::Call {
+                message: self.secrets.redact(message),
+                code,
+                data: data.filter(|data| !self.secrets.occur_in(&data.to_string())),
+            },
+            error => error,
+        }
+    }
+
+    fn url(&self) -> &str {
+        self.config.address.as_ref().map(Address::as_str).unwrap_or_default()
+    }
+}

@@ -1,0 +1,84 @@
+//! Requests to a server, as they go over the wire.
+
+use bytes::Bytes;
+use opentool_core::{ToolContext, TraceContext};
+use opentool_http::HttpRequest;
+use opentool_spec::rpc::RpcRequest;
+use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
+use serde_json::value::RawValue;
+
+use crate::address::Address;
+use crate::error::ClientError;
+
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+
+/// A request to one of the server's routes, which can be sent several times.
+pub(crate) struct ServerRequest {
+    route: &'static str,
+    /// POST requests have a body or not, GET requests never.
+    is_post: bool,
+    body: Option<Bytes>,
+    pub(crate) repeatable: bool,
+    accept: Option<&'static str>,
+    trace: Option<TraceContext>,
+}
+
+impl ServerRequest {
+    /// A request for information about the server.
+    pub(crate) fn get(route: &'static str) -> Self {
+        Self { route, is_post: false, body: None, repeatable: true, accept: None, trace: None }
+    }
+
+    /// A command without a body.
+    pub(crate) fn post(route: &'static str) -> Self {
+        Self { is_post: true, repeatable: false, ..Self::get(route) }
+    }
+
+    /// A call of a function.
+    pub(crate) fn call(route: &'static str, id: &str, name: &str, params: Box<RawValue>) -> Result<Self, ClientError> {
+        let body = serde_json::to_vec(&RpcRequest::new(id, name, Some(params)))
+            .map_err(|error| ClientError::setup(format_args!("the call cannot be written: {error}")))?;
+        Ok(Self { body: Some(body.into()), ..Self::post(route) })
+    }
+
+    /// Sets whether the request may be sent again.
+    pub(crate) fn repeatable(mut self, repeatable: bool) -> Self {
+        self.repeatable = repeatable;
+        self
+    }
+
+    /// Sets the content type of the answer.
+    pub(crate) fn accepting(mut self, content_type: &'static str) -> Self {
+        self.accept = Some(content_type);
+        self
+    }
+
+    /// Sets the trace to that of a context; the client's own trace function comes first.
+    pub(crate) fn in_trace_of(mut self, context: &ToolContext) -> Self {
+        self.trace = context.typed::<TraceContext>().cloned();
+        self
+    }
+
+    /// The HTTP request to a server, in the current trace if there is one.
+    pub(crate) fn to_http(&self, address: &Address, current: Option<TraceContext>) -> HttpRequest {
+        let url = address.route(self.route);
+        let mut request = if self.is_post { HttpRequest::post(url) } else { HttpRequest::get(url) };
+        if let Some(trace) = current.as_ref().or(self.trace.as_ref()) {
+            let headers = [(TRACEPARENT, Some(trace.traceparent())), (TRACESTATE, trace.tracestate())];
+            for (name, value) in headers {
+                // A trace is not worth failing a call for.
+                if let Some(value) = value.and_then(|value| HeaderValue::from_str(value).ok()) {
+                    request = request.header(name, value);
+                }
+            }
+        }
+        if let Some(accept) = self.accept {
+            request = request.header(ACCEPT, HeaderValue::from_static(accept));
+        }
+        match &self.body {
+            Some(body) => request.json(body.clone()),
+            None => request,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Why a request has no response that can be read: [`HttpError`].
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+/// Why there can be no HTTP client: a certificate or a header that cannot be used, or TLS that is not available.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SetupError(String);
+
+impl SetupError {
+    /// Makes an error with this message.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+
+    /// The HTTP library refuses to build a client.
+    pub(crate) fn unbuildable(error: impl fmt::Display) -> Self {
+        Self(format!("the HTTP client cannot be set up: {error}"))
+    }
+}
+
+/// A failure between a request and the end of its response; which server it was is for the caller to add.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HttpError {
+    /// The request could not be sent, or the connection closed before a response came.
+    #[error("{reason}")]
+    Unreachable {
+        /// The innermost cause, for instance `Connection refused`.
+        reason: String,
+        /// Whether connecting took too long.
+        timed_out: bool,
+        /// The error of the HTTP library, without the URL.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// The response broke off.
+    #[error("{reason}")]
+    Interrupted {
+        /// The innermost cause.
+        reason: String,
+        /// The error of the HTTP library, without the URL.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// No response began in time.
+    #[error("no answer within {after:?}")]
+    NoResponse {
+        /// How long the server had.
+        after: Duration,
+    },
+    /// A response that had begun fell silent.
+    #[error("nothing came for {after:?} in the middle of an answer")]
+    Idle {
+        /// How long nothing came.
+        after: Duration,
+    },
+    /// The body, or one message of a stream, is too large.
+    #[error("it is larger than {limit} bytes")]
+    TooLarge {
+        /// The limit.
+        limit: usize,
+    },
+}
+
+impl HttpError {
+    pub(crate) fn unreachable(error: reqwest::Error) -> Self {
+        let timed_out = error.is_timeout();
+        let error = error.without_url();
+        Self::Unreachable { reason: innermost(&error), timed_out, source: error.into() }
+    }
+
+    pub(crate) fn interrupted(error: reqwest::Error) -> Self {
+        let error = error.without_url();
+        Self::Interrupted { reason: innermost(&error), source: error.into() }
+    }
+}
+
+/// The message at the end of a chain of errors, which is the one that says what happened.
+fn innermost(error: &dyn Error) -> String {
+    let mut innermost = error;
+    while let Some(cause) = innermost.source() {
+        innermost = cause;
+    }
+    innermost.to_string()
+}
