@@ -1,11 +1,11 @@
-//! What the fuzz targets do with their input. The crate's own tests run these bodies too.
+//! The bodies of the fuzz targets. The tests of the crate run them too.
 
 use std::collections::HashSet;
 
 use opentool_spec::{Code, Document, OpenTool, Severity, check, check_bytes, fix};
 use serde_json::Value;
 
-/// Whatever the bytes are, nothing panics, and what is said about them is consistent.
+/// Nothing panics on any bytes, and the findings are consistent.
 pub fn document(data: &[u8]) {
     let report = check_bytes(data);
     let mut seen = HashSet::new();
@@ -15,7 +15,7 @@ pub fn document(data: &[u8]) {
         assert!(finding.span.end <= data.len());
         assert!(finding.line >= 1 && finding.column >= 1);
         let place = (finding.code, &finding.pointer, finding.span.clone(), &finding.message);
-        assert!(seen.insert(place), "told twice: {finding:?}");
+        assert!(seen.insert(place), "reported twice: {finding:?}");
         last = finding.span.start;
     }
     if let Ok(text) = std::str::from_utf8(data) {
@@ -25,7 +25,7 @@ pub fn document(data: &[u8]) {
     }
 }
 
-/// We say "not JSON" exactly where serde_json does.
+/// "Not JSON" is reported exactly where serde_json fails.
 fn agrees_with_serde(text: &str) {
     let report = check(text);
     let unreadable = [Code::NotJson, Code::TooDeep, Code::NumberTooLarge];
@@ -48,11 +48,11 @@ fn fixes_once_and_for_all(text: &str) {
     assert_eq!(fix(&fixed.text).text, fixed.text, "fixing twice is fixing once");
     let readable = |text: &str| serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')).is_ok();
     assert!(!readable(text) || readable(&fixed.text), "fix broke the JSON:\n{}", fixed.text);
-    // A misspelt key that gets its right name may well bring to light what was wrong below it.
+    // Correcting a misspelt key may uncover errors below it.
     let renames = |help: &String| help.starts_with("did you mean");
     let renamed = before.findings.iter().any(|finding| finding.help.as_ref().is_some_and(renames));
     if before.is_usable() && !renamed {
-        assert!(fixed.report.is_usable(), "fix brought errors: {:?}\n{}", fixed.report.findings, fixed.text);
+        assert!(fixed.report.is_usable(), "fix added errors: {:?}\n{}", fixed.report.findings, fixed.text);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Any bytes as a document: checked, mended, read, written, made strict.
+//! Any bytes as a document: checked, fixed, read, written, made strict.
 #![no_main]
 
 #[path = "../bodies.rs"]

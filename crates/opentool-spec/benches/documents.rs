@@ -1,6 +1,6 @@
-//! What reading a document costs beside a bare parse of the same text, and that it grows with the text.
+//! The cost of reading a document, compared with a bare parse of the same text, and that it is linear.
 //!
-//! Everything is measured in turns in one run, so that the ratios hold on a noisy machine.
+//! The workloads are measured in turns in one run, so that the ratios hold on a noisy machine.
 #![allow(clippy::expect_used, missing_docs)]
 
 use std::{

@@ -1,70 +1,28 @@
-//! From a library's functions to functions that anybody can call: OpenDyn to OpenTool.
+//! OpenDyn to OpenTool: the functions of a library as their callers see them.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
 use crate::{
-    CTypeName, DynFunction, DynParameter, DynSchema, Function, Info, Map, OpenDyn, OpenTool, Parameter, ReferenceError,
-    Return, Schema, SchemaType, reference::pointer_steps,
+    map::Map,
+    model::{
+        CTypeName, DynFunction, DynParameter, DynSchema, Function, Info, OpenDyn, OpenTool, Parameter, Return, Schema,
+        SchemaType,
+    },
 };
 
-/// A schema that is referred to is copied for each reference. What it says beyond its types is copied only up to this
-/// many bytes, so that a document of many references to a long text stays a document.
+/// A schema that is referred to is copied for each reference. Descriptions and other texts are copied only up to
+/// this many bytes, so that many references to a long text do not blow up the document.
 const LARGEST_COPY: usize = 1024;
 /// A table of codes is repeated for each function, up to this many bytes.
 const LARGEST_TABLE: usize = 2048;
 
 impl OpenDyn {
-    /// The schema that a reference such as `#/schemas/Status` names, through any aliases on the way.
+    /// The same functions as their callers see them: without C types and the calling convention.
     ///
-    /// # Errors
-    ///
-    /// As [`OpenTool::resolve`].
-    pub fn resolve(&self, reference: &str) -> Result<&DynSchema, ReferenceError> {
-        let mut schema = self.lookup(reference)?;
-        // Brent's algorithm: whoever goes round meets a schema again that was kept after 1, 2, 4, … steps.
-        let (mut kept, mut steps, mut power) = (schema, 0_usize, 1_usize);
-        while let Some(next) = &schema.reference {
-            schema = self.lookup(next)?;
-            if std::ptr::eq(schema, kept) {
-                return Err(ReferenceError::Circular(reference.to_owned()));
-            }
-            steps += 1;
-            if steps == power {
-                (kept, steps, power) = (schema, 0, power.saturating_mul(2));
-            }
-        }
-        Ok(schema)
-    }
-
-    /// The schema that a reference names, one step.
-    fn lookup(&self, reference: &str) -> Result<&DynSchema, ReferenceError> {
-        if !reference.starts_with('#') {
-            return Err(ReferenceError::Remote(reference.to_owned()));
-        }
-        let steps: Vec<_> = pointer_steps(reference).into_iter().flatten().collect();
-        let steps: Vec<&str> = steps.iter().map(|step| &**step).collect();
-        let function = |index: &str| self.functions.get(index.parse::<usize>().ok()?);
-        let schema = match steps.as_slice() {
-            ["schemas" | "definitions" | "$defs", name] | ["components", "schemas", name] => {
-                self.schemas.as_ref().and_then(|schemas| schemas.get(*name))
-            }
-            ["functions", index, "parameters", parameter, "schema"] => function(index)
-                .and_then(|function| function.parameters.get(parameter.parse::<usize>().ok()?))
-                .map(|parameter| &parameter.schema),
-            ["functions", index, "return", "schema"] => {
-                function(index).and_then(|function| function.returns.as_ref()).map(|returns| &returns.schema)
-            }
-            _ => None,
-        };
-        schema.ok_or_else(|| ReferenceError::Unresolved(reference.to_owned()))
-    }
-
-    /// The same functions as their callers see them: C types and the calling convention are gone.
-    ///
-    /// Parameters that go in are parameters. One that goes out is part of the result, together with the return value;
-    /// a single number or truth value that goes out is also an optional parameter, its initial value. A function that
+    /// Inputs are parameters. An output is part of the result, together with the return value; an output that is a
+    /// number or boolean is also an optional parameter, its initial value. A function that
     /// returns an integer has the table of codes appended to its description. References are resolved, and keys that
     /// the spec does not know, such as `x-handle`, are kept.
     ///
@@ -100,7 +58,7 @@ impl OpenDyn {
 /// A document as callers see it.
 struct View<'a> {
     document: &'a OpenDyn,
-    /// Where references end; none where they lead nowhere, or are being followed right now.
+    /// Where references end; none where they lead nowhere, or while they are being followed.
     ends: HashMap<&'a str, Option<&'a DynSchema>>,
     /// The table of codes, as a text to follow a description.
     codes: String,
@@ -119,7 +77,7 @@ impl<'a> View<'a> {
         seen
     }
 
-    /// What the caller gives: nothing where the function only writes.
+    /// What the caller passes: nothing where the function only writes.
     fn parameter(&mut self, parameter: &'a DynParameter) -> Option<Parameter> {
         let mut seen = Parameter::new(&parameter.name, self.schema(&parameter.schema));
         seen.description.clone_from(&parameter.description);
@@ -233,7 +191,7 @@ fn words_of(schema: &DynSchema) -> Schema {
     const KNOWN: [&str; 4] = ["properties", "items", "enum", "required"];
     let (known, unknown): (Map, Map) =
         schema.extra.clone().into_iter().partition(|(key, _)| KNOWN.contains(&key.as_str()));
-    // OpenDyn does not know these keys, but OpenTool does, and would not take them in another form.
+    // OpenTool has typed fields for these keys, OpenDyn has not.
     let mut seen: Schema = serde_json::from_value(Value::Object(known)).unwrap_or_default();
     seen.description.clone_from(&schema.description);
     seen.extra = unknown;

@@ -1,16 +1,16 @@
-//! Mending documents: the fixes of findings, applied until none is left.
+//! Fixing documents: the fixes of findings, applied until none is left.
 
 use std::collections::BTreeMap;
 
 use crate::{
-    check::{Code, DocumentKind, Examined, Fix, Report, is_one_point_x},
+    check::{Analysis, Code, DocumentKind, Fix, Report, check, is_one_point_x},
     tree::{Edit, Tree, apply, json_string},
 };
 
-/// How often a text is mended before giving up: a fix can uncover another below it, one level of nesting at a time.
+/// The most passes over a text: a fix can uncover another below it, one level of nesting at a time.
 const PASSES: usize = 1024;
 
-/// A mended text.
+/// A fixed text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fixed {
@@ -18,11 +18,11 @@ pub struct Fixed {
     pub text: String,
     /// How many fixes were applied.
     pub applied: usize,
-    /// What is left to say about it.
+    /// What the fixes left to do.
     pub report: Report,
 }
 
-/// Applies every automatic fix to a document, and brings an OpenTool document to the current version.
+/// Applies every automatic fix to a document, and updates an OpenTool document to the current version.
 ///
 /// The rest of the text stays as it is: key order, layout, unknown keys.
 ///
@@ -33,20 +33,20 @@ pub struct Fixed {
 /// assert_eq!(fixed.text, text.replace("1.0.0", "1.1.0").replace(r#"time.""#, r#"time.", "parameters": []"#));
 /// ```
 pub fn fix(text: &str) -> Fixed {
-    let (text, applied) = mend(text, |_, fix| fix.automatic);
+    let (text, applied) = apply_fixes(text, |_, fix| fix.automatic);
     let text = current_version(text);
-    let report = crate::check(&text);
+    let report = check(&text);
     Fixed { text, applied, report }
 }
 
-/// Applies the fixes that `wanted` lets through until none is left, and counts them.
-pub(crate) fn mend(text: &str, wanted: impl Fn(Code, &Fix) -> bool) -> (String, usize) {
+/// Applies the fixes that `wanted` accepts until none is left, and counts them.
+pub(crate) fn apply_fixes(text: &str, wanted: impl Fn(Code, &Fix) -> bool) -> (String, usize) {
     let mut text = text.to_owned();
     let mut applied = 0;
     for _ in 0..PASSES {
-        let examined = Examined::new(&text);
-        let mut edits = Accepted::default();
-        let count = examined.fixes(&wanted).filter(|fix| edits.accept(&fix.edits)).count();
+        let analysis = Analysis::new(&text);
+        let mut edits = EditSet::default();
+        let count = analysis.fixes(&wanted).filter(|fix| edits.accept(&fix.edits)).count();
         if count == 0 {
             break;
         }
@@ -58,10 +58,10 @@ pub(crate) fn mend(text: &str, wanted: impl Fn(Code, &Fix) -> bool) -> (String, 
 
 /// Writes the current version into an OpenTool document of an earlier 1.x.
 fn current_version(text: String) -> String {
-    let examined = Examined::new(&text);
-    let edit = examined.tree.as_ref().and_then(|tree| {
+    let analysis = Analysis::new(&text);
+    let edit = analysis.tree.as_ref().and_then(|tree| {
         let node = tree.get(Tree::ROOT, "opentool")?;
-        let supported = examined.kind == Some(DocumentKind::OpenTool) && is_one_point_x(&tree.string(node)?);
+        let supported = analysis.kind == Some(DocumentKind::OpenTool) && is_one_point_x(&tree.string(node)?);
         supported.then(|| tree.replace_value(node, json_string(DocumentKind::OpenTool.version())))
     });
     match edit {
@@ -70,11 +70,11 @@ fn current_version(text: String) -> String {
     }
 }
 
-/// Edits that can be made in one go, by where they start; those at one place in the order they came.
+/// Edits without conflicts, by where they start; edits at one place in the order they were made.
 #[derive(Default)]
-struct Accepted(BTreeMap<usize, Vec<Edit>>);
+struct EditSet(BTreeMap<usize, Vec<Edit>>);
 
-impl Accepted {
+impl EditSet {
     /// Takes all the edits of a fix, or none of them.
     fn accept(&mut self, edits: &[Edit]) -> bool {
         if edits.iter().any(|edit| self.conflicts(edit)) {

@@ -1,11 +1,11 @@
 //! JSON Schemas of the document formats, for editors.
 
-use crate::DocumentKind;
+use crate::check::DocumentKind;
 
 /// The JSON Schema (draft 2020-12) of documents of a kind, as text.
 ///
-/// It is made for editors: they complete keys, explain them, and underline what is absent or of the wrong type. A
-/// document that [`check`](crate::check()) finds no errors and no warnings in is valid; the reverse is not so, because a
+/// It is for editors, which complete and explain keys and underline what is absent or of the wrong type. A
+/// document without errors and warnings from [`check`](crate::check()) is valid; the reverse does not hold, because a
 /// schema cannot follow references or compare names.
 ///
 /// ```

@@ -1,10 +1,10 @@
 //! The documents of tool calling as data.
 //!
-//! A large language model can only ask for a function to be called; somebody has to describe the function first. This
-//! crate reads, judges, mends and writes those descriptions: **OpenTool** 1.0.0 and 1.1.0, **OpenDyn** 1.0.0 for dynamic
+//! A language model can only ask for a function to be called; a document describes the functions it may ask for. This
+//! crate parses, checks, fixes and writes such documents: **OpenTool** 1.0.0 and 1.1.0, **OpenDyn** 1.0.0 for dynamic
 //! libraries, and the JSON-RPC messages of the OpenTool client and server. It does no I/O.
 //!
-//! # Reading
+//! # Hello, document
 //!
 //! ```
 //! use opentool_spec::OpenTool;
@@ -23,14 +23,16 @@
 //! # Ok::<(), opentool_spec::DocumentErrors>(())
 //! ```
 //!
-//! [`str::parse`] refuses a document with errors and says all of them; [`OpenTool::read`] forgives what can be forgiven.
-//! Both accept the older generations of documents. What is read is written back as it was: unknown keys, key order,
-//! version. [`Document::read`] takes either kind of document.
+//! # Reading
 //!
-//! # Judging and mending
+//! [`str::parse`] refuses a document with errors and returns all of them ([`DocumentErrors`]); [`OpenTool::read`] is
+//! lenient. Both accept the older generations of documents. Writing a document keeps what was read: unknown keys, key
+//! order, version. [`Document::read`] takes either kind of document.
 //!
-//! [`check()`] finds every fault in one run, each with a stable [`Code`], its place, and what to do about it;
-//! [`fix()`] does it, where no author needs to be asked.
+//! # Checking and fixing
+//!
+//! [`check()`] finds everything that is wrong in one run. A [`Finding`] has a stable [`Code`], its place, and what to do
+//! about it; [`fix()`] applies the fixes that need no decision of the author.
 //!
 //! ```
 //! let report = opentool_spec::check(r#"{"opentool": "1.1.0", "info": {"titel": "T", "version": "1"}, "functions": []}"#);
@@ -39,17 +41,46 @@
 //!     "1:32: error[OT010]: `title` is missing here, and `titel` is not in the spec (did you mean `title`? Rename `titel`)");
 //! ```
 //!
-//! # Writing
+//! # Building and writing
 //!
-//! The builders make documents ([`OpenTool::new`], [`Function::new`], [`Schema::object`] …); [`OpenTool::to_strict`] gives
-//! the form that every existing client can read; [`schema`] turns functions into JSON Schema in the dialects of model
-//! providers, and JSON Schema into functions.
+//! [`model`] has the objects of both specs, with builders ([`OpenTool::new`], [`Function::new`], [`Schema::object`] …).
+//! They serialise with `serde`. [`OpenTool::to_strict`] is the form that every existing client can read.
+//!
+//! ```
+//! use opentool_spec::{Function, Info, OpenTool, Parameter, Schema};
+//!
+//! let document = OpenTool::new(Info::new("Calculator", "1.0.0"))
+//!     .function(Function::new("half", "Halve a number.").parameter(Parameter::new("x", Schema::number())));
+//! assert!(serde_json::to_string(&document)?.starts_with(r#"{"opentool":"1.1.0""#));
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+//!
+//! # References
+//!
+//! A schema may refer to another of its document, as `#/schemas/NAME`. [`OpenTool::resolve`] and [`OpenDyn::resolve`]
+//! follow references through aliases, and never leave the document.
+//!
+//! # C libraries
+//!
+//! An [`OpenDyn`] document describes the functions of a dynamic library with their C types; [`OpenDyn::to_opentool`] is
+//! what callers see of it.
+//!
+//! # JSON Schema
+//!
+//! [`schema`] turns functions into JSON Schema in the dialects of model providers, and JSON Schema into functions.
+//! [`document_schema`] is the JSON Schema of the documents themselves, for editors.
+//!
+//! # Client and server
+//!
+//! [`rpc`] has the JSON-RPC messages; [`FunctionCall`], [`ToolReturn`], [`Version`] and [`Exception`] are the types of the
+//! SDK interfaces in the client and server spec.
 
 pub mod check;
 mod convert;
 mod fix;
 mod formats;
 pub mod json;
+mod map;
 pub mod model;
 mod read;
 mod reference;
@@ -66,6 +97,7 @@ pub use check::{
 };
 pub use fix::{Fixed, fix};
 pub use formats::document_schema;
+pub use map::Map;
 #[doc(inline)]
 pub use model::*;
 pub use read::{Document, Reading};
@@ -73,5 +105,6 @@ pub use reference::ReferenceError;
 pub use sdk::{Exception, FunctionCall, ToolReturn, Version};
 pub use strict::{CutReason, CutReference, StrictDocument};
 
-/// A JSON object that keeps the order of its keys.
-pub type Map = serde_json::Map<String, serde_json::Value>;
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

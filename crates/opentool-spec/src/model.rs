@@ -1,8 +1,9 @@
 //! The documents as typed data.
 //!
-//! Every object of a spec is a struct with a public field per row of its table, plus `extra`, the keys the spec does
-//! not know. Reading and writing keeps unknown keys, key order, explicit `null`s and the version.
+//! Every object of a spec is a struct with a public field per row of its table, plus `extra` for the keys that the
+//! spec does not know. Reading and writing keeps unknown keys, key order, explicit `null`s and the version.
 
+mod builders;
 pub(crate) mod object;
 mod opendyn;
 mod opentool;

@@ -1,20 +1,20 @@
-//! From a text to a typed document, forgiving or strict.
+//! From a text to a typed document, lenient or strict.
 
 use std::str::FromStr;
 
 use serde::de::DeserializeOwned;
 
 use crate::{
-    OpenDyn, OpenTool,
-    check::{Code, DocumentErrors, DocumentKind, Examined, Finding, Fix, Report, Severity},
-    fix::mend,
+    check::{Analysis, Code, DocumentErrors, DocumentKind, Finding, Fix, Report, Severity},
+    fix::apply_fixes,
+    model::{OpenDyn, OpenTool},
 };
 
-/// A text that was read as well as it could be.
+/// What could be read of a text.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Reading<D> {
-    /// The document in the current shape; none where the text is no JSON object or something in it has no counterpart.
+    /// The document in the current shape; none where the text is not a JSON object, or something in it fits no field.
     pub document: Option<D>,
     /// What was found in the text.
     pub report: Report,
@@ -33,22 +33,22 @@ pub enum Document {
 impl Document {
     /// Reads a document of either kind, by its shape.
     pub fn read(text: &str) -> Reading<Document> {
-        let examined = Examined::new(text);
-        let document = match examined.kind {
-            Some(DocumentKind::OpenDyn) => lower(&examined, text).map(Document::OpenDyn),
-            Some(DocumentKind::OpenTool) => lower(&examined, text).map(Document::OpenTool),
+        let analysis = Analysis::new(text);
+        let document = match analysis.kind {
+            Some(DocumentKind::OpenDyn) => deserialize(&analysis, text).map(Document::OpenDyn),
+            Some(DocumentKind::OpenTool) => deserialize(&analysis, text).map(Document::OpenTool),
             None => None,
         };
-        Reading { document, report: examined.report() }
+        Reading { document, report: analysis.report() }
     }
 }
 
 impl OpenTool {
-    /// Reads a document, forgiving what can be forgiven.
+    /// Reads a document leniently.
     ///
-    /// Documents of the older generations come out in the current shape, types as other languages spell them as the
-    /// spec has them, and what is missing as a placeholder: the report has it all. A document without warnings and
-    /// errors is read as it is, and writing it gives the same JSON again. To refuse documents with errors, use
+    /// Documents of the older generations come out in the current shape, types of other languages as those of the
+    /// spec, and missing values as placeholders; the report lists it all. A document without warnings and
+    /// errors is read as it is, and writing it produces the same JSON. To refuse documents with errors, use
     /// [`str::parse`].
     ///
     /// ```
@@ -68,7 +68,7 @@ impl OpenTool {
 }
 
 impl OpenDyn {
-    /// Reads a document, forgiving what can be forgiven, as [`OpenTool::read`] does.
+    /// Reads a document leniently, as [`OpenTool::read`] does.
     pub fn read(text: &str) -> Reading<OpenDyn> {
         read(text, DocumentKind::OpenDyn)
     }
@@ -91,7 +91,7 @@ impl FromStr for OpenDyn {
 }
 
 impl<D> Reading<D> {
-    /// The document, if nothing was wrong with it that a reader has to guess about.
+    /// The document, or its errors if there are any.
     pub fn into_result(self) -> Result<D, DocumentErrors> {
         let errors: Vec<_> =
             self.report.findings.into_iter().filter(|finding| finding.severity == Severity::Error).collect();
@@ -103,23 +103,23 @@ impl<D> Reading<D> {
 }
 
 fn read<D: DeserializeOwned>(text: &str, kind: DocumentKind) -> Reading<D> {
-    let examined = Examined::new(text);
-    let found = examined.kind;
-    let document = if found == Some(kind) { lower(&examined, text) } else { None };
-    let mut report = examined.report();
+    let analysis = Analysis::new(text);
+    let found = analysis.kind;
+    let document = if found == Some(kind) { deserialize(&analysis, text) } else { None };
+    let mut report = analysis.report();
     if let Some(found) = found.filter(|found| *found != kind) {
         report.findings.insert(0, Finding::wrong_kind(kind, found));
     }
     Reading { document, report }
 }
 
-/// The typed document, from the text itself or, where its shape is not the model's, from a mended copy.
-fn lower<D: DeserializeOwned>(examined: &Examined<'_>, text: &str) -> Option<D> {
+/// The typed document, from the text itself or, where its shape is not the model's, from a fixed copy.
+fn deserialize<D: DeserializeOwned>(analysis: &Analysis<'_>, text: &str) -> Option<D> {
     let shapes =
         |code: Code, fix: &Fix| code.shapes_the_model() && (fix.automatic || code.severity() == Severity::Error);
-    if examined.fixes(shapes).next().is_none() {
+    if analysis.fixes(shapes).next().is_none() {
         return serde_json::from_str(text).ok();
     }
-    let (mended, _) = mend(text, shapes);
-    serde_json::from_str(&mended).ok()
+    let (fixed, _) = apply_fixes(text, shapes);
+    serde_json::from_str(&fixed).ok()
 }

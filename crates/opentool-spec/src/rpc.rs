@@ -6,11 +6,11 @@ use serde_json::{Number, Value, value::RawValue};
 /// The protocol version that every message is written with.
 pub const JSONRPC: &str = "2.0";
 
-/// The identity of a call. The spec says a string; numbers are read too, and answered as they came.
+/// The identity of a call. The spec has strings; numbers are read too, and returned as numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Id {
-    /// What the spec says.
+    /// What the spec requires.
     String(String),
     /// What some clients send.
     Number(Number),
@@ -42,7 +42,7 @@ impl std::fmt::Display for Id {
 
 /// A call of a function.
 ///
-/// Its parameters stay text, so that nothing is rounded or merged on the way to whoever checks them.
+/// Its parameters stay text, so that nothing is rounded or merged before they are checked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RpcRequest {
@@ -72,7 +72,7 @@ pub struct RpcResponse {
     /// `"2.0"`.
     #[serde(default)]
     pub jsonrpc: String,
-    /// The result: an object, empty where the call failed or gave nothing.
+    /// The result: an object, empty where the call failed or returned nothing.
     #[serde(default = "empty_object")]
     pub result: Box<RawValue>,
     /// Why the call failed; null where it did not.
@@ -113,7 +113,7 @@ pub struct RpcError {
     pub code: i32,
     /// A sentence for people and models.
     pub message: String,
-    /// Whatever else is known; clients that do not know it ignore it.
+    /// More about the failure; clients that do not know it ignore it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
@@ -121,9 +121,9 @@ pub struct RpcError {
 impl RpcError {
     /// The body is not JSON.
     pub const PARSE_ERROR: i32 = -32700;
-    /// The message is no valid request.
+    /// The message is not a valid request.
     pub const INVALID_REQUEST: i32 = -32600;
-    /// The parameters are no object.
+    /// The parameters are not an object.
     pub const INVALID_PARAMS: i32 = -32602;
 
     /// A code and a message.
@@ -131,7 +131,7 @@ impl RpcError {
         RpcError { code, message: message.into(), data: None }
     }
 
-    /// Adds what else is known.
+    /// Adds more about the failure.
     #[must_use]
     pub fn with_data(mut self, data: Value) -> Self {
         self.data = Some(data);

@@ -1,18 +1,20 @@
-//! JSON Schema: the form that tools publish, and the ways to and from it.
+//! JSON Schema: the form that tools publish, and conversions to and from it.
 //!
-//! - [`normalise`] brings any generator's schema to the one form that every provider and client accepts;
+//! - [`normalise`] turns any generator's schema into the one form that every provider and client accepts;
 //!   [`normalise_output`] does the same for results.
-//! - [`Dialect`] writes that form for a provider, and says what had to be dropped.
+//! - [`Dialect`] writes that form for a provider, and reports what had to be dropped.
 //! - [`OpenTool::input_schema`](crate::OpenTool::input_schema) and [`OpenTool::output_schema`](crate::OpenTool::output_schema) write a function of a document as JSON Schema;
-//!   [`functions_from_schemas`] leads back, with a report of what a document cannot say.
+//!   [`functions_from_schemas`] is the reverse, with a report of what a document cannot express.
 //! - [`tool_list`] and [`document_tool_list`] write the lists of tools that providers and protocols take.
 
 mod choices;
 mod circles;
+mod definition;
 mod definitions;
 mod depth;
 mod dialect;
 mod drafts;
+mod dropped;
 mod error;
 mod export;
 mod import;
@@ -21,17 +23,16 @@ mod keyword;
 mod node;
 mod normalise;
 mod nullable;
-mod report;
+mod openai_strict;
 mod share;
-mod strict;
 mod tool_list;
 
 pub use depth::MAX_DEPTH;
 pub use dialect::{Adapted, Dialect};
+pub use dropped::Dropped;
 pub use error::NormaliseError;
 pub use import::{Imported, SchemaTool, functions_from_schemas};
 pub use normalise::{normalise, normalise_output};
-pub use report::Dropped;
 pub use tool_list::{Target, ToolList, ToolListError, ToolReport, UnknownTarget, document_tool_list, tool_list};
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 
-use crate::Map;
+use crate::map::Map;
 
 /// The version of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ impl FunctionCall {
     }
 }
 
-/// What a call gave back.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolReturn {
@@ -59,9 +59,9 @@ impl ToolReturn {
     }
 }
 
-/// What can go wrong between a client and a server, as the spec has it.
+/// What can go wrong between a client and a server, in the terms of the spec.
 ///
-/// Serialised, each is the spec's JSON with exactly its message.
+/// Each serialises to the JSON of the spec, with exactly its message.
 ///
 /// ```
 /// use opentool_spec::Exception;
@@ -78,7 +78,7 @@ pub enum Exception {
         /// The HTTP status.
         code: i32,
     },
-    /// `ErrorNullException`: the call failed and the response does not say why.
+    /// `ErrorNullException`: the call failed and the response has no error.
     #[error("Error is null")]
     ErrorNull {
         /// The HTTP status.
@@ -93,7 +93,7 @@ pub enum Exception {
     /// `OpenToolServerCallException`: the tool failed.
     #[error("{message}")]
     Call {
-        /// What the tool said.
+        /// The message of the tool.
         message: String,
         /// The code of the JSON-RPC error; not part of the spec's JSON.
         code: Option<i32>,

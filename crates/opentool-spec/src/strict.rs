@@ -1,10 +1,14 @@
-//! The strict form of a document: what `/load` must send so that no old client chokes on it.
+//! The strict form of a document: what `/load` sends, so that old clients can read it.
 
 use indexmap::IndexMap;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::{Function, Info, OpenTool, Parameter, Return, Schema, SchemaType, ServerObject, model::object::Layout};
+use crate::{
+    map::Map,
+    model::{Function, Info, OpenTool, Parameter, Return, Schema, SchemaType, ServerObject, object::Layout},
+    reference::schema_reference,
+};
 
 /// How many schemas may be produced by inlining references, in one document.
 const BUDGET: usize = 100_000;
@@ -21,7 +25,7 @@ pub struct StrictDocument {
     pub cuts: Vec<CutReference>,
 }
 
-/// A reference that stands as a plain object in the strict form.
+/// A reference that the strict form replaces by a plain object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CutReference {
@@ -35,26 +39,22 @@ pub struct CutReference {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CutReason {
-    /// It stands inside the schema it refers to.
+    /// It is inside the schema it refers to.
     Recursive,
     /// Inlining has produced as much as one document may hold.
     TooLarge,
-    /// It stands too deep.
+    /// It is nested too deep.
     TooDeep,
     /// It leads to no schema.
     Unresolved,
-    /// It stands in a keyword that OpenTool does not have, which is left out.
+    /// It is in a keyword that OpenTool does not have, which is left out.
     Unknown,
 }
 
 impl std::fmt::Display for CutReference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.reason == CutReason::Unknown {
-            return write!(
-                f,
-                "`{}` stands in a keyword that OpenTool does not have, which is left out",
-                self.reference
-            );
+            return write!(f, "`{}` is in a keyword that OpenTool does not have, which is left out", self.reference);
         }
         let reason = match self.reason {
             CutReason::Recursive => "it contains itself",
@@ -62,7 +62,7 @@ impl std::fmt::Display for CutReference {
             CutReason::TooDeep => "the document would nest too deep",
             CutReason::Unresolved | CutReason::Unknown => "it leads to no schema",
         };
-        write!(f, "`{}` stands as a plain object: {reason}", self.reference)
+        write!(f, "`{}` is replaced by a plain object: {reason}", self.reference)
     }
 }
 
@@ -86,7 +86,7 @@ impl OpenTool {
         let schemas = self.schemas.as_ref().map(|schemas| {
             let entry = |(name, schema): (&String, &Schema)| {
                 // An entry is not inside itself yet, but a reference to it from below is.
-                inliner.open.push(named(name));
+                inliner.open.push(schema_reference(name));
                 let schema = inliner.schema(schema, 0);
                 inliner.open.pop();
                 (name.clone(), schema)
@@ -112,17 +112,11 @@ impl OpenTool {
     }
 }
 
-fn named(name: &str) -> String {
-    let mut reference = "#/schemas/".to_owned();
-    crate::reference::push_escaped(&mut reference, name);
-    reference
-}
-
 struct Inliner<'a> {
     source: &'a OpenTool,
     /// The references that are being inlined, outermost first.
     open: Vec<String>,
-    /// How many of them are inside each other, beyond the entry of `schemas` they stand in.
+    /// How many of them are nested, not counting the entry of `schemas` around them.
     inlining: usize,
     /// What inlining has produced: schemas, allowed values, and text by the kilobyte.
     produced: usize,
@@ -192,7 +186,7 @@ impl Inliner<'_> {
     }
 
     /// Unknown keys without references. The values of a map are a schema like any other.
-    fn extra(&mut self, extra: &crate::Map, depth: usize) -> crate::Map {
+    fn extra(&mut self, extra: &Map, depth: usize) -> Map {
         let mut extra = extra.clone();
         if let Some(values) = extra.get_mut("additionalProperties").filter(|values| values.is_object())
             && let Ok(schema) = Schema::deserialize(&*values)
@@ -248,7 +242,7 @@ impl Inliner<'_> {
     }
 }
 
-/// The type of a schema that does not say it; free JSON is an object.
+/// The type of a schema without one; free JSON is an object.
 fn implied_type(schema: &Schema) -> SchemaType {
     let strings = |values: &Vec<Value>| !values.is_empty() && values.iter().all(Value::is_string);
     if schema.items.is_some() {
@@ -274,8 +268,8 @@ pub(crate) fn typed(value: &Value, schema_type: SchemaType) -> Value {
     }
 }
 
-/// Unknown keys without those that hold references: nobody could follow them.
-fn reference_free(extra: &crate::Map) -> crate::Map {
+/// Unknown keys without those that hold references, which have no target in the strict form.
+fn reference_free(extra: &Map) -> Map {
     extra
         .iter()
         .filter(|(_, value)| reference_in(value).is_none())
@@ -283,7 +277,7 @@ fn reference_free(extra: &crate::Map) -> crate::Map {
         .collect()
 }
 
-/// The first reference in a value of unknown form.
+/// The first reference in any JSON value.
 fn reference_in(value: &Value) -> Option<&str> {
     match value {
         Value::Object(map) => match map.get("$ref") {

@@ -27,7 +27,7 @@ fn a_library_converts_as_its_callers_see_it() {
 fn the_strict_document_is_clean_and_says_what_was_cut() {
     let ran = run(&["convert", &example("calculator.opentool.json"), "--to", "opentool"]);
     assert_eq!(ran.code, Some(0));
-    assert_eq!(ran.stderr, "warning: `#/schemas/Expression` stands as a plain object: it contains itself\n");
+    assert_eq!(ran.stderr, "warning: `#/schemas/Expression` is replaced by a plain object: it contains itself\n");
     let checked = Desk::new().run_with(&["check", "--strict", "-"], ran.stdout.clone());
     assert_eq!(checked.code, Some(0), "{}", checked.stdout);
     assert!(!ran.stdout.contains("$ref"));

@@ -114,7 +114,7 @@ fn conventions_are_two() {
     };
     call(&convention("stdcall").unwrap(), "nothing", json!({}));
     let unknown = convention("fastcall").unwrap_err().to_string();
-    assert!(unknown.contains("`fastcall` is no calling convention"), "{unknown}");
+    assert!(unknown.contains("`fastcall` is not a calling convention"), "{unknown}");
 }
 
 #[test]

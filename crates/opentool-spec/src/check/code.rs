@@ -1,19 +1,19 @@
 //! The codes of findings. Each is documented, with a wrong and a right example, in `docs/diagnostics.md`.
 
-/// How grave a finding is.
+/// How serious a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing; nothing is wrong.
     Note,
-    /// Understood, but not as the spec has it; other readers may fail.
+    /// Understood, but differs from the spec; other readers may fail.
     Warning,
     /// The document cannot be used as it is.
     Error,
 }
 
 impl Severity {
-    /// The word that stands before a message.
+    /// The word before a message.
     pub const fn as_str(self) -> &'static str {
         match self {
             Severity::Note => "note",
@@ -47,7 +47,7 @@ macro_rules! codes {
                 match self { $( Code::$Name => $id, )* }
             }
 
-            /// How grave a finding with this code is.
+            /// How serious a finding with this code is.
             pub const fn severity(self) -> Severity {
                 match self { $( Code::$Name => Severity::$severity, )* }
             }
@@ -67,7 +67,7 @@ codes! {
     TooDeep = "OT002" Error;
     /// The document is not a JSON object.
     NotAnObject = "OT003" Error;
-    /// A key stands twice in one object.
+    /// A key is in one object twice.
     DuplicateKey = "OT004" Warning;
     /// A number is beyond a 64-bit float.
     NumberTooLarge = "OT005" Error;
@@ -101,7 +101,7 @@ codes! {
     EmptyDescription = "OT024" Warning;
     /// A function has no `parameters`.
     NoParameters = "OT025" Warning;
-    /// A parameter does not say whether it is required.
+    /// A parameter has no `required`.
     NoRequired = "OT026" Warning;
     /// The parameters are written as a JSON Schema.
     GenerationA = "OT027" Warning, model;
@@ -118,7 +118,7 @@ codes! {
     NoType = "OT040" Error;
     /// A schema's type is none of the six.
     UnknownType = "OT041" Error, model;
-    /// A schema's type is written as another language has it.
+    /// A schema's type is written as in another language.
     TypeAlias = "OT042" Warning, model;
     /// A schema's type is a list of types.
     TypeUnion = "OT043" Warning, model;
@@ -139,7 +139,7 @@ codes! {
     UnresolvedReference = "OT050" Error;
     /// A reference has siblings, which readers ignore.
     ReferenceSiblings = "OT051" Warning;
-    /// A reference, or the schemas it means, stand where another format has them.
+    /// A reference or its schemas are where another format keeps them.
     ReferencePlace = "OT052" Warning, model;
     /// References lead in a circle and never reach a schema.
     CircularReference = "OT053" Error;
@@ -150,15 +150,15 @@ codes! {
     NoCallingConvention = "OT060" Warning;
     /// The calling convention is unknown.
     UnknownConvention = "OT061" Error, model;
-    /// A parameter does not say whether it goes in or out.
+    /// A parameter has no `isIn`.
     NoIsIn = "OT062" Warning;
-    /// `isIn` stands inside `cType`.
+    /// `isIn` is inside `cType`.
     IsInInsideCType = "OT063" Warning, model;
-    /// A C type does not say whether it is a pointer.
+    /// A C type has no `isPointer`.
     NoIsPointer = "OT064" Warning;
     /// A schema has no C type; one is assumed.
     NoCType = "OT065" Note;
-    /// A C type is spelt another way than the spec has it.
+    /// A C type is not spelt as in the spec.
     CSpelling = "OT066" Warning, model;
     /// A C type cannot be passed.
     UnsupportedCType = "OT067" Error, model;
@@ -166,7 +166,7 @@ codes! {
     UnknownCType = "OT068" Error, model;
     /// Two results of a function have the same name.
     ResultClash = "OT069" Error;
-    /// A parameter that goes out is not a pointer.
+    /// An output parameter is not a pointer.
     OutNeedsPointer = "OT070" Error;
     /// A parameter is `void`.
     VoidParameter = "OT071" Error;
@@ -176,11 +176,11 @@ codes! {
     NeedsCType = "OT073" Error;
     /// An array is not a pointer to its elements, or an object is to be passed.
     NotAPointer = "OT074" Error;
-    /// An `x-…` key has a value that nobody understands.
+    /// An `x-…` key has an invalid value.
     InvalidExtension = "OT075" Error;
     /// An `x-…` key is nearly one that is known.
     MisspeltExtension = "OT076" Warning;
-    /// A parameter needs a handle that no function hands out.
+    /// A parameter needs a handle that no function returns.
     UnknownHandle = "OT077" Warning;
     /// The function that `x-init` names must be given arguments.
     InitNeedsArguments = "OT078" Error;

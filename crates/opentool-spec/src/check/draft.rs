@@ -1,6 +1,7 @@
-//! A finding while it is made: where it is, and what would settle it.
+//! A finding while the check runs: where it is, and what would fix it.
 
-use super::{Code, Fix, quote};
+use super::{code::Code, finding::Fix};
+use crate::tree::quote;
 use crate::tree::{Edit, NodeId, Tree, json_string};
 
 /// A finding before its pointer, line and column are worked out.
@@ -42,14 +43,14 @@ impl At {
     }
 }
 
-/// What would settle a finding. The help text says exactly what the edits do.
+/// What would fix a finding. The help text describes exactly what the edits do.
 #[derive(Debug)]
 pub(super) enum Remedy {
     /// Add a member to an object.
     Add(NodeId, &'static str, String),
     /// Replace a value.
     Replace(NodeId, String),
-    /// Take a member or an element out.
+    /// Remove a member or an element.
     Remove(NodeId),
     /// Give a member another name.
     Rename(NodeId, String),
@@ -79,4 +80,11 @@ impl Remedy {
             Remedy::Edits(_, edits) => edits,
         }
     }
+}
+
+/// The text of an object, on one line.
+pub(super) fn object_text<K: AsRef<str>>(members: &[(K, String)]) -> String {
+    let members: Vec<_> =
+        members.iter().map(|(key, value)| format!("{}: {value}", json_string(key.as_ref()))).collect();
+    format!("{{{}}}", members.join(", "))
 }

@@ -1,16 +1,18 @@
-//! The `x-…` keys by which an OpenDyn document says what the spec leaves open.
+//! The `x-…` keys of OpenDyn documents, for what the spec leaves open.
 
 use std::borrow::Cow;
 
 use foldhash::HashSet;
 
 use super::{
-    Code, DocumentKind,
+    checker::Checker,
+    code::Code,
     draft::{At, Remedy},
-    dynamic::Signature,
-    judge::Checker,
-    suggest::{is_same, nearest, quote},
+    kind::DocumentKind,
+    signature::Signature,
 };
+use crate::json::near::{is_same, misspelt};
+use crate::tree::quote;
 use crate::tree::{Kind, NodeId, Tree};
 
 /// The most bytes or elements that a buffer may have.
@@ -24,11 +26,11 @@ enum Wanted {
     /// An integer from 1 to this.
     Count(u64),
     OneOf(&'static [&'static str]),
-    /// The name of a parameter, or of the return value where that counts too.
+    /// The name of a parameter, or of the return value where that is allowed.
     Counter {
         of_return: bool,
     },
-    /// Whether any, or which, integers say success.
+    /// Whether any, or which, integers mean success.
     Codes,
 }
 
@@ -56,21 +58,21 @@ const OF_RETURN: &[(&str, Wanted)] = &[
     ("x-encoding", Wanted::OneOf(&["utf8", "latin1", "base64", "hex"])),
 ];
 
-/// What whoever reads a document says to whoever wrote it.
+/// A note from a reviewer to the author.
 const OF_ANYTHING: &[(&str, Wanted)] = &[("x-review", Wanted::Name)];
-/// How many parameters are fixed, of which a function says how many they may be.
+/// How many parameters of a variadic function are fixed; the limit is checked with the function.
 const FIXED_ARGUMENTS: &[(&str, Wanted)] = &[("x-fixedArgs", Wanted::Count(LARGEST))];
 
-/// A key as long as this is nobody's by chance: what nearly is one, is meant as one.
+/// A key that is this long and nearly a known one is certainly a misspelling of it.
 const UNMISTAKABLE: usize = 10;
 
-/// All keys that are known, in the order in which they are compared.
+/// All known keys, in the order in which they are compared.
 fn known() -> impl Iterator<Item = (&'static str, Wanted)> {
     [OF_DOCUMENT, OF_FUNCTION, FIXED_ARGUMENTS, OF_PARAMETER, OF_RETURN, OF_ANYTHING].into_iter().flatten().copied()
 }
 
 impl Wanted {
-    /// Whether a value is of the kind that is wanted, if not one that is right.
+    /// Whether a value has the right JSON type, if not the right value.
     fn is_of_kind(self, kind: Kind) -> bool {
         match self {
             Wanted::Flag => kind == Kind::Bool,
@@ -88,39 +90,39 @@ fn looks_like_one(key: &str) -> bool {
     begins && chars.next().is_some_and(|second| matches!(second, '-' | '_') || second.is_ascii_uppercase())
 }
 
-/// What a function calls its values.
-struct Values<'v, 'a> {
+/// The names of the values of a function.
+struct ValueNames<'v, 'a> {
     parameters: &'v HashSet<Cow<'a, str>>,
     returns: Option<Cow<'a, str>>,
 }
 
 impl<'a> Checker<'_, 'a> {
-    /// Whether a key is one of those by which documents say more than the spec: in OpenDyn documents, one that is known.
+    /// Whether a key is an extension: in OpenDyn documents, a known one.
     pub(super) fn is_extension(&self, key: &str) -> bool {
         key.starts_with("x-") && (self.kind != DocumentKind::OpenDyn || known().any(|(name, _)| name == key))
     }
 
-    /// Tells a member of an object that is nearly an extension, and returns whether it is one.
+    /// Reports a member whose key is a misspelt extension, and returns whether it is one.
     pub(super) fn misspelt_extension(&mut self, object: NodeId, member: NodeId) -> bool {
         let (key, kind) = (self.tree.key(member), self.tree.kind(member));
         if self.kind != DocumentKind::OpenDyn || !looks_like_one(&key) {
             return false;
         }
         let fitting = known().filter(|(_, wanted)| wanted.is_of_kind(kind)).map(|(name, _)| name);
-        let Some(meant) = nearest(&key, fitting).filter(|meant| self.tree.get(object, meant).is_none()) else {
+        let Some(meant) = misspelt(&key, fitting).filter(|meant| self.tree.get(object, meant).is_none()) else {
             return false;
         };
-        let message = format!("{} is no extension that is known: it is kept, and nobody acts on it", quote(&key));
+        let message = format!("{} is not a known extension: it is kept and ignored", quote(&key));
         let is_sure = meant.len() >= UNMISTAKABLE || is_same(&key, meant);
         let remedy = Remedy::Rename(member, meant.to_owned());
         self.propose(is_sure, Code::MisspeltExtension, At::Key(member), message, remedy);
         true
     }
 
-    /// The keys of the document as a whole, which may also stand in its `info`.
+    /// The keys of the document as a whole, which may also be in its `info`.
     pub(super) fn document_extensions(&mut self, root: NodeId) {
         let none = HashSet::default();
-        let values = Values { parameters: &none, returns: None };
+        let values = ValueNames { parameters: &none, returns: None };
         let info = self.tree.get(root, "info").filter(|info| self.tree.kind(*info) == Kind::Object);
         for owner in [Some(root), info].into_iter().flatten() {
             self.extensions(owner, OF_DOCUMENT, &values);
@@ -130,7 +132,7 @@ impl<'a> Checker<'_, 'a> {
     /// The keys of a function, its parameters and its return value.
     pub(super) fn signature_extensions(&mut self, signature: &Signature, parameters: &HashSet<Cow<'a, str>>) {
         let returns = signature.returns.and_then(|(_, name, _)| self.tree.string(name?));
-        let values = Values { parameters, returns };
+        let values = ValueNames { parameters, returns };
         self.extensions(signature.function, OF_FUNCTION, &values);
         let most = signature.parameters.len() as u64;
         self.extensions(signature.function, &[("x-fixedArgs", Wanted::Count(most))], &values);
@@ -142,7 +144,7 @@ impl<'a> Checker<'_, 'a> {
         }
     }
 
-    /// Tells where the function that `x-init` names cannot be called as it is: with nothing.
+    /// Reports where the function that `x-init` names cannot be called without arguments.
     pub(super) fn initialiser(&mut self, signatures: &[Signature]) {
         let tree = self.tree;
         let info = tree.get(Tree::ROOT, "info");
@@ -156,7 +158,7 @@ impl<'a> Checker<'_, 'a> {
         else {
             return;
         };
-        // What counts another parameter follows from that.
+        // The length of another parameter is computed, not given.
         let counters: HashSet<_> = signature
             .parameters
             .iter()
@@ -166,12 +168,12 @@ impl<'a> Checker<'_, 'a> {
         let needed = signature.parameters.iter().filter(|nodes| self.is_required(nodes));
         let Some(needed) = needed.filter_map(|nodes| named(nodes.parameter)).find(is_needed) else { return };
         let (shown, needed) = (quote(&name), quote(&needed));
-        let message = format!("{shown} is run with no arguments when the library is loaded, and {needed} is required");
+        let message = format!("{shown} is run with no arguments when the library is loaded, but {needed} is required");
         let help = "name a function that needs none, or one that you write around it".to_owned();
-        self.tell(Code::InitNeedsArguments, At::Value(init), message, Some(help));
+        self.report(Code::InitNeedsArguments, At::Value(init), message, Some(help));
     }
 
-    fn extensions(&mut self, owner: NodeId, keys: &[(&str, Wanted)], values: &Values<'_, 'a>) {
+    fn extensions(&mut self, owner: NodeId, keys: &[(&str, Wanted)], values: &ValueNames<'_, 'a>) {
         if self.tree.kind(owner) != Kind::Object {
             return;
         }
@@ -179,15 +181,15 @@ impl<'a> Checker<'_, 'a> {
             let Some(node) = self.tree.get(owner, key).filter(|node| self.tree.kind(*node) != Kind::Null) else {
                 continue;
             };
-            if let Some(expected) = self.breach(node, *wanted, values) {
+            if let Some(expected) = self.violation(node, *wanted, values) {
                 let message = format!("`{key}` must be {expected}, not {}", quote(&self.tree.inline(node)));
-                self.tell(Code::InvalidExtension, At::Value(node), message, None);
+                self.report(Code::InvalidExtension, At::Value(node), message, None);
             }
         }
     }
 
-    /// What a value should be and is not.
-    fn breach(&self, node: NodeId, wanted: Wanted, values: &Values<'_, 'a>) -> Option<String> {
+    /// What a value should be, where it is something else.
+    fn violation(&self, node: NodeId, wanted: Wanted, values: &ValueNames<'_, 'a>) -> Option<String> {
         let tree = self.tree;
         let text = tree.string(node);
         let fits = match wanted {
@@ -217,7 +219,7 @@ impl<'a> Checker<'_, 'a> {
             Wanted::OneOf(words) => format!("one of {}", words.join(", ")),
             Wanted::Counter { .. } => {
                 let meant =
-                    text.and_then(|name| nearest(&name, values.parameters.iter().map(|name| &**name)).map(quote));
+                    text.and_then(|name| misspelt(&name, values.parameters.iter().map(|name| &**name)).map(quote));
                 let meant = meant.map_or_else(String::new, |meant| format!(" (did you mean {meant}?)"));
                 format!("the name of a parameter of the function{meant}")
             }

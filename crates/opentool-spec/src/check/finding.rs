@@ -2,8 +2,11 @@
 
 use std::fmt;
 
-use super::{Code, DocumentKind, Severity};
-pub use crate::tree::Edit;
+use super::{
+    code::{Code, Severity},
+    kind::DocumentKind,
+};
+use crate::tree::Edit;
 
 /// One thing that was found in a document.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -11,7 +14,7 @@ pub use crate::tree::Edit;
 pub struct Finding {
     /// What kind of thing it is.
     pub code: Code,
-    /// How grave it is.
+    /// How serious it is.
     pub severity: Severity,
     /// What was found, in one sentence.
     pub message: String,
@@ -30,7 +33,7 @@ pub struct Finding {
     pub span: std::ops::Range<usize>,
 }
 
-/// A change of the text that settles a finding.
+/// A change of the text that fixes a finding.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Fix {
@@ -56,7 +59,7 @@ impl Finding {
         }
     }
 
-    /// Whether [`fix`](crate::fix()) settles it.
+    /// Whether [`fix`](crate::fix()) fixes it.
     pub fn is_fixable(&self) -> bool {
         self.fix.as_ref().is_some_and(|fix| fix.automatic)
     }

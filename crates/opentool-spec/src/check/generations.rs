@@ -1,19 +1,22 @@
-//! The two older generations of documents, which say `"1.0.0"` like the current one and differ only in shape.
+//! The two older generations of documents, which have the version `"1.0.0"` like the current one and differ only in shape.
+
+use std::borrow::Cow;
 
 use foldhash::HashSet;
 
 use super::{
-    Code, DocumentGeneration, DocumentKind,
-    draft::{At, Remedy},
-    dynamic::Signature,
-    judge::Checker,
+    checker::Checker,
+    code::Code,
+    draft::{At, Remedy, object_text},
+    kind::{DocumentGeneration, DocumentKind},
+    signature::Signature,
 };
 use crate::tree::{Kind, NodeId, json_string};
 
-/// Where a function keeps what a JSON Schema of parameters says beyond them.
+/// The key under which a function keeps the other keywords of a JSON Schema of parameters.
 const KEPT: &str = "x-parameters";
 
-impl Checker<'_, '_> {
+impl<'a> Checker<'_, 'a> {
     /// Parameters that are an object: a JSON Schema (generation A) or parameters by name (generation B).
     pub(super) fn older_parameters(&mut self, function: NodeId, parameters: NodeId, signature: &mut Signature) {
         let tree = self.tree;
@@ -58,15 +61,15 @@ impl Checker<'_, '_> {
             parts.push(("schema", schema));
             parts.extend(is_in.map(|is_in| ("isIn", tree.inline(is_in))));
             parts.push(("required", required.to_string()));
-            elements.push(object(&parts));
+            elements.push(object_text(&parts));
         }
         let mut edits = vec![tree.replace_value(parameters, tree.layout_array(parameters, elements))];
-        // What a list has no place for is kept beside it.
+        // Other keywords of the schema are kept beside the list.
         let expressed = |key: &str| matches!(key, "type" | "properties") || (key == "required" && required.is_some());
         if tree.children(parameters).any(|member| !expressed(&tree.key(member))) && tree.get(function, KEPT).is_none() {
             edits.push(tree.insert_member(function, KEPT, &self.inline_without(parameters, expressed)));
         }
-        let message = "the parameters are a JSON Schema, as early documents had them, not a list".to_owned();
+        let message = "the parameters are a JSON Schema, as in early documents, not a list".to_owned();
         let remedy = Remedy::Edits("make them a list".to_owned(), edits);
         self.fix(Code::GenerationA, At::Value(parameters), message, remedy);
     }
@@ -76,24 +79,19 @@ impl Checker<'_, '_> {
         let members = tree.children(parameters).collect();
         let mut elements = Vec::new();
         for member in self.last_of_each_key(members) {
-            let mut parts = vec![("name".to_owned(), json_string(&tree.key(member)))];
+            let mut parts = self.named_by_key(member);
             if tree.kind(member) == Kind::Object {
                 signature.parameters.push(self.parameter(member, None));
-                parts.extend(
-                    tree.children(member)
-                        .filter(|inner| tree.key(*inner) != "name")
-                        .map(|inner| (tree.key(inner).into_owned(), tree.inline(inner))),
-                );
             } else {
                 let message = format!("a parameter must be an object, not {}", tree.kind(member).described());
                 let text = r#"{"schema": {"type": "string"}, "required": false}"#.to_owned();
                 self.suggest(Code::WrongType, At::Value(member), message, Remedy::Replace(member, text));
-                parts.push(("schema".to_owned(), tree.inline(member)));
+                parts.push(("schema".into(), tree.inline(member)));
             }
-            elements.push(object(&parts));
+            elements.push(object_text(&parts));
         }
         let array = tree.layout_array(parameters, elements);
-        let message = "the parameters are an object by name, as early documents had them, not a list".to_owned();
+        let message = "the parameters are an object by name, as in early documents, not a list".to_owned();
         let remedy = Remedy::Edits("make them a list".to_owned(), vec![tree.replace_value(parameters, array)]);
         self.fix(Code::GenerationB, At::Value(parameters), message, remedy);
     }
@@ -102,7 +100,7 @@ impl Checker<'_, '_> {
     pub(super) fn older_returns(&mut self, returns: NodeId, current: Option<NodeId>, signature: &mut Signature) {
         let tree = self.tree;
         if current.is_some_and(|current| tree.kind(current) != Kind::Null) {
-            let message = "`returns` stands beside `return`, which is the one that counts".to_owned();
+            let message = "`returns` is beside `return`, which takes precedence".to_owned();
             self.fix(Code::Returns, At::Key(returns), message, Remedy::Remove(returns));
             return;
         }
@@ -126,7 +124,7 @@ impl Checker<'_, '_> {
             Kind::Object if values.is_empty() => Some("null".to_owned()),
             Kind::Object => {
                 self.schema(returns, None);
-                Some(object(&[("name", json_string("result")), ("schema", tree.inline(returns))]))
+                Some(object_text(&[("name", json_string("result")), ("schema", tree.inline(returns))]))
             }
             kind => {
                 let message = format!("`returns` must be an object, not {}", kind.described());
@@ -136,30 +134,33 @@ impl Checker<'_, '_> {
         };
         let mut edits = vec![tree.rename_member(returns, "return")];
         edits.extend(text.map(|text| tree.replace_value(returns, text)));
-        // A `null` beside it says nothing, and would be in the way.
+        // A `null` beside it means nothing, and would clash with the new name.
         edits.extend(current.map(|current| tree.remove_child(current)));
-        let message = "the return value stands under `returns`, as early documents had it".to_owned();
+        let message = "the return value is under `returns`, as in early documents".to_owned();
         self.fix(Code::Returns, At::Key(returns), message, Remedy::Edits("write `return`".to_owned(), edits));
+    }
+
+    /// The members of an object, with its key as its name.
+    fn named_by_key(&self, node: NodeId) -> Vec<(Cow<'a, str>, String)> {
+        let tree = self.tree;
+        let own = tree.children(node).filter(|member| tree.kind(node) == Kind::Object && tree.key(*member) != "name");
+        let mut members = vec![(Cow::Borrowed("name"), json_string(&tree.key(node)))];
+        members.extend(own.map(|member| (tree.key(member), tree.inline(member))));
+        members
     }
 
     /// One return value by name, or several as the properties of one object.
     fn returns_by_name(&self, values: &[NodeId]) -> String {
         let tree = self.tree;
         if let [value] = values {
-            let mut parts = vec![("name".to_owned(), json_string(&tree.key(*value)))];
-            parts.extend(
-                tree.children(*value)
-                    .filter(|inner| tree.key(*inner) != "name")
-                    .map(|inner| (tree.key(inner).into_owned(), tree.inline(inner))),
-            );
-            return object(&parts);
+            return object_text(&self.named_by_key(*value));
         }
         let properties: Vec<_> = values.iter().map(|value| (tree.key(*value), self.described_schema(*value))).collect();
-        let schema = object(&[("type", json_string("object")), ("properties", object(&properties))]);
-        object(&[("name", json_string("result")), ("schema", schema)])
+        let schema = object_text(&[("type", json_string("object")), ("properties", object_text(&properties))]);
+        object_text(&[("name", json_string("result")), ("schema", schema)])
     }
 
-    /// The schema of a named value, with what else is said of the value.
+    /// The schema of a named value, with the other members of the value.
     fn described_schema(&self, value: NodeId) -> String {
         let tree = self.tree;
         let Some(schema) = tree.get(value, "schema").filter(|schema| tree.kind(*schema) == Kind::Object) else {
@@ -171,7 +172,7 @@ impl Checker<'_, '_> {
         });
         let parts: Vec<_> =
             tree.children(schema).chain(outer).map(|inner| (tree.key(inner), tree.inline(inner))).collect();
-        object(&parts)
+        object_text(&parts)
     }
 
     /// An object on one line without some of its members.
@@ -185,13 +186,6 @@ impl Checker<'_, '_> {
             .filter(|member| !drop(&tree.key(*member)))
             .map(|member| (tree.key(member), tree.inline(member)))
             .collect();
-        object(&kept)
+        object_text(&kept)
     }
-}
-
-/// An object on one line.
-pub(super) fn object<K: AsRef<str>>(members: &[(K, String)]) -> String {
-    let members: Vec<_> =
-        members.iter().map(|(key, value)| format!("{}: {value}", json_string(key.as_ref()))).collect();
-    format!("{{{}}}", members.join(", "))
 }

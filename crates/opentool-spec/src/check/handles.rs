@@ -1,48 +1,48 @@
-//! Handles: who hands them out, and who needs them.
+//! Handles: which functions return them, and which need them.
 
 use std::{borrow::Cow, collections::BTreeSet};
 
 use super::{
-    Code,
+    checker::Checker,
+    code::Code,
     draft::{At, Remedy},
-    dynamic::{ParameterNodes, Signature},
-    judge::Checker,
-    suggest::{nearest, quote},
+    signature::{ParameterNodes, Signature},
 };
+use crate::json::near::misspelt;
+use crate::tree::quote;
 use crate::tree::{NodeId, json_string};
 
 /// How many names are compared for "did you mean", for all handles of a document.
 const COMPARED_IN_ALL: usize = 10_000;
 
 impl<'a> Checker<'_, 'a> {
-    /// What names the type of a handle: the parameter or return value, else its schema.
+    /// The node that names the type of a handle: the parameter or return value, else its schema.
     pub(super) fn handle_of(&self, owner: NodeId, schema: Option<NodeId>) -> Option<NodeId> {
         let of_schema = || self.tree.get(self.references.end_of(schema?), "x-handle");
         self.tree.get(owner, "x-handle").or_else(of_schema)
     }
 
-    /// Whether the caller must give something for a parameter.
+    /// Whether a parameter must be passed.
     pub(super) fn is_required(&self, nodes: &ParameterNodes) -> bool {
         let required = self.tree.get(nodes.parameter, "required").and_then(|required| self.tree.bool(required));
         required.unwrap_or(true) && self.goes_in(nodes)
     }
 
-    /// Tells handles that a function needs and that no function hands out.
+    /// Reports handles that a function needs and that no function returns.
     pub(super) fn handles(&mut self, signatures: &[Signature]) {
-        let given = self.handed_out(signatures);
+        let given = self.returned_handles(signatures);
         let mut left = COMPARED_IN_ALL;
         for nodes in signatures.iter().flat_map(|signature| &signature.parameters) {
             let Some(handle) = self.handle_of(nodes.parameter, nodes.schema) else { continue };
             let Some(kind) = self.tree.string(handle).filter(|kind| !given.contains(kind)) else { continue };
             if !self.is_required(nodes) {
-                continue; // nothing can be passed, which is allowed
+                continue; // it can be left out
             }
             let shown = quote(&kind);
-            let message =
-                format!("no function hands out a handle of the type {shown}, so that nobody can call this one");
+            let message = format!("no function returns a handle of the type {shown}, so this one cannot be called");
             let at =
                 At::Value(if self.tree.get(nodes.parameter, "x-handle").is_some() { handle } else { nodes.parameter });
-            let meant = nearest(&kind, given.iter().take(left).map(|kind| &**kind));
+            let meant = misspelt(&kind, given.iter().take(left).map(|kind| &**kind));
             left = left.saturating_sub(given.len());
             match meant {
                 Some(meant) => {
@@ -50,15 +50,16 @@ impl<'a> Checker<'_, 'a> {
                     self.suggest(Code::UnknownHandle, at, message, remedy);
                 }
                 None => {
-                    let help = "describe the function that returns one, or gives it out by a parameter".to_owned();
-                    self.tell(Code::UnknownHandle, at, message, Some(help));
+                    let help =
+                        "describe the function that returns one, directly or through an output parameter".to_owned();
+                    self.report(Code::UnknownHandle, at, message, Some(help));
                 }
             }
         }
     }
 
-    /// The types of handles that functions return or give out by a parameter.
-    fn handed_out(&self, signatures: &[Signature]) -> BTreeSet<Cow<'a, str>> {
+    /// The types of handles that functions return, directly or through an output parameter.
+    fn returned_handles(&self, signatures: &[Signature]) -> BTreeSet<Cow<'a, str>> {
         let returned = signatures.iter().filter_map(|signature| signature.returns);
         let returned = returned.filter_map(|(returns, _, schema)| self.handle_of(returns, schema));
         let parameters = signatures.iter().flat_map(|signature| &signature.parameters);

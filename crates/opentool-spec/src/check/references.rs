@@ -1,107 +1,31 @@
-//! References within one document: forward, alias, deep, escaped, in a circle; never to another document.
+//! References within one document: forward, through aliases, deep, escaped, circular; never to another document.
 
 use std::borrow::Cow;
 
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use super::{
-    Code,
+    checker::Checker,
+    code::Code,
     draft::{At, Remedy},
-    judge::Checker,
-    suggest::{nearest, quote},
+    reference_index::Reference,
 };
+use crate::json::near::misspelt;
+use crate::tree::quote;
 use crate::{
-    reference::{pointer_steps, push_escaped},
+    json::pointer::reference_tokens,
+    reference::schema_reference,
     tree::{Edit, Kind, NodeId, Tree, json_string},
 };
 
 /// Where other formats keep their schemas.
 const FOREIGN: [&str; 3] = ["#/components/schemas/", "#/definitions/", "#/$defs/"];
 const FOREIGN_KEYS: [&str; 3] = ["components", "definitions", "$defs"];
-/// A schema that says nothing.
-const FREE: &str = r#"{"type": "object", "properties": {}}"#;
+/// A schema that allows any object.
+const ANY_OBJECT: &str = r#"{"type": "object", "properties": {}}"#;
 /// How many names are compared for "did you mean", for one reference and for all of a document.
 const COMPARED: usize = 500;
 const COMPARED_IN_ALL: usize = 50_000;
-
-/// The schemas and references of a document, collected while it is walked.
-#[derive(Debug, Default)]
-pub(super) struct References<'a> {
-    schemas: HashSet<NodeId>,
-    references: Vec<Reference<'a>>,
-    /// The schema each referring schema leads to, one step.
-    targets: HashMap<NodeId, NodeId>,
-    indexes: HashMap<NodeId, Index<'a>>,
-    /// The foreign place whose schemas a fix moves, and those that get another name on the way.
-    moving: Option<(&'static str, HashMap<String, String>)>,
-    /// How many names were compared so far.
-    compared: usize,
-}
-
-#[derive(Debug, Clone)]
-struct Reference<'a> {
-    /// The schema that holds the reference.
-    schema: NodeId,
-    /// The string itself.
-    node: NodeId,
-    text: Cow<'a, str>,
-}
-
-/// The children of a container, by step of a pointer.
-#[derive(Debug)]
-enum Index<'a> {
-    Object(HashMap<Cow<'a, str>, NodeId>),
-    Array(Vec<NodeId>),
-}
-
-impl<'a> References<'a> {
-    pub(super) fn add_schema(&mut self, schema: NodeId) {
-        self.schemas.insert(schema);
-    }
-
-    pub(super) fn add_reference(&mut self, schema: NodeId, node: NodeId, text: Cow<'a, str>) {
-        self.references.push(Reference { schema, node, text });
-    }
-
-    /// The schema at the end of a chain of references; the schema itself where it is none.
-    pub(super) fn end_of(&self, schema: NodeId) -> NodeId {
-        self.targets.get(&schema).copied().unwrap_or(schema)
-    }
-
-    /// Makes every reference lead to the end of its chain. The chains must not go round.
-    fn shorten_chains(&mut self) {
-        let mut ends: HashMap<NodeId, NodeId> = HashMap::with_capacity(self.targets.len());
-        for start in self.targets.keys() {
-            let mut path = Vec::new();
-            let mut at = *start;
-            while !ends.contains_key(&at)
-                && let Some(target) = self.targets.get(&at)
-            {
-                path.push(at);
-                at = *target;
-            }
-            let end = ends.get(&at).copied().unwrap_or(at);
-            ends.extend(path.into_iter().map(|step| (step, end)));
-        }
-        self.targets = ends;
-    }
-
-    /// The node that the steps of a pointer lead to.
-    fn walk<'p>(&mut self, tree: &Tree<'a>, steps: impl IntoIterator<Item = Cow<'p, str>>) -> Option<NodeId> {
-        let mut at = Tree::ROOT;
-        for step in steps {
-            let index = self.indexes.entry(at).or_insert_with(|| match tree.kind(at) {
-                Kind::Object => Index::Object(tree.children(at).map(|member| (tree.key(member), member)).collect()),
-                _ => Index::Array(tree.children(at).collect()),
-            });
-            at = match index {
-                Index::Object(members) => *members.get(&step)?,
-                Index::Array(elements) => *elements.get(step.parse::<usize>().ok()?)?,
-            };
-        }
-        Some(at)
-    }
-}
 
 impl Checker<'_, '_> {
     /// The document's own schemas, by name.
@@ -109,15 +33,14 @@ impl Checker<'_, '_> {
         self.tree.get(Tree::ROOT, "schemas").filter(|schemas| self.tree.kind(*schemas) == Kind::Object)
     }
 
-    /// Schemas that stand where another format has them: judged there, and moved, one place at a time.
-    pub(super) fn schemas_elsewhere(&mut self) {
+    /// Schemas under the key of another format: checked there, and moved, one key at a time.
+    pub(super) fn foreign_schemas(&mut self) {
         let tree = self.tree;
         for (key, prefix) in FOREIGN_KEYS.into_iter().zip(FOREIGN) {
             let Some(member) = tree.get(Tree::ROOT, key) else { continue };
             let schemas = if key == "components" { tree.get(member, "schemas") } else { Some(member) };
             let Some(schemas) = schemas.filter(|schemas| tree.kind(*schemas) == Kind::Object) else {
-                let message = format!("the spec has no `{key}` here: it is kept, and other readers ignore it");
-                self.tell(Code::UnknownKey, At::Key(member), message, None);
+                self.unknown_key(member);
                 continue;
             };
             self.schemas(schemas);
@@ -130,18 +53,18 @@ impl Checker<'_, '_> {
                 }
                 _ => {
                     let help = "move them to `schemas`".to_owned();
-                    self.tell(Code::ReferencePlace, At::Key(member), message, Some(help));
+                    self.report(Code::ReferencePlace, At::Key(member), message, Some(help));
                 }
             }
         }
     }
 
-    /// The edits that bring foreign schemas to `schemas`, and the names that those have there which were taken.
+    /// The edits that move foreign schemas to `schemas`, and the new names of those whose names are taken.
     fn moved(&self, member: NodeId, schemas: NodeId) -> Option<(HashMap<String, String>, Vec<Edit>)> {
         let tree = self.tree;
         let own = tree.get(Tree::ROOT, "schemas");
         if own.is_some() && self.own_schemas().is_none() {
-            return None; // what stands there is no place for schemas, which was told
+            return None; // `schemas` is not an object, which has been reported
         }
         let mut taken: HashSet<String> =
             own.map(|own| tree.children(own).map(|name| tree.key(name).into_owned()).collect()).unwrap_or_default();
@@ -174,8 +97,8 @@ impl Checker<'_, '_> {
         Some((names, edits))
     }
 
-    /// Resolves every reference, and tells which lead nowhere, round in a circle, or to nobody.
-    pub(super) fn judge_references(&mut self) {
+    /// Resolves every reference; reports those that lead nowhere or in a circle, and schemas that are never used.
+    pub(super) fn check_references(&mut self) {
         let references = std::mem::take(&mut self.references.references);
         let mut resolved: HashMap<&str, Option<NodeId>> = HashMap::new();
         let mut used = HashSet::new();
@@ -200,12 +123,12 @@ impl Checker<'_, '_> {
             }
             self.foreign_reference(reference);
         }
-        self.circles(&references);
+        self.circular_references(&references);
         let named: Vec<_> = own.map(|own| self.tree.children(own).collect()).unwrap_or_default();
         for schema in self.last_of_each_key(named) {
             if !used.contains(&schema) {
                 let message = format!("the schema {} is never referred to", quote(&self.tree.key(schema)));
-                self.tell(Code::UnusedSchema, At::Key(schema), message, None);
+                self.report(Code::UnusedSchema, At::Key(schema), message, None);
             }
         }
         self.references.references = references;
@@ -213,18 +136,18 @@ impl Checker<'_, '_> {
 
     /// The schema that a reference names, if the document has it.
     fn resolve(&mut self, reference: &str) -> Option<NodeId> {
-        let literal = self.references.walk(self.tree, pointer_steps(reference)?);
-        let is_schema = |judge: &Self, node: NodeId| judge.references.schemas.contains(&node);
+        let literal = self.references.walk(self.tree, reference_tokens(reference)?);
+        let is_schema = |checker: &Self, node: NodeId| checker.references.schemas.contains(&node);
         if let Some(node) = literal.filter(|node| is_schema(self, *node)) {
             return Some(node);
         }
         let rest = FOREIGN.iter().find_map(|prefix| reference.strip_prefix(prefix))?;
         let own = format!("#/schemas/{rest}");
-        let node = self.references.walk(self.tree, pointer_steps(&own)?)?;
+        let node = self.references.walk(self.tree, reference_tokens(&own)?)?;
         is_schema(self, node).then_some(node)
     }
 
-    /// The member of `schemas` that a node stands in.
+    /// The member of `schemas` that contains a node.
     fn named_schema_of(&self, node: NodeId, own: Option<NodeId>) -> Option<NodeId> {
         let own = own?;
         let mut at = node;
@@ -242,29 +165,27 @@ impl Checker<'_, '_> {
         let rest = &reference.text[prefix.len()..];
         let (name, below) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let mut here = format!("#/schemas/{rest}");
-        let mut settled = true;
-        // What stands at the foreign place itself can only be meant where it moves with this very fix.
-        if pointer_steps(&reference.text).and_then(|steps| self.references.walk(self.tree, steps)).is_some() {
+        let mut fixable = true;
+        // A target at the foreign place itself must move with this fix, or the new reference leads nowhere.
+        if reference_tokens(&reference.text).and_then(|steps| self.references.walk(self.tree, steps)).is_some() {
             match &self.references.moving {
                 Some((moving, names)) if *moving == prefix => {
                     let decoded =
-                        pointer_steps(&format!("#/{name}")).and_then(|mut steps| steps.next().map(Cow::into_owned));
+                        reference_tokens(&format!("#/{name}")).and_then(|mut steps| steps.next().map(Cow::into_owned));
                     if let Some(renamed) = decoded.and_then(|name| names.get(&name)) {
-                        here = "#/schemas/".to_owned();
-                        push_escaped(&mut here, renamed);
-                        here.push_str(below);
+                        here = schema_reference(renamed) + below;
                     }
                 }
-                _ => settled = false,
+                _ => fixable = false,
             }
         }
         let message = format!("the spec has schemas under `#/schemas/`, not {}", quote(&reference.text));
-        if settled {
+        if fixable {
             let remedy = Remedy::Replace(reference.node, json_string(&here));
             self.fix(Code::ReferencePlace, At::Value(reference.node), message, remedy);
         } else {
             let help = "move the schema to `schemas`".to_owned();
-            self.tell(Code::ReferencePlace, At::Value(reference.node), message, Some(help));
+            self.report(Code::ReferencePlace, At::Value(reference.node), message, Some(help));
         }
     }
 
@@ -276,8 +197,8 @@ impl Checker<'_, '_> {
         if bare && text.contains([':', '/', '.']) {
             let message = format!("{} leaves the document: only its own schemas can be referred to", quote(text));
             let remedy = Remedy::Edits(
-                format!("copy the schema into `schemas`, or replace the reference by `{FREE}`"),
-                vec![tree.replace_value(reference.schema, FREE)],
+                format!("copy the schema into `schemas`, or replace the reference by `{ANY_OBJECT}`"),
+                vec![tree.replace_value(reference.schema, ANY_OBJECT)],
             );
             self.suggest(Code::RemoteReference, at, message, remedy);
             return;
@@ -292,9 +213,8 @@ impl Checker<'_, '_> {
             .map(|member| tree.key(member))
             .collect();
         self.references.compared += members.len();
-        if let Some(meant) = nearest(name, members.iter().map(|member| &**member)) {
-            let mut here = "#/schemas/".to_owned();
-            push_escaped(&mut here, meant);
+        if let Some(meant) = misspelt(name, members.iter().map(|member| &**member)) {
+            let here = schema_reference(meant);
             self.fix(Code::UnresolvedReference, at, message, Remedy::Replace(reference.node, json_string(&here)));
             return;
         }
@@ -304,22 +224,26 @@ impl Checker<'_, '_> {
                 if tree.kind(own) == Kind::Object && !members.iter().any(|member| member == name) =>
             {
                 Remedy::Edits(
-                    format!("add `{}: {FREE}` to `schemas`", json_string(name)),
-                    vec![tree.insert_member(own, name, FREE)],
+                    format!("add `{}: {ANY_OBJECT}` to `schemas`", json_string(name)),
+                    vec![tree.insert_member(own, name, ANY_OBJECT)],
                 )
             }
-            (Some(name), None) => Remedy::Add(Tree::ROOT, "schemas", format!("{{{}: {FREE}}}", json_string(name))),
-            _ => Remedy::Edits(
-                format!("replace the reference by `{FREE}`"),
-                vec![tree.replace_value(reference.schema, FREE)],
-            ),
+            (Some(name), None) => {
+                Remedy::Add(Tree::ROOT, "schemas", format!("{{{}: {ANY_OBJECT}}}", json_string(name)))
+            }
+            _ => self.replace_by_any_object(reference),
         };
         self.suggest(Code::UnresolvedReference, at, message, remedy);
     }
 
-    /// Tells the references that lead round in a circle without ever reaching a schema.
-    fn circles(&mut self, references: &[Reference<'_>]) {
-        // 1: on the current path; 2: settled.
+    fn replace_by_any_object(&self, reference: &Reference<'_>) -> Remedy {
+        let edit = self.tree.replace_value(reference.schema, ANY_OBJECT);
+        Remedy::Edits(format!("replace the reference by `{ANY_OBJECT}`"), vec![edit])
+    }
+
+    /// Reports references that lead in a circle and never reach a schema.
+    fn circular_references(&mut self, references: &[Reference<'_>]) {
+        // 1: on the current path; 2: done.
         let mut state: HashMap<NodeId, u8> = HashMap::new();
         let mut circular = HashSet::new();
         for reference in references {
@@ -343,13 +267,10 @@ impl Checker<'_, '_> {
         }
         for reference in references.iter().filter(|reference| circular.contains(&reference.schema)) {
             let message = format!("{} leads back to itself and never to a schema", quote(&reference.text));
-            let remedy = Remedy::Edits(
-                format!("replace the reference by `{FREE}`"),
-                vec![self.tree.replace_value(reference.schema, FREE)],
-            );
+            let remedy = self.replace_by_any_object(reference);
             self.suggest(Code::CircularReference, At::Value(reference.node), message, remedy);
         }
-        // What goes round leads nowhere: nobody should follow it.
+        // A circular reference has no target.
         self.references.targets.retain(|schema, _| !circular.contains(schema));
         self.references.shorten_chains();
     }

@@ -4,22 +4,24 @@ use foldhash::HashSet;
 use serde_json::Value;
 
 use super::{
-    Code, DocumentKind,
-    draft::{At, Remedy},
-    generations::object,
-    judge::{Checker, may, should},
-    suggest::{nearest, quote},
+    checker::Checker,
+    code::Code,
+    draft::{At, Remedy, object_text},
+    field::{may, should},
+    kind::DocumentKind,
 };
+use crate::json::near::misspelt;
+use crate::tree::quote;
 use crate::{
-    SchemaType,
+    model::SchemaType,
     tree::{Edit, Kind, NodeId, json_string},
 };
 
-/// Where a schema stands, as far as it matters to the judge.
+/// Where a schema is, as far as the check depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum SchemaPlace {
     Anywhere,
-    /// A property of generation A, which says `"required": true` of itself.
+    /// A property of generation A, which may have `"required": true` of its own.
     GenerationA,
 }
 
@@ -34,14 +36,14 @@ impl Checker<'_, '_> {
 
     /// A schema; `owner` is the parameter or return value it belongs to.
     pub(super) fn schema(&mut self, schema: NodeId, owner: Option<NodeId>) {
-        self.schema_at(schema, owner, Place::Anywhere);
+        self.schema_at(schema, owner, SchemaPlace::Anywhere);
     }
 
     pub(super) fn property_of_generation_a(&mut self, property: NodeId) {
-        self.schema_at(property, None, Place::GenerationA);
+        self.schema_at(property, None, SchemaPlace::GenerationA);
     }
 
-    fn schema_at(&mut self, schema: NodeId, owner: Option<NodeId>, place: Place) {
+    fn schema_at(&mut self, schema: NodeId, owner: Option<NodeId>, place: SchemaPlace) {
         if self.tree.kind(schema) != Kind::Object {
             self.not_a_schema(schema);
             return;
@@ -52,28 +54,33 @@ impl Checker<'_, '_> {
         match self.kind {
             DocumentKind::OpenTool => self.opentool_schema(schema, owner, place),
             DocumentKind::OpenDyn => {
-                let elsewhere: &[&str] = if place == Place::GenerationA { &["isIn", "required"] } else { &[] };
-                self.opendyn_schema(schema, owner, elsewhere);
+                let handled: &[&str] = if place == SchemaPlace::GenerationA { &["isIn", "required"] } else { &[] };
+                self.opendyn_schema(schema, owner, handled);
             }
+        }
+    }
+
+    /// A schema to start from, for the help text of a missing one.
+    pub(super) fn schema_placeholder(&self) -> &'static str {
+        match self.kind {
+            DocumentKind::OpenTool => r#"{"type": "string"}"#,
+            DocumentKind::OpenDyn => r#"{"type": "integer", "cType": {"type": "int", "isPointer": false}}"#,
         }
     }
 
     fn not_a_schema(&mut self, schema: NodeId) {
         let text = self.tree.string(schema);
         let meant = text.as_deref().and_then(type_meant);
-        let remedy = match (meant, self.kind) {
-            (Some(meant), _) => format!(r#"{{"type": "{meant}"}}"#),
-            (None, DocumentKind::OpenTool) => r#"{"type": "string"}"#.to_owned(),
-            (None, DocumentKind::OpenDyn) => {
-                r#"{"type": "integer", "cType": {"type": "int", "isPointer": false}}"#.to_owned()
-            }
+        let remedy = match meant {
+            Some(meant) => format!(r#"{{"type": "{meant}"}}"#),
+            None => self.schema_placeholder().to_owned(),
         };
         let message = format!("a schema must be an object, not {}", self.tree.kind(schema).described());
         let remedy = Remedy::Replace(schema, remedy);
         self.propose(meant.is_some(), Code::WrongType, At::Value(schema), message, remedy);
     }
 
-    fn opentool_schema(&mut self, schema: NodeId, owner: Option<NodeId>, place: Place) {
+    fn opentool_schema(&mut self, schema: NodeId, owner: Option<NodeId>, place: SchemaPlace) {
         let fields = [
             should("type", Kind::String, Code::NoType),
             may("description", Kind::String),
@@ -86,9 +93,9 @@ impl Checker<'_, '_> {
         if self.reference(schema, owner) {
             return;
         }
-        let members = self.members(schema, &fields, &["$ref"]);
-        self.references_in_unknown_keys(schema, &members);
-        let [declared, _, properties, items, values, required, reference] = members;
+        let object = self.object("schema", schema, fields, &["$ref"]);
+        self.references_in_unknown_keys(schema, &object.members);
+        let [declared, _, properties, items, values, required, reference] = object.members;
         if reference.is_some() {
             return; // a reference under a wrong name
         }
@@ -108,7 +115,7 @@ impl Checker<'_, '_> {
                 meant
             }
         };
-        self.optional_member(&fields, &members, 1);
+        self.optional_member(&object, 1);
 
         match properties {
             Some(properties) => {
@@ -152,7 +159,7 @@ impl Checker<'_, '_> {
             self.values(values, schema_type);
         }
         match required {
-            Some(required) if place == Place::GenerationA && self.tree.kind(required) == Kind::Bool => {}
+            Some(required) if place == SchemaPlace::GenerationA && self.tree.kind(required) == Kind::Bool => {}
             Some(required) if self.optional(required, fields[5]) => {
                 let properties = properties.filter(|properties| self.tree.kind(*properties) == Kind::Object);
                 self.required_list(required, properties);
@@ -161,7 +168,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// What the spec does not know is kept, but a reference in it is followed like any other.
+    /// Unknown keys are kept as they are, but a reference inside them is checked like any other.
     fn references_in_unknown_keys(&mut self, schema: NodeId, known: &[Option<NodeId>]) {
         let tree = self.tree;
         let mut waiting: Vec<_> = tree
@@ -185,7 +192,7 @@ impl Checker<'_, '_> {
             && self.tree.children(list).all(|value| self.tree.kind(value) == Kind::String)
     }
 
-    /// The type that a schema declares, in whatever way.
+    /// The type that a schema declares, however it is written.
     pub(super) fn schema_type(&mut self, declared: NodeId) -> Option<SchemaType> {
         let tree = self.tree;
         match tree.kind(declared) {
@@ -256,7 +263,7 @@ impl Checker<'_, '_> {
                     if !text.is_some_and(|text| fits(&text, wanted)) {
                         let message = format!("{} is not {}", quote(&self.tree.inline(value)), wanted.described());
                         let help = format!("write {}, or remove it", wanted.described());
-                        self.tell(Code::EnumMismatch, At::Value(value), message, Some(help));
+                        self.report(Code::EnumMismatch, At::Value(value), message, Some(help));
                     } else if kind == Kind::String {
                         as_text = as_text.or(Some(value));
                     }
@@ -265,12 +272,13 @@ impl Checker<'_, '_> {
             }
         }
         if let (Some(value), Some(wanted)) = (as_text, schema_type) {
-            let message = format!("the values of {} stand as strings: they are sent as {wanted}s", wanted.described());
-            self.tell(Code::EnumAsText, At::Value(value), message, None);
+            let message =
+                format!("the values of {} are written as strings: they are sent as {wanted}s", wanted.described());
+            self.report(Code::EnumAsText, At::Value(value), message, None);
         }
     }
 
-    /// The list of required properties names only properties that there are.
+    /// Checks that the list of required properties names only properties that exist.
     pub(super) fn required_list(&mut self, required: NodeId, properties: Option<NodeId>) {
         let tree = self.tree;
         for name in tree.children(required).filter(|name| tree.kind(*name) != Kind::String) {
@@ -300,7 +308,8 @@ impl Checker<'_, '_> {
         self.fix(Code::UnknownRequired, At::Value(*first), message, Remedy::Edits(help, vec![edit]));
     }
 
-    /// A schema that refers to another: readers ignore its siblings, so they go. Says whether it is one.
+    /// A schema that refers to another. Readers ignore the siblings of a reference, so a fix removes them.
+    /// Returns whether the schema is a reference.
     pub(super) fn reference(&mut self, schema: NodeId, owner: Option<NodeId>) -> bool {
         let tree = self.tree;
         let Some(reference) = tree.get(schema, "$ref") else { return false };
@@ -324,7 +333,7 @@ impl Checker<'_, '_> {
             match owner.filter(|owner| tree.get(*owner, "description").is_none()) {
                 Some(owner) => {
                     edits.push(tree.insert_member(owner, "description", tree.raw(description)));
-                    help.push_str(", and say the description beside `schema`");
+                    help.push_str(", and move the description beside `schema`");
                 }
                 None if tree.get(schema, "x-description").is_none() => {
                     kept.push(("x-description".into(), tree.raw(description).to_owned()));
@@ -333,7 +342,7 @@ impl Checker<'_, '_> {
                 None => {}
             }
         }
-        edits.push(tree.replace_value(schema, object(&kept)));
+        edits.push(tree.replace_value(schema, object_text(&kept)));
         let message = format!("readers ignore {} beside `$ref`", quote(&tree.key(sibling)));
         self.fix(Code::ReferenceSiblings, At::Key(sibling), message, Remedy::Edits(help, edits));
         true
@@ -349,7 +358,7 @@ fn type_meant(name: &str) -> Option<&'static str> {
             "dict" | "map" | "struct" | "json" | "any" => Some("object"),
             "i32" | "i64" | "u32" | "u64" | "uint" | "int32" | "int64" | "byte" => Some("integer"),
             "f32" | "f64" | "decimal" | "real" => Some("number"),
-            _ => nearest(name, SchemaType::ALL.map(SchemaType::as_str)),
+            _ => misspelt(name, SchemaType::ALL.map(SchemaType::as_str)),
         },
     )
 }

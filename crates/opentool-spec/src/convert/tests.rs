@@ -39,7 +39,7 @@ fn parameter(name: &str, kind: &str, c: &str, pointer: bool, is_in: bool) -> Val
 }
 
 #[test]
-fn a_function_of_values_becomes_the_same_function_without_c_types() {
+fn a_function_of_values_only_loses_its_c_types() {
     let functions = json!([{ "name": "pow", "description": "Raise.", "x-f": [1], "parameters": [
         { "name": "x", "description": "The base.", "isIn": true, "required": true, "x-p": true,
           "schema": { "type": "number", "description": "Any.", "x-s": 1, "cType": { "type": "double", "isPointer": false } } },
@@ -63,7 +63,7 @@ fn a_function_of_values_becomes_the_same_function_without_c_types() {
 }
 
 #[test]
-fn what_goes_out_joins_the_return_value_in_one_object() {
+fn outputs_join_the_return_value_in_one_object() {
     let functions = json!([{ "name": "f", "description": "d", "parameters": [
         parameter("count", "integer", "int", true, false),
         parameter("text", "string", "char", true, false),
@@ -99,7 +99,7 @@ fn a_single_result_keeps_its_name_and_none_is_no_return_value() {
 }
 
 #[test]
-fn a_handle_that_goes_out_is_a_result_and_no_parameter() {
+fn an_output_handle_is_a_result_and_not_a_parameter() {
     let mut db = parameter("db", "string", "void", true, false);
     db["x-handle"] = json!("sqlite3");
     let functions = json!([{ "name": "open", "description": "d", "parameters": [db],
@@ -110,7 +110,7 @@ fn a_handle_that_goes_out_is_a_result_and_no_parameter() {
 }
 
 #[test]
-fn the_codes_follow_the_description_of_functions_that_return_an_integer() {
+fn the_code_table_follows_descriptions_of_integer_functions() {
     let integer =
         json!({ "name": "code", "schema": { "type": "integer", "cType": { "type": "int", "isPointer": false } } });
     let functions = json!([

@@ -115,7 +115,7 @@ fn the_examples_of_the_repository_are_valid() {
 }
 
 #[test]
-fn a_field_without_which_the_document_is_not_clean_is_required() {
+fn the_format_schema_requires_what_the_check_requires() {
     for (kind, document) in [(DocumentKind::OpenTool, opentool()), (DocumentKind::OpenDyn, opendyn())] {
         let validator = validator(kind);
         let mut required = 0;
@@ -133,7 +133,7 @@ fn a_field_without_which_the_document_is_not_clean_is_required() {
 }
 
 #[test]
-fn a_field_of_another_json_type_is_refused_where_the_document_is_not_clean() {
+fn the_format_schema_refuses_a_field_of_another_type() {
     let others = [json!(null), json!(true), json!(7), json!(7.5), json!("text"), json!([]), json!({}), json!([{}])];
     for (kind, document) in [(DocumentKind::OpenTool, opentool()), (DocumentKind::OpenDyn, opendyn())] {
         let validator = validator(kind);

@@ -1,7 +1,7 @@
 //! How a described object is read and written without losing anything.
 //!
-//! The specs describe objects field by field, but real documents carry more: unknown keys, an order their authors
-//! chose, a `null` where a field is absent. The `object!` macro makes a plain struct of typed fields that remembers
+//! The specs describe objects field by field, but real documents have more: unknown keys, an order of their own,
+//! a `null` for an absent field. The `object!` macro makes a plain struct of typed fields that remembers
 //! those three things and writes them back.
 
 /// The order in which an object's members were read, where it is not the order of the spec.
@@ -13,13 +13,13 @@ pub(crate) struct Layout(Option<Box<[u8]>>);
 /// One step of a layout: the index of a known field, that index with [`NULL`] set, or [`EXTRA`].
 pub(crate) type Slot = u8;
 
-/// A known field that stood as an explicit `null`.
+/// A known field that was an explicit `null`.
 pub(crate) const NULL: Slot = 0x80;
 /// The next unknown key.
 pub(crate) const EXTRA: Slot = 0x7f;
 
 impl Layout {
-    /// Keeps `slots` unless they say what writing in the spec's order, unknown keys last, would say anyway.
+    /// Keeps `slots` unless they are the default: the order of the spec, unknown keys last, no nulls.
     pub(crate) fn from_slots(slots: Vec<Slot>) -> Self {
         let canonical = slots.windows(2).all(|pair| pair[0] <= pair[1]) && slots.iter().all(|slot| *slot < NULL);
         Layout((!canonical).then(|| slots.into_boxed_slice()))
@@ -58,7 +58,7 @@ macro_rules! object {
         pub struct $Name {
             $( $(#[$fmeta])* pub $field: object!(@ty $kind $ty), )*
             /// The keys that the spec does not know, kept as they are.
-            pub extra: $crate::Map,
+            pub extra: $crate::map::Map,
             pub(crate) layout: $crate::model::object::Layout,
         }
 
@@ -128,7 +128,7 @@ macro_rules! object {
                         #[allow(unused_assignments)]
                         fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$Name, A::Error> {
                             $( let mut $field: Option<object!(@ty $kind $ty)> = None; )*
-                            let mut extra = $crate::Map::new();
+                            let mut extra = $crate::map::Map::new();
                             let mut slots: Vec<Slot> = Vec::with_capacity(KEYS.len());
                             while let Some(key) = map.next_key::<$crate::model::object::Key<'de>>()? {
                                 let key = key.as_str();

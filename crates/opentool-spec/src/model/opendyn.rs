@@ -3,7 +3,11 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use super::{object::object, schema::SchemaType};
+use super::{
+    builders::{described, function_builders},
+    object::object,
+    schema::SchemaType,
+};
 
 object! {
     /// An OpenDyn document: a description of the functions of a dynamic library.
@@ -44,7 +48,7 @@ object! {
         "description" => description: required String,
         /// What the function takes, in the order of the C prototype.
         "parameters" => parameters: default Vec<DynParameter> = Vec::new(),
-        /// What the function gives back; none where it is `void`.
+        /// What the function returns; none where it is `void`.
         "return" => returns: optional DynReturn,
     }
 }
@@ -58,7 +62,7 @@ object! {
         "description" => description: optional String,
         /// The format.
         "schema" => schema: required DynSchema,
-        /// Whether the caller gives it; otherwise it is a pointer the function writes through.
+        /// Whether it is an input; otherwise it is a pointer that the function writes through.
         "isIn" => is_in: default bool = true,
         /// Whether it must be given.
         "required" => required: default bool = true,
@@ -202,6 +206,9 @@ impl std::fmt::Display for CTypeName {
     }
 }
 
+function_builders!(OpenDyn, DynFunction, DynParameter, DynReturn, DynSchema);
+described!(DynInfo, DynParameter, DynReturn);
+
 impl OpenDyn {
     /// The version of the spec that this crate writes.
     pub const VERSION: &'static str = "1.0.0";
@@ -217,13 +224,6 @@ impl OpenDyn {
             extra: Default::default(),
             layout: Default::default(),
         }
-    }
-
-    /// Adds a function.
-    #[must_use]
-    pub fn function(mut self, function: DynFunction) -> Self {
-        self.functions.push(function);
-        self
     }
 }
 
@@ -241,36 +241,8 @@ impl DynInfo {
     }
 }
 
-impl DynFunction {
-    /// A function without parameters that returns nothing.
-    pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
-        DynFunction {
-            name: name.into(),
-            description: description.into(),
-            parameters: Vec::new(),
-            returns: None,
-            extra: Default::default(),
-            layout: Default::default(),
-        }
-    }
-
-    /// Adds a parameter.
-    #[must_use]
-    pub fn parameter(mut self, parameter: DynParameter) -> Self {
-        self.parameters.push(parameter);
-        self
-    }
-
-    /// Says what the function gives back.
-    #[must_use]
-    pub fn returning(mut self, returns: DynReturn) -> Self {
-        self.returns = Some(returns);
-        self
-    }
-}
-
 impl DynParameter {
-    /// A parameter that the caller must give.
+    /// A required input.
     pub fn new(name: impl Into<String>, schema: DynSchema) -> Self {
         DynParameter {
             name: name.into(),
@@ -289,19 +261,6 @@ impl DynParameter {
         self.is_in = false;
         self.required = false;
         self
-    }
-}
-
-impl DynReturn {
-    /// A named return value.
-    pub fn new(name: impl Into<String>, schema: DynSchema) -> Self {
-        DynReturn {
-            name: name.into(),
-            description: None,
-            schema,
-            extra: Default::default(),
-            layout: Default::default(),
-        }
     }
 }
 

@@ -2,7 +2,11 @@
 
 use indexmap::IndexMap;
 
-use super::{object::object, schema::Schema};
+use super::{
+    builders::{described, function_builders},
+    object::object,
+    schema::Schema,
+};
 
 object! {
     /// An OpenTool document: a description of callable functions.
@@ -44,7 +48,7 @@ object! {
 }
 
 object! {
-    /// An OpenTool server.
+    /// Where the functions of a document can be called.
     pub struct ServerObject {
         /// The URL of the target host.
         "url" => url: required String,
@@ -62,7 +66,7 @@ object! {
         "description" => description: required String,
         /// What the function takes.
         "parameters" => parameters: default Vec<Parameter> = Vec::new(),
-        /// What the function gives back; none where there is no value.
+        /// What the function returns; none where there is no value.
         "return" => returns: optional Return,
     }
 }
@@ -93,6 +97,9 @@ object! {
     }
 }
 
+function_builders!(OpenTool, Function, Parameter, Return, Schema);
+described!(Info, ServerObject, Parameter, Return);
+
 impl OpenTool {
     /// The version of the spec that this crate writes.
     pub const VERSION: &'static str = "1.1.0";
@@ -110,13 +117,6 @@ impl OpenTool {
         }
     }
 
-    /// Adds a function.
-    #[must_use]
-    pub fn function(mut self, function: Function) -> Self {
-        self.functions.push(function);
-        self
-    }
-
     /// Adds a schema that functions can refer to as `#/schemas/NAME`.
     #[must_use]
     pub fn schema(mut self, name: impl Into<String>, schema: Schema) -> Self {
@@ -124,7 +124,7 @@ impl OpenTool {
         self
     }
 
-    /// Says where the functions can be called.
+    /// Sets where the functions can be called.
     #[must_use]
     pub fn server(mut self, server: ServerObject) -> Self {
         self.server = Some(server);
@@ -143,54 +143,12 @@ impl Info {
             layout: Default::default(),
         }
     }
-
-    /// Adds a more detailed description.
-    #[must_use]
-    pub fn described(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
 }
 
 impl ServerObject {
     /// A server at this URL.
     pub fn new(url: impl Into<String>) -> Self {
         ServerObject { url: url.into(), description: None, extra: Default::default(), layout: Default::default() }
-    }
-
-    /// Says what the host is.
-    #[must_use]
-    pub fn described(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-}
-
-impl Function {
-    /// A function without parameters and without a return value.
-    pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
-        Function {
-            name: name.into(),
-            description: description.into(),
-            parameters: Vec::new(),
-            returns: None,
-            extra: Default::default(),
-            layout: Default::default(),
-        }
-    }
-
-    /// Adds a parameter.
-    #[must_use]
-    pub fn parameter(mut self, parameter: Parameter) -> Self {
-        self.parameters.push(parameter);
-        self
-    }
-
-    /// Says what the function gives back.
-    #[must_use]
-    pub fn returning(mut self, returns: Return) -> Self {
-        self.returns = Some(returns);
-        self
     }
 }
 
@@ -211,27 +169,6 @@ impl Parameter {
     #[must_use]
     pub fn optional(mut self) -> Self {
         self.required = false;
-        self
-    }
-
-    /// Says what the parameter means.
-    #[must_use]
-    pub fn described(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-}
-
-impl Return {
-    /// A named return value.
-    pub fn new(name: impl Into<String>, schema: Schema) -> Self {
-        Return { name: name.into(), description: None, schema, extra: Default::default(), layout: Default::default() }
-    }
-
-    /// Says what the value means.
-    #[must_use]
-    pub fn described(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
         self
     }
 }

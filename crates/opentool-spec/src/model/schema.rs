@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::object::object;
+use super::{builders::described, object::object};
 
 /// The six types a schema may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -102,7 +102,7 @@ object! {
         "properties" => properties: optional IndexMap<String, Schema>,
         /// The format of an array's elements.
         "items" => items: optional Box<Schema>,
-        /// The values allowed, where there are only some. The spec says strings; values typed like `type` are read too.
+        /// The allowed values, if limited. The spec has strings; values of the schema's type are read too.
         "enum" => values: optional Vec<Value>,
         /// The properties of an object that must be given.
         "required" => required: optional Vec<String>,
@@ -110,6 +110,8 @@ object! {
         "$ref" => reference: optional String,
     }
 }
+
+described!(Schema);
 
 impl Schema {
     /// A schema of the given type and nothing else.
@@ -164,13 +166,6 @@ impl Schema {
     #[must_use]
     pub fn optional_property(mut self, name: impl Into<String>, schema: Schema) -> Self {
         self.properties.get_or_insert_default().insert(name.into(), schema);
-        self
-    }
-
-    /// Says what a reader should know about the value.
-    #[must_use]
-    pub fn described(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
         self
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-/// Writes `const` as an `enum` of one value and names the type of an `enum` that leaves it open.
+/// Writes `const` as an `enum` of one value and adds the type of an `enum` without one.
 pub(super) fn constant(schema: &mut Map<String, Value>) {
     if let Some(value) = schema.get("const")
         && match schema.get("enum") {
@@ -55,7 +55,7 @@ fn type_of_all(values: &[Value]) -> Option<Value> {
     found.map(|kind| if null { Value::from(vec![kind, "null"]) } else { Value::from(kind) })
 }
 
-/// Joins a union of choices between values of one type into a single `enum`; says whether it did.
+/// Joins a union of choices between values of one type into a single `enum`; returns whether it did.
 ///
 /// Generators write documented variants as `oneOf` of constants. Models and strict providers want an `enum`,
 /// so the documentation of the variants moves into the description.
@@ -100,7 +100,7 @@ fn join_union(schema: &mut Map<String, Value>, union: &str) -> bool {
     true
 }
 
-/// A branch that chooses between values and says nothing else of them.
+/// A branch that only lists values.
 struct Choice<'a> {
     kind: &'a str,
     values: &'a [Value],

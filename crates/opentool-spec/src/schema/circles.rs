@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::definitions::{Definition, number_of};
+use super::definition::{Definition, number_of};
 use super::keyword;
 
 /// Cuts references that lead in a circle while staying at the same value, such as `A: {"$ref": "#/$defs/A"}`.
 ///
-/// They say nothing about the value, and a validator that follows them never returns. A recursive type is no such
-/// circle: its reference stands at a property or an item.
+/// They do not restrict the value, and a validator that follows them never returns. A recursive type is not such a
+/// circle: its reference is at a property or an item.
 pub(super) fn cut(definitions: &mut [Definition]) {
     let mut finder = Finder { state: vec![State::New; definitions.len()], circular: HashSet::new() };
     for number in 0..definitions.len() {
@@ -38,7 +38,7 @@ struct Finder {
 }
 
 impl Finder {
-    /// Follows the references from one definition, depth first, with a stack of our own: chains may be long.
+    /// Follows the references from one definition, depth first, with an explicit stack: chains may be long.
     fn visit(&mut self, number: usize, definitions: &[Definition]) {
         if self.state[number] != State::New {
             return;

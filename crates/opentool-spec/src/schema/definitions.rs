@@ -1,33 +1,26 @@
-//! Definitions on their way from wherever they stood to `$defs` at the root.
+//! Moves all definitions of a schema to `$defs` at its root.
 //!
-//! While a schema is being worked on, its definitions are taken out, and a reference to one of them is the
-//! definition's number instead of a text: names can then be chosen at the end, once.
+//! While a schema is being normalised, its definitions are kept in a list, and a reference to one of them is its index
+//! instead of a text, so that names are chosen once, at the end.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::{NormaliseError, keyword, share};
-use crate::reference::{pointer_steps, push_escaped};
+use super::definition::{Definition, number_of, references};
+use super::error::NormaliseError;
+use super::{keyword, share};
+use crate::json::pointer;
 
 /// The keywords that hold definitions, today and in older drafts.
 const HOLDERS: [&str; 2] = ["$defs", "definitions"];
 
-/// A definition taken out of a schema.
-#[derive(Debug)]
-pub(super) struct Definition {
-    /// The name it had, reduced to characters that need no escaping in a reference.
-    pub(super) name: String,
-    /// What it defines.
-    pub(super) body: Value,
-}
-
 /// Takes all definitions out of `root` and turns the references to them into numbers.
 ///
-/// A definition is looked up where the reference stands and then outwards, so that whole schemas, each with
-/// definitions of its own, can be put together. References that point elsewhere into the schema get a
-/// definition made for them, because the rules may change what their path leads through. References to other
+/// A definition is looked up in the scope of the reference and then outwards, so that whole schemas, each with
+/// definitions of its own, can be combined. A reference to another part of the schema gets a definition of its own,
+/// because normalising may change what its path leads through. References to other
 /// documents stay as they are: nothing is ever fetched.
 pub(super) fn take(root: &mut Value) -> Result<Vec<Definition>, NormaliseError> {
     let copies = copies_of_targets(root)?;
@@ -135,7 +128,7 @@ impl Taker {
 
 /// The name in a reference to a definition as such, `#/$defs/NAME`.
 fn defined_name(reference: &str) -> Option<String> {
-    let mut steps = pointer_steps(reference)?;
+    let mut steps = pointer::reference_tokens(reference)?;
     let (holder, name) = (steps.next()?, steps.next()?);
     (HOLDERS.contains(&&*holder) && steps.next().is_none()).then(|| name.into_owned())
 }
@@ -145,11 +138,10 @@ fn pointer_of(reference: &str) -> Option<String> {
     if reference == "#" {
         return Some(String::new());
     }
-    let steps = pointer_steps(reference).filter(|_| defined_name(reference).is_none())?;
-    Some(steps.fold(String::new(), |mut pointer, step| {
-        pointer.push('/');
-        push_escaped(&mut pointer, &step);
-        pointer
+    let steps = pointer::reference_tokens(reference).filter(|_| defined_name(reference).is_none())?;
+    Some(steps.fold(String::new(), |mut path, step| {
+        pointer::push(&mut path, &step);
+        path
     }))
 }
 
@@ -162,11 +154,11 @@ fn copies_of_targets(root: &Value) -> Result<Vec<(String, String, Value)>, Norma
         let Value::Object(map) = schema else { continue };
         keyword::children(map, |_, child| open.push(child));
         let Some(Value::String(reference)) = map.get("$ref") else { continue };
-        // Told apart by where they lead, not by how that is written: a target is copied once.
+        // Compared by target, not by spelling: a target is copied once.
         let Some(pointer) = pointer_of(reference).filter(|pointer| !seen.contains(pointer)) else { continue };
         let target = root.pointer(&pointer).filter(|target| target.is_object() || target.is_boolean());
         let Some(target) = target else { return Err(NormaliseError::Unresolved { reference: reference.clone() }) };
-        // The target may stand outside of what holds schemas; its own references count all the same.
+        // The target may be under a keyword that holds no schemas; its references are needed too.
         open.push(target);
         let mut body = target.clone();
         if pointer.is_empty()
@@ -197,7 +189,7 @@ fn plain_name(name: &str) -> String {
     if plain.bytes().all(|byte| byte == b'_') { "Schema".to_owned() } else { plain }
 }
 
-/// Makes references to equal definitions refer to the same one.
+/// Makes references to equal definitions refer to the first of them.
 pub(super) fn share(root: &mut Value, definitions: &mut [Definition]) {
     let used = in_order_of_use(root, definitions);
     if let Some(shared) = share::equal(definitions, &used) {
@@ -226,8 +218,8 @@ pub(super) fn put(root: &mut Value, mut definitions: Vec<Definition>) {
     }
 }
 
-/// The numbers of the definitions that can be reached from `root`, in the order of a reader who looks each
-/// one up on first meeting it.
+/// The numbers of the definitions that can be reached from `root`, in the order of
+/// their first use.
 fn in_order_of_use(root: &Value, definitions: &[Definition]) -> Vec<usize> {
     let mut order = Vec::new();
     let mut seen = HashSet::new();
@@ -240,25 +232,6 @@ fn in_order_of_use(root: &Value, definitions: &[Definition]) -> Vec<usize> {
         }
     }
     order
-}
-
-/// The numbers of the definitions that `schema` refers to itself, in order, with repetitions.
-pub(super) fn references(schema: &Value) -> Vec<usize> {
-    let mut found = Vec::new();
-    let mut open = vec![schema];
-    while let Some(schema) = open.pop() {
-        let Value::Object(schema) = schema else { continue };
-        found.extend(number_of(schema));
-        let from = open.len();
-        keyword::children(schema, |_, child| open.push(child));
-        open[from..].reverse();
-    }
-    found
-}
-
-/// The number of the definition that a schema refers to.
-pub(super) fn number_of(schema: &Map<String, Value>) -> Option<usize> {
-    schema.get("$ref").and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok())
 }
 
 /// Names the definitions; a name that is taken gets a number, never one that another definition already has.

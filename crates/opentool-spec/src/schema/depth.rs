@@ -1,6 +1,8 @@
+//! A limit on nesting.
+
 use serde_json::Value;
 
-use super::NormaliseError;
+use super::error::NormaliseError;
 
 /// The deepest nesting of JSON values that a schema may have.
 ///

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
-use super::node::{self, Place};
-use super::report::{Dropped, Report};
-use super::{keyword, strict};
+use super::dropped::{DropLog, Dropped};
+use super::node::{self, Presence};
+use super::{keyword, openai_strict};
 
-/// A provider's idea of JSON Schema.
+/// The JSON Schema that a provider accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
@@ -30,18 +30,18 @@ pub struct Adapted {
     pub schema: Value,
     /// Whether the provider can be asked to follow the schema strictly.
     pub strict: bool,
-    /// The keywords that the schema to send does not have any more, with pointers into the schema given.
+    /// The keywords that the schema to send does not have any more, with pointers into the original schema.
     pub dropped: Vec<Dropped>,
-    /// Why strictness is impossible although the dialect asks for it, with pointers into the schema given.
+    /// Why strictness is impossible although the dialect asks for it, with pointers into the original schema.
     pub obstacles: Vec<Dropped>,
 }
 
 impl Dialect {
     /// Writes a schema of arguments, as [`normalise`](super::normalise()) makes it, in this dialect.
     ///
-    /// What a dialect cannot say is dropped with a report; arguments are checked against the schema given all the
-    /// same. Where a strict schema would have to refuse arguments that the tool accepts, such as the entries of a
-    /// map, there is none: the schema is that of the plain dialect, and the obstacles say why.
+    /// What a dialect cannot express is dropped and reported; arguments are still checked against the original
+    /// schema. Where a strict schema would have to refuse arguments that the tool accepts, such as the entries of a
+    /// map, there is none: the schema is that of the plain dialect, and the obstacles are the reasons.
     ///
     /// ```
     /// use opentool_spec::schema::{Dialect, normalise};
@@ -59,7 +59,7 @@ impl Dialect {
         match self {
             Dialect::OpenAi => plain(schema, true),
             Dialect::Anthropic => plain(schema, false),
-            Dialect::OpenAiStrict => match strict::adapt(schema) {
+            Dialect::OpenAiStrict => match openai_strict::adapt(schema) {
                 Ok((schema, dropped)) => Adapted { schema, strict: true, dropped, obstacles: Vec::new() },
                 Err(obstacles) => Adapted { obstacles, ..plain(schema, true) },
             },
@@ -87,7 +87,7 @@ fn drop_machine_bounds(schema: &mut Map<String, Value>) {
 /// The schema without what providers refuse even where they are not strict.
 fn plain(schema: &Value, arrays_need_items: bool) -> Adapted {
     let mut schema = schema.clone();
-    let mut report = Report::default();
+    let mut report = DropLog::default();
     if let Value::Object(root) = &mut schema {
         describe_from_branches(root);
         for combinator in COMBINATORS.into_iter().chain(["not", "enum"]) {
@@ -103,7 +103,7 @@ fn plain(schema: &Value, arrays_need_items: bool) -> Adapted {
     Adapted { schema, strict: false, dropped: report.dropped, obstacles: Vec::new() }
 }
 
-/// The keywords that say in branches what a value is.
+/// The keywords that describe a value in branches.
 const COMBINATORS: [&str; 3] = ["oneOf", "anyOf", "allOf"];
 
 /// Describes the properties that only the branches of the root describe: the branches will not be sent.
@@ -137,12 +137,12 @@ fn describe_from_branches(root: &mut Map<String, Value>) {
         {
             schemas.retain(|schema| *schema != json!({}));
             *property = json!({ "anyOf": schemas });
-            node::normalise(property, Place::Present);
+            node::normalise(property, Presence::Present);
         }
     }
 }
 
-/// Gives every array `items`, be it that anything goes.
+/// Gives every array `items`, `{}` where any value is allowed.
 fn give_items(schema: &mut Map<String, Value>) {
     if keyword::has_type(schema, "array") && !schema.get("items").is_some_and(Value::is_object) {
         schema.insert("items".into(), json!({}));

@@ -1,8 +1,8 @@
-//! Older drafts of JSON Schema and OpenAPI 3.0, brought to the 2020-12 draft.
+//! Updates older drafts of JSON Schema and OpenAPI 3.0 to the 2020-12 draft.
 
 use serde_json::{Map, Value};
 
-/// Rewrites the keywords of one schema whose meaning has moved since older drafts.
+/// Rewrites the keywords of one schema that have changed since older drafts.
 pub(super) fn modernise(schema: &mut Map<String, Value>) {
     tuple(schema);
     exclusive(schema, "exclusiveMinimum", "minimum");

@@ -1,6 +1,8 @@
+//! Why a schema cannot be normalised.
+
 use thiserror::Error;
 
-/// Why a schema cannot be used as it stands.
+/// Why a schema cannot be normalised.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NormaliseError {

@@ -1,24 +1,25 @@
 //! From a function of a document to JSON Schema.
 
 use std::collections::HashSet;
-use std::iter;
 
 use serde_json::{Map, Value, json};
 
 use super::depth::MAX_DEPTH;
+use super::error::NormaliseError;
 use super::keyword::{self, Holds};
-use super::{NormaliseError, normalise, normalise_output};
-use crate::reference::{pointer_steps, push_escaped};
+use super::normalise::{normalise, normalise_output};
+use crate::json::pointer;
+use crate::model::{Function, OpenTool, Schema, SchemaType};
+use crate::reference::{SchemaPath, SchemaRoot};
 use crate::strict::typed;
-use crate::{Function, OpenTool, Schema, SchemaType};
 
 impl OpenTool {
     /// Writes the parameters of a function of this document as a JSON Schema in the form of
     /// [`normalise`](crate::schema::normalise()).
     ///
-    /// The schemas of the document that the parameters refer to, directly or through each other, stand in `$defs`.
+    /// The schemas of the document that the parameters refer to, directly or through each other, are in `$defs`.
     /// Unknown keys of a schema, such as `minimum` or `format`, are carried over; allowed values are typed like the
-    /// schema's type; a parameter's description wins over that of its schema.
+    /// schema's type; a parameter's description overrides that of its schema.
     ///
     /// ```
     /// use opentool_spec::{Function, Info, OpenTool, Parameter, Schema};
@@ -37,14 +38,14 @@ impl OpenTool {
     ///
     /// # Errors
     ///
-    /// [`NormaliseError::Unresolved`] where a reference leads to no schema of the document, [`NormaliseError::TooDeep`] where
+    /// [`NormaliseError::Unresolved`] where the document has no schema for a reference, [`NormaliseError::TooDeep`] where
     /// a schema is nested deeper than [`MAX_DEPTH`].
     pub fn input_schema(&self, function: &Function) -> Result<Value, NormaliseError> {
-        let mut writer = Writer::new(self);
+        let mut exporter = Exporter::new(self);
         let mut properties = Map::new();
         let mut required = Vec::new();
         for parameter in &function.parameters {
-            let mut property = writer.write(&parameter.schema, 0)?;
+            let mut property = exporter.write(&parameter.schema, 0)?;
             describe(&mut property, parameter.description.as_deref());
             if parameter.required {
                 required.push(parameter.name.as_str());
@@ -52,7 +53,7 @@ impl OpenTool {
             properties.entry(parameter.name.as_str()).or_insert(property);
         }
         let mut schema = json!({ "type": "object", "properties": properties, "required": required });
-        writer.write_definitions(&mut schema)?;
+        exporter.write_definitions(&mut schema)?;
         normalise(&mut schema)?;
         Ok(schema)
     }
@@ -64,10 +65,10 @@ impl OpenTool {
     /// As [`OpenTool::input_schema`].
     pub fn output_schema(&self, function: &Function) -> Result<Option<Value>, NormaliseError> {
         let Some(returns) = &function.returns else { return Ok(None) };
-        let mut writer = Writer::new(self);
-        let mut schema = writer.write(&returns.schema, 0)?;
+        let mut exporter = Exporter::new(self);
+        let mut schema = exporter.write(&returns.schema, 0)?;
         describe(&mut schema, returns.description.as_deref());
-        writer.write_definitions(&mut schema)?;
+        exporter.write_definitions(&mut schema)?;
         normalise_output(&mut schema)?;
         Ok(Some(schema))
     }
@@ -79,14 +80,14 @@ fn describe(schema: &mut Value, description: Option<&str>) {
     }
 }
 
-struct Writer<'a> {
+struct Exporter<'a> {
     document: &'a OpenTool,
     /// The schemas of the document that have been referred to, by name, and those of them yet to be written.
     used: HashSet<String>,
     open: Vec<(String, &'a Schema)>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> Exporter<'a> {
     fn new(document: &'a OpenTool) -> Self {
         Self { document, used: HashSet::new(), open: Vec::new() }
     }
@@ -137,30 +138,27 @@ impl<'a> Writer<'a> {
         Ok(Value::Object(written))
     }
 
-    /// Notes the schema that a reference of the document leads to, and rewrites the reference.
+    /// Records the target of a reference, and rewrites the reference.
     fn refer(&mut self, reference: &str) -> Result<String, NormaliseError> {
         let unresolved = || NormaliseError::Unresolved { reference: reference.to_owned() };
-        let steps: Vec<_> = pointer_steps(reference).ok_or_else(unresolved)?.collect();
-        let steps: Vec<&str> = steps.iter().map(|step| &**step).collect();
-        let (name, schema, rest) = match steps.as_slice() {
-            ["schemas" | "definitions" | "$defs", name, rest @ ..] | ["components", "schemas", name, rest @ ..] => {
-                let schema = self.document.schemas.as_ref().and_then(|schemas| schemas.get(*name));
-                (*name, schema.ok_or_else(unresolved)?, rest)
+        let path = SchemaPath::parse(reference).map_err(|_| unresolved())?;
+        let (name, schema, rest) = match path.root {
+            SchemaRoot::Named(name) => {
+                let schema = self.document.schemas.as_ref().and_then(|schemas| schemas.get(&name));
+                (name, schema.ok_or_else(unresolved)?, path.rest)
             }
             // A schema of a function has no name of its own: its path is one.
-            _ => (
-                reference.trim_start_matches("#/"),
+            SchemaRoot::Parameter(..) | SchemaRoot::Return(_) => (
+                reference.trim_start_matches("#/").to_owned(),
                 self.document.lookup(reference).map_err(|_| unresolved())?,
-                &[][..],
+                Vec::new(),
             ),
         };
-        if self.used.insert(name.to_owned()) {
-            self.open.push((name.to_owned(), schema));
-        }
         let mut written = "#/$defs".to_owned();
-        for step in iter::once(&name).chain(rest) {
-            written.push('/');
-            push_escaped(&mut written, step);
+        pointer::push(&mut written, &name);
+        rest.iter().for_each(|step| pointer::push(&mut written, step));
+        if self.used.insert(name.clone()) {
+            self.open.push((name, schema));
         }
         Ok(written)
     }
@@ -203,7 +201,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The type of a schema, also where only its members tell it.
+/// The type of a schema, also where only its members show it.
 fn kind_of(schema: &Schema) -> Option<SchemaType> {
     schema.schema_type.or_else(|| {
         if schema.reference.is_some() {

@@ -5,9 +5,11 @@ use std::collections::{HashMap, HashSet};
 use indexmap::{IndexMap, IndexSet};
 use serde_json::{Map, Value, json};
 
-use super::report::{Dropped, Report};
-use super::{NormaliseError, keyword, normalise, normalise_output, nullable};
-use crate::{Function, Info, OpenTool, Parameter, Return, Schema, SchemaType};
+use super::dropped::{DropLog, Dropped};
+use super::error::NormaliseError;
+use super::normalise::{normalise, normalise_output};
+use super::{keyword, nullable};
+use crate::model::{Function, Info, OpenTool, Parameter, Return, Schema, SchemaType};
 
 /// A tool as JSON Schema describes it.
 #[derive(Debug, Clone)]
@@ -45,7 +47,7 @@ pub struct Imported {
     pub functions: Vec<Function>,
     /// The schemas that the functions refer to, for the document that will hold the functions.
     pub schemas: IndexMap<String, Schema>,
-    /// What a document cannot say, with pointers into a document of these functions and schemas.
+    /// What a document cannot express, with pointers into a document of these functions and schemas.
     pub dropped: Vec<Dropped>,
 }
 
@@ -64,7 +66,7 @@ impl Imported {
 /// A document's schema has a type, a description, properties, items, an enum, required names and references; bounds,
 /// `pattern`, `format`, `default`, `examples`, `additionalProperties` and `x-…` are carried as unknown keys. Everything else
 /// is dropped and reported: a union with null becomes its other branch, of several types the first stays, free
-/// JSON becomes an object. [`OpenTool::input_schema`] gives the schemas back, exactly where nothing was dropped.
+/// JSON becomes an object. [`OpenTool::input_schema`] is the reverse, exact where nothing was dropped.
 ///
 /// ```
 /// use opentool_spec::schema::{SchemaTool, functions_from_schemas};
@@ -181,14 +183,14 @@ const UNIONS: [&str; 3] = ["oneOf", "anyOf", "allOf"];
 
 /// Reads JSON Schema into the schemas of a document.
 struct Reader {
-    report: Report,
+    report: DropLog,
     /// The names of the schemas that were referred to.
     references: Vec<String>,
 }
 
 impl Reader {
     fn at(pointer: String) -> Self {
-        Self { report: Report::at(pointer), references: Vec::new() }
+        Self { report: DropLog::at(pointer), references: Vec::new() }
     }
 
     fn parameters(&mut self, mut input: Map<String, Value>) -> Vec<Parameter> {
@@ -243,11 +245,11 @@ impl Reader {
         let mut source = match schema {
             Value::Object(source) => source,
             Value::Bool(_) => {
-                self.report.drop("false", "no value fits, which a document cannot say; written as an object");
+                self.report.drop("false", "no value fits, which a document cannot express; written as an object");
                 return Schema::object();
             }
             other => {
-                self.report.drop("type", format!("{other} is no schema; written as an object"));
+                self.report.drop("type", format!("{other} is not a schema; written as an object"));
                 return Schema::object();
             }
         };
@@ -274,7 +276,7 @@ impl Reader {
                     schema.extra.insert(keyword, value);
                 }
                 ("items", _) => self.report.drop(&keyword, "only an array has items"),
-                _ => self.report.drop(&keyword, "a document cannot say this"),
+                _ => self.report.drop(&keyword, "a document cannot express this"),
             }
         }
         if schema.schema_type == Some(SchemaType::Object) {

@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value};
 
 use super::keyword::has_type;
 
-/// Replaces an `int32`-style format by the bounds it stands for; tighter bounds stay.
+/// Replaces an `int32`-style format by the bounds it means; tighter bounds stay.
 pub(super) fn bound(schema: &mut Map<String, Value>) {
     let Some(Value::String(format)) = schema.get("format") else { return };
     if has_type(schema, "integer") {

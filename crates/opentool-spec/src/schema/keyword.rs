@@ -1,4 +1,4 @@
-//! Which keywords of JSON Schema hold schemas, and which hold data that is nobody's to rewrite.
+//! Which keywords of JSON Schema hold schemas, and which hold data that is never rewritten.
 
 use serde_json::{Map, Value};
 
@@ -38,7 +38,7 @@ pub(super) fn holds(keyword: &str) -> Holds {
     }
 }
 
-/// Whether `keyword` only tells something about a value, without restricting it.
+/// Whether `keyword` only annotates a value, without restricting it.
 pub(super) fn is_annotation(keyword: &str) -> bool {
     matches!(
         keyword,
@@ -100,7 +100,7 @@ pub(super) fn children_mut(schema: &mut Map<String, Value>, mut visit: impl FnMu
 
 /// Puts the keywords of one schema into the order in which we always write them.
 ///
-/// A stable order keeps prompt caches warm, and lets two roads to the same schema give the same text.
+/// A stable order keeps prompt caches warm, and makes equal schemas equal texts.
 pub(super) fn order(schema: &mut Map<String, Value>) {
     if !schema.keys().map(|keyword| rank(keyword)).is_sorted() {
         let mut entries: Vec<_> = std::mem::take(schema).into_iter().collect();

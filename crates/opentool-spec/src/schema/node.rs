@@ -1,4 +1,4 @@
-//! The rules for one schema, wherever it stands.
+//! The rules for one schema.
 
 use std::collections::HashSet;
 
@@ -6,30 +6,30 @@ use serde_json::{Map, Value, json};
 
 use super::{choices, drafts, integers, keyword, nullable};
 
-/// Where a schema stands, as far as the rules depend on it.
+/// Whether the value of a schema may be absent, as far as the rules depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Presence {
     /// A value that is there.
     Present,
-    /// A property that may be absent, so that null has nothing to say.
+    /// A property that may be absent, so that null adds nothing.
     Optional,
-    /// A condition or a negation: taking a value out would put one in elsewhere.
+    /// A condition or a negation: admitting less here would admit more around it.
     Condition,
 }
 
 /// Applies the rules to `schema` and to every schema inside it.
-pub(super) fn normalise(schema: &mut Value, place: Place) {
+pub(super) fn normalise(schema: &mut Value, presence: Presence) {
     match schema {
         Value::Bool(true) => *schema = Value::Object(Map::new()),
-        Value::Object(map) => normalise_object(map, place),
+        Value::Object(map) => normalise_object(map, presence),
         _ => {}
     }
 }
 
-fn normalise_object(schema: &mut Map<String, Value>, place: Place) {
+fn normalise_object(schema: &mut Map<String, Value>, presence: Presence) {
     prepare(schema);
     loop {
-        if place == Place::Optional {
+        if presence == Presence::Optional {
             nullable::strip(schema);
         }
         if !nullable::unwrap_single(schema) {
@@ -38,7 +38,7 @@ fn normalise_object(schema: &mut Map<String, Value>, place: Place) {
         prepare(schema);
     }
     nullable::single_type(schema);
-    descend(schema, place);
+    descend(schema, presence);
     loop {
         choices::constant(schema);
         integers::bound(schema);
@@ -50,7 +50,7 @@ fn normalise_object(schema: &mut Map<String, Value>, place: Place) {
     keyword::order(schema);
 }
 
-/// Drops what says nothing about values and brings older drafts up to date.
+/// Drops what means nothing for values and updates older drafts.
 fn prepare(schema: &mut Map<String, Value>) {
     for noise in ["$schema", "$id", "$comment", "title"] {
         if schema.get(noise).is_some_and(Value::is_string) {
@@ -63,47 +63,47 @@ fn prepare(schema: &mut Map<String, Value>) {
     drafts::modernise(schema);
 }
 
-fn descend(schema: &mut Map<String, Value>, place: Place) {
+fn descend(schema: &mut Map<String, Value>, presence: Presence) {
     let required: HashSet<String> = required_names(schema).map(str::to_owned).collect();
     for (name, value) in schema {
         match (name.as_str(), value) {
             ("properties", Value::Object(properties)) => {
                 for (property, child) in properties {
-                    let place = match place {
-                        Place::Condition => Place::Condition,
-                        _ if required.contains(property) => Place::Present,
-                        _ => Place::Optional,
+                    let presence = match presence {
+                        Presence::Condition => Presence::Condition,
+                        _ if required.contains(property) => Presence::Present,
+                        _ => Presence::Optional,
                     };
-                    normalise(child, place);
+                    normalise(child, presence);
                 }
             }
             // A branch is the same value as the schema around it.
             ("anyOf" | "oneOf" | "allOf", Value::Array(branches)) => {
-                branches.iter_mut().for_each(|branch| normalise(branch, place));
+                branches.iter_mut().for_each(|branch| normalise(branch, presence));
             }
-            ("not" | "if", child) => normalise(child, Place::Condition),
-            // These are at home with a boolean; everywhere else `true` is written as `{}`.
+            ("not" | "if", child) => normalise(child, Presence::Condition),
+            // These are usually booleans; everywhere else `true` is written as `{}`.
             ("additionalProperties" | "unevaluatedProperties" | "unevaluatedItems", child) => {
-                normalise_inner(child, place);
+                normalise_inner(child, presence);
                 if *child == json!({}) {
                     *child = Value::Bool(true);
                 }
             }
             (name, Value::Array(list)) if keyword::holds(name) != keyword::Holds::Data => {
-                list.iter_mut().for_each(|child| normalise_inner(child, place));
+                list.iter_mut().for_each(|child| normalise_inner(child, presence));
             }
             (name, Value::Object(named)) if keyword::holds(name) == keyword::Holds::Named => {
-                named.values_mut().for_each(|child| normalise_inner(child, place));
+                named.values_mut().for_each(|child| normalise_inner(child, presence));
             }
-            (name, child) if keyword::holds(name) == keyword::Holds::Schema => normalise_inner(child, place),
+            (name, child) if keyword::holds(name) == keyword::Holds::Schema => normalise_inner(child, presence),
             _ => {}
         }
     }
 }
 
-/// A value inside the value: it is there, whatever its container is.
-fn normalise_inner(schema: &mut Value, outer: Place) {
-    normalise(schema, if outer == Place::Condition { outer } else { Place::Present });
+/// A value inside the value: it is present if its container is.
+fn normalise_inner(schema: &mut Value, outer: Presence) {
+    normalise(schema, if outer == Presence::Condition { outer } else { Presence::Present });
 }
 
 fn required_names(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {

@@ -1,14 +1,16 @@
-//! Any generator's schema, brought to the one form that tools publish.
+//! Turns any generator's schema into the one form that tools publish.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::definitions::{self, Definition};
-use super::node::{self, Place};
-use super::{NormaliseError, circles, depth, keyword, nullable};
+use super::definition::{Definition, number_of};
+use super::definitions;
+use super::error::NormaliseError;
+use super::node::{self, Presence};
+use super::{circles, depth, keyword, nullable};
 
-/// Brings the schema of a tool's arguments to the form that every provider and client accepts.
+/// Turns the schema of a tool's arguments into the form that every provider and client accepts.
 ///
 /// The root is always `{"type":"object","properties":{…},"required":[…],"additionalProperties":false}` in this
 /// order, then other keywords, then `$defs`; also for a tool without parameters, whose schema may come as
@@ -16,13 +18,13 @@ use super::{NormaliseError, circles, depth, keyword, nullable};
 ///
 /// - no `$schema`, `$id`, `$comment` or `title`, no `default: null`; the root has no `description` either, since
 ///   the tool has one;
-/// - an optional property is absent from `required` and not a union with null; unions with null elsewhere, such as
+/// - an optional property is absent from `required` and not a union with null; other unions with null, such as
 ///   the items of a `Vec<Option<T>>`, stay;
 /// - a choice between constants is an `enum` with a `type`; the documentation of variants joins the description;
 /// - integers have bounds instead of formats such as `int32`;
 /// - free JSON is `{}`, maps keep their `additionalProperties` (also a map that is the root itself);
-/// - definitions stand in `$defs` of the root, in the order of their first use: equal ones once, colliding names
-///   numbered, unused ones dropped; what older drafts or OpenAPI 3.0 wrote differently is brought up to date;
+/// - definitions are in `$defs` of the root, in the order of their first use: equal ones once, colliding names
+///   numbered, unused ones dropped; keywords of older drafts and OpenAPI 3.0 are updated;
 /// - keywords have a fixed order, properties the one in which they were declared.
 ///
 /// Values under `enum`, `const`, `default` and `examples` are data and are never changed. Normalising twice changes
@@ -52,7 +54,7 @@ use super::{NormaliseError, circles, depth, keyword, nullable};
 pub fn normalise(schema: &mut Value) -> Result<(), NormaliseError> {
     depth::check(schema)?;
     let mut work = if schema.is_null() { json!({}) } else { schema.clone() };
-    let definitions = take_normalised(&mut work, Place::Optional)?;
+    let definitions = take_normalised(&mut work, Presence::Optional)?;
     if nullable::is_null(&work) {
         work = json!({});
     }
@@ -62,11 +64,11 @@ pub fn normalise(schema: &mut Value) -> Result<(), NormaliseError> {
     Ok(())
 }
 
-/// Brings the schema of a tool's result to the form of [`normalise`], whatever type its root has.
+/// Turns the schema of a tool's result into the form of [`normalise`]; its root may have any type.
 ///
 /// # Errors
 ///
-/// [`NormaliseError::NotASchema`] where the root is neither an object nor a boolean nor null, which stands for `{}`;
+/// [`NormaliseError::NotASchema`] where the root is neither an object nor a boolean nor null, which means `{}`;
 /// else as [`normalise`], except that the root may describe anything. On an error the schema is left as it was.
 pub fn normalise_output(schema: &mut Value) -> Result<(), NormaliseError> {
     depth::check(schema)?;
@@ -75,33 +77,33 @@ pub fn normalise_output(schema: &mut Value) -> Result<(), NormaliseError> {
         Value::Object(_) | Value::Bool(_) => schema.clone(),
         other => return Err(NormaliseError::NotASchema { found: other.to_string() }),
     };
-    let definitions = take_normalised(&mut work, Place::Present)?;
+    let definitions = take_normalised(&mut work, Presence::Present)?;
     definitions::put(&mut work, definitions);
     *schema = work;
     Ok(())
 }
 
-/// Takes the definitions out of a schema and applies the rules to it and to them.
-fn take_normalised(schema: &mut Value, place: Place) -> Result<Vec<Definition>, NormaliseError> {
+/// Extracts the definitions of a schema and normalises them and the schema.
+fn take_normalised(schema: &mut Value, presence: Presence) -> Result<Vec<Definition>, NormaliseError> {
     let mut definitions = definitions::take(schema)?;
     circles::cut(&mut definitions);
     for definition in &mut definitions {
-        node::normalise(&mut definition.body, Place::Present);
+        node::normalise(&mut definition.body, Presence::Present);
     }
-    node::normalise(schema, place);
+    node::normalise(schema, presence);
     definitions::share(schema, &mut definitions);
     if let Value::Object(root) = schema
         && root.contains_key("$ref")
     {
         open_root(root, &definitions);
-        node::normalise(schema, place);
+        node::normalise(schema, presence);
     }
     Ok(definitions)
 }
 
 /// Replaces a root that only refers to a definition by that definition.
 fn open_root(root: &mut Map<String, Value>, definitions: &[Definition]) {
-    while let Some(number) = definitions::number_of(root) {
+    while let Some(number) = number_of(root) {
         let Value::Object(body) = &definitions[number].body else { return };
         let means_the_same = root.iter().all(|(keyword, value)| {
             keyword == "$ref" || keyword::is_annotation(keyword) || body.get(keyword) == Some(value)
@@ -141,7 +143,7 @@ fn finish_root(schema: &mut Value, definitions: &[Definition]) -> Result<(), Nor
         _ => Map::new(),
     };
     let additional = root.shift_remove("additionalProperties").unwrap_or_else(|| {
-        // What only a branch or `required` names would be refused now: name it here too.
+        // `additionalProperties: false` would refuse properties that only a branch or `required` names: add them.
         for name in names_in_branches(root, definitions) {
             properties.entry(name).or_insert_with(|| json!({}));
         }
@@ -171,7 +173,7 @@ fn names_in_branches(root: &Map<String, Value>, definitions: &[Definition]) -> V
         if let Some(Value::Array(required)) = schema.get("required") {
             names.extend(required.iter().filter_map(Value::as_str).map(str::to_owned));
         }
-        if let Some(number) = definitions::number_of(schema).filter(|number| seen.insert(*number)) {
+        if let Some(number) = number_of(schema).filter(|number| seen.insert(*number)) {
             open.extend(definitions[number].body.as_object());
         }
         let from = open.len();

@@ -18,7 +18,7 @@ pub(super) fn is_null(schema: &Value) -> bool {
     }
 }
 
-/// Takes null out of the values that one schema admits, unless it admits nothing else.
+/// Removes null from the values that one schema admits, unless it admits nothing else.
 pub(super) fn strip(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(kinds)) = schema.get_mut("type") {
         retain_some(kinds, |kind| kind != "null");
@@ -50,10 +50,10 @@ fn retain_some(list: &mut Vec<Value>, keep: impl Fn(&Value) -> bool) {
     }
 }
 
-/// Replaces a combinator of one branch by the branch, where that means the same; says whether it did.
+/// Replaces a combinator of one branch by the branch, where that means the same; returns whether it did.
 ///
-/// Beside the combinator there may only be annotations, which win over those of the branch, and what the
-/// branch says too: keywords such as `additionalProperties` depend on their neighbours.
+/// Beside the combinator there may only be annotations, which override those of the branch, and keywords that the
+/// branch has with the same value: keywords such as `additionalProperties` depend on their neighbours.
 pub(super) fn unwrap_single(schema: &mut Map<String, Value>) -> bool {
     for combinator in ["allOf", "anyOf", "oneOf"] {
         let Some(Value::Array(branches)) = schema.get(combinator) else { continue };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use indexmap::IndexSet;
 use serde_json::Value;
 
-use super::definitions::{Definition, references};
+use super::definition::{Definition, references};
 use super::keyword;
 
 /// For every definition the number of the first one that equals it in name and meaning, if any two do.

@@ -6,12 +6,14 @@ use std::str::FromStr;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
+use super::dialect::{Adapted, Dialect};
+use super::dropped::Dropped;
+use super::error::NormaliseError;
 use super::import::SchemaTool;
-use super::report::Dropped;
-use super::{Adapted, Dialect, NormaliseError, normalise_output};
-use crate::OpenTool;
+use super::normalise::normalise_output;
+use crate::model::OpenTool;
 
-/// Who takes a list of tools.
+/// The provider or protocol that a list of tools is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Target {
@@ -69,11 +71,11 @@ impl FromStr for Target {
 pub struct ToolList {
     /// The JSON to send: an array, or for [`Target::JsonSchema`] an object.
     pub tools: Value,
-    /// What the target could not be told, for each tool that this concerns.
+    /// What was dropped for the target, for each tool where something was.
     pub reports: Vec<ToolReport>,
 }
 
-/// What a target could not be told about one tool.
+/// What was dropped of one tool for a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolReport {

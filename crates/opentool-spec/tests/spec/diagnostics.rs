@@ -19,8 +19,8 @@ fn examples() -> Vec<Example> {
             let (id, rest) = section.split_once(':').unwrap();
             let code = Code::from_id(id).unwrap_or_else(|| panic!("{id} is no code"));
             let mut lines = rest.lines().skip(2);
-            let verdict = lines.next().unwrap();
-            let severity = match verdict.split(['.', ';']).next().unwrap() {
+            let summary = lines.next().unwrap();
+            let severity = match summary.split(['.', ';']).next().unwrap() {
                 "Error" => Severity::Error,
                 "Warning" => Severity::Warning,
                 "Note" => Severity::Note,
@@ -30,7 +30,7 @@ fn examples() -> Vec<Example> {
             Example {
                 code,
                 severity,
-                fixable: verdict.contains("`opentool fix`"),
+                fixable: summary.contains("`opentool fix`"),
                 wrong: blocks.next().unwrap().trim_end(),
                 right: blocks.next().unwrap().trim_end(),
             }

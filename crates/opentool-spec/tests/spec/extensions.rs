@@ -1,4 +1,4 @@
-//! What OpenDyn documents say by `x-…` keys, and what is said about those.
+//! The `x-…` keys of OpenDyn documents and their findings.
 
 use opentool_spec::{Code, Finding, check, fix};
 
@@ -29,8 +29,8 @@ const MAYBE: &str = r#", "isIn": true, "required": false"#;
 
 /// The codes and messages of what is found, with the pointers.
 fn found(text: &str) -> Vec<(&'static str, String, String)> {
-    let told = |finding: &Finding| (finding.code.as_str(), finding.pointer.clone(), finding.message.clone());
-    check(text).findings.iter().map(told).collect()
+    let found = |finding: &Finding| (finding.code.as_str(), finding.pointer.clone(), finding.message.clone());
+    check(text).findings.iter().map(found).collect()
 }
 
 fn codes(text: &str) -> Vec<Code> {
@@ -44,19 +44,19 @@ fn returns(rest: &str) -> String {
 }
 
 #[test]
-fn a_misspelt_extension_is_told_wherever_it_stands_and_fix_renames_it() {
+fn a_misspelt_extension_is_reported_and_fix_renames_it() {
     let buffer = parameter("b", "char", &format!(r#"{OUT}, "x-lenghtParam": "n", "x_sizeParam": "n""#));
     let both = format!("{buffer}, {}", parameter("n", "int", IN));
     let text = document(
         &function("fill", &both, &returns(r#", "x-retunsCode": true"#)),
         r#", "x-thredSafe": true, "X-init": "go""#,
     );
-    let told: Vec<_> =
+    let found: Vec<_> =
         check(&text).findings.iter().map(|finding| (finding.code, finding.help.clone().unwrap())).collect();
     let meant =
         |wrong: &str, right: &str| (Code::MisspeltExtension, format!("did you mean `{right}`? Rename `{wrong}`"));
     assert_eq!(
-        told,
+        found,
         [
             meant("x-lenghtParam", "x-lengthParam"),
             meant("x_sizeParam", "x-sizeParam"),
@@ -85,13 +85,13 @@ fn a_misspelt_extension_in_a_schema_is_told_too() {
         [(
             "OT076",
             "/functions/0/parameters/0/schema/x-encodign".to_owned(),
-            "`x-encodign` is no extension that is known: it is kept, and nobody acts on it".to_owned()
+            "`x-encodign` is not a known extension: it is kept and ignored".to_owned()
         )]
     );
 }
 
 #[test]
-fn short_names_that_are_near_to_an_extension_are_never_renamed_without_asking() {
+fn short_names_near_an_extension_are_not_renamed_by_fix() {
     let text = document(&function("f", "", &returns(r#", "x-tree": "oak""#)), "");
     assert_eq!(codes(&text), [Code::MisspeltExtension]);
     assert_eq!(fix(&text).text, text);
@@ -110,7 +110,7 @@ fn extensions_of_others_are_nobodys_business() {
 }
 
 #[test]
-fn an_initialiser_that_must_be_given_something_is_an_error() {
+fn an_initialiser_with_required_arguments_is_an_error() {
     let init = r#", "x-init": "start""#;
     let needs = |parameters: &str| document(&function("start", parameters, ""), init);
     assert_eq!(
@@ -118,7 +118,7 @@ fn an_initialiser_that_must_be_given_something_is_an_error() {
         [(
             "OT078",
             "/x-init".to_owned(),
-            "`start` is run with no arguments when the library is loaded, and `a` is required".to_owned()
+            "`start` is run with no arguments when the library is loaded, but `a` is required".to_owned()
         )]
     );
     assert_eq!(found(&needs(&parameter("a", "int", MAYBE))), []);
@@ -134,11 +134,11 @@ fn an_initialiser_that_must_be_given_something_is_an_error() {
 }
 
 #[test]
-fn a_handle_that_no_function_hands_out_is_told_where_it_is_required() {
+fn a_required_handle_that_no_function_returns_is_reported() {
     let takes =
         |required: &str| function("use", &parameter("s", "void", &format!(r#"{required}, "x-handle": "session""#)), "");
     let gives = |kind: &str| function("open", &parameter("o", "void", &format!(r#"{OUT}, "x-handle": "{kind}""#)), "");
-    let message = "no function hands out a handle of the type `session`, so that nobody can call this one".to_owned();
+    let message = "no function returns a handle of the type `session`, so this one cannot be called".to_owned();
     assert_eq!(found(&document(&takes(IN), "")), [("OT077", "/functions/0/parameters/0/x-handle".to_owned(), message)]);
     assert_eq!(found(&document(&takes(MAYBE), "")), []);
     assert_eq!(found(&document(&format!("{}, {}", takes(IN), gives("session")), "")), []);
@@ -167,7 +167,7 @@ fn a_handle_may_be_named_in_the_schema() {
 }
 
 #[test]
-fn an_empty_name_of_a_parameter_is_told_in_documents_of_both_kinds() {
+fn an_empty_parameter_name_is_reported_in_both_specs() {
     assert_eq!(
         found(&document(&function("f", &parameter(" ", "int", IN), ""), "")),
         [("OT031", "/functions/0/parameters/0/name".to_owned(), "a parameter's name is empty".to_owned())]

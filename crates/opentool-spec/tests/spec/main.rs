@@ -4,10 +4,10 @@
 #[path = "../../../../fuzz/bodies.rs"]
 #[allow(unreachable_pub, reason = "the fuzz targets include the file too")]
 mod bodies;
+mod checking;
 mod diagnostics;
 mod extensions;
 mod hostile;
-mod judging;
 mod properties;
 mod required;
 mod round_trip;

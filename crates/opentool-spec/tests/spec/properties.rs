@@ -1,4 +1,4 @@
-//! What holds for any text and for any document.
+//! Properties of any text and any document.
 
 use opentool_spec::check;
 use proptest::prelude::*;
@@ -192,7 +192,7 @@ fn damaged(value: &Value, pretty: bool, at: usize, what: &str) -> String {
 }
 
 proptest! {
-    // `PROPTEST_CASES=100000` looks harder.
+    // `PROPTEST_CASES=100000` runs more cases.
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]

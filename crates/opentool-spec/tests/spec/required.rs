@@ -1,4 +1,4 @@
-//! Every required field of the specs: what is said when it is gone or of another JSON type, and that the advice works.
+//! Every required field of the specs: the findings when it is absent or of another JSON type, and that the help works.
 
 use std::fmt::Write as _;
 
@@ -120,12 +120,12 @@ fn table(document: &Value, fields: &[&str]) -> String {
 }
 
 #[test]
-fn what_is_said_of_every_required_field_of_opentool() {
+fn findings_for_required_fields_of_opentool() {
     insta::assert_snapshot!(table(&opentool(), OPENTOOL_FIELDS));
 }
 
 #[test]
-fn what_is_said_of_every_required_field_of_opendyn() {
+fn findings_for_required_fields_of_opendyn() {
     insta::assert_snapshot!(table(&opendyn(), OPENDYN_FIELDS));
 }
 
@@ -164,7 +164,7 @@ fn fix_or_the_help_text_applied_literally_leaves_no_error() {
     }
 }
 
-/// Does what the help text says, by reading it as a person would.
+/// Applies the help text as a person would.
 fn follow(text: &str, finding: &Finding) -> String {
     let help = finding.help.as_deref().unwrap_or_else(|| panic!("no help: {finding:?}"));
     let mut document: Value = serde_json::from_str(text).unwrap();
@@ -183,7 +183,7 @@ fn follow(text: &str, finding: &Finding) -> String {
             _ => panic!("{finding:?}"),
         }
     } else {
-        panic!("nobody could follow this: {finding:?}");
+        panic!("the help cannot be followed: {finding:?}");
     }
     serde_json::to_string_pretty(&document).unwrap()
 }

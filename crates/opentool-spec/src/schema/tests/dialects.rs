@@ -112,7 +112,7 @@ fn openai_strict_requires_everything_and_lets_optionals_be_null() {
 }
 
 #[test]
-fn what_strict_schemas_cannot_express_is_sent_plain_and_says_where() {
+fn a_schema_that_cannot_be_strict_is_sent_plain_with_reasons() {
     #[derive(JsonSchema)]
     #[allow(dead_code)]
     struct Loose {
@@ -145,7 +145,7 @@ fn what_strict_schemas_cannot_express_is_sent_plain_and_says_where() {
 }
 
 #[test]
-fn a_union_at_the_root_is_dropped_because_providers_refuse_the_tool() {
+fn a_union_at_the_root_is_dropped_for_providers() {
     #[derive(JsonSchema)]
     #[schemars(tag = "kind")]
     #[allow(dead_code)]
@@ -180,7 +180,7 @@ fn openai_gets_items_for_every_array() {
 }
 
 #[test]
-fn every_kind_of_optional_property_can_be_null_in_a_strict_schema() {
+fn optional_properties_of_strict_schemas_can_be_null() {
     for (schema, strict) in [
         (json!({ "type": "string" }), json!({ "type": ["string", "null"] })),
         (json!({ "type": ["string", "integer"] }), json!({ "type": ["string", "integer", "null"] })),

@@ -45,7 +45,7 @@ enum Tagged {
     Right { y: u8 },
 }
 
-mod elsewhere {
+mod other {
     #[derive(schemars::JsonSchema)]
     #[allow(dead_code)]
     pub(super) struct Unit {
@@ -77,7 +77,7 @@ struct Everything {
     retries: u8,
     unit: Unit,
     other_unit: Option<Unit>,
-    named_unit: elsewhere::Unit,
+    named_unit: other::Unit,
     shape: Shape,
     tree: Option<Box<Node>>,
     gaps: Vec<Option<String>>,
@@ -106,7 +106,7 @@ fn an_optional_struct_as_the_root_is_that_struct() {
 }
 
 #[test]
-fn no_parameters_is_an_empty_object_however_it_is_said() {
+fn no_parameters_is_an_empty_object_however_written() {
     #[derive(JsonSchema)]
     struct Unit;
     #[derive(JsonSchema)]
@@ -150,7 +150,7 @@ fn a_map_as_the_root_stays_a_map() {
 }
 
 #[test]
-fn a_root_that_is_no_object_is_refused_and_left_alone() {
+fn a_root_that_is_not_an_object_is_refused_unchanged() {
     for (schema, message) in [
         (schema_for!(Vec<u8>).to_value(), "schema root is not an object but of type array"),
         (schema_for!(String).to_value(), "schema root is not an object but of type string"),

@@ -46,7 +46,7 @@ fn lines(imported: &Imported) -> Vec<String> {
 }
 
 #[test]
-fn a_function_becomes_a_schema_with_only_the_definitions_it_uses() {
+fn a_function_schema_has_only_the_definitions_it_uses() {
     let document = document(json!({
         "opentool": "1.1.0",
         "info": { "title": "t", "version": "1" },
@@ -79,7 +79,7 @@ fn a_function_becomes_a_schema_with_only_the_definitions_it_uses() {
 }
 
 #[test]
-fn a_function_without_parameters_and_return_has_an_empty_input_and_no_output() {
+fn a_bare_function_has_an_empty_input_and_no_output() {
     let function = Function::new("f", "d");
     let empty = json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false });
     assert_eq!(input_schema(&function, None).unwrap(), empty);
@@ -87,7 +87,7 @@ fn a_function_without_parameters_and_return_has_an_empty_input_and_no_output() {
 }
 
 #[test]
-fn a_schema_of_a_document_without_a_type_is_told_by_its_members() {
+fn the_type_of_an_untyped_schema_follows_from_its_members() {
     let schema = |value: Value| {
         let parameter = Parameter::new("x", serde_json::from_value(value).unwrap());
         input_schema(&Function::new("f", "d").parameter(parameter), None).unwrap()["properties"]["x"].take()
@@ -111,7 +111,7 @@ fn a_reference_may_lead_into_another_function() {
 }
 
 #[test]
-fn a_document_of_imported_functions_needs_no_mending() {
+fn a_document_of_imported_functions_needs_no_fixing() {
     #[derive(JsonSchema)]
     #[allow(dead_code)]
     struct Arguments {
@@ -140,7 +140,7 @@ fn a_reference_out_of_the_document_is_refused() {
 }
 
 #[test]
-fn only_the_definitions_of_a_doubling_chain_are_written_once_each() {
+fn definitions_of_a_doubling_chain_are_written_once_each() {
     let mut schemas = IndexMap::new();
     for step in 0..50 {
         let next = Schema::reference(format!("#/schemas/S{}", step + 1));
@@ -272,7 +272,7 @@ fn no_value_is_no_return() {
 }
 
 #[test]
-fn what_a_document_cannot_say_is_dropped_with_a_report() {
+fn what_a_document_cannot_express_is_dropped_and_reported() {
     let input = normalised(json!({
         "type": "object",
         "properties": {
@@ -302,7 +302,7 @@ fn what_a_document_cannot_say_is_dropped_with_a_report() {
 }
 
 #[test]
-fn functions_of_one_document_share_equal_schemas_and_number_the_others() {
+fn functions_share_equal_schemas_and_number_the_others() {
     let part = |kind: &str| {
         normalised(json!({ "properties": { "x": { "$ref": "#/$defs/T" } }, "$defs": { "T": { "type": kind } } }))
     };
@@ -321,7 +321,7 @@ fn functions_of_one_document_share_equal_schemas_and_number_the_others() {
 }
 
 #[test]
-fn ten_thousand_tools_with_equal_and_colliding_definitions_take_no_quadratic_time() {
+fn sharing_definitions_of_ten_thousand_tools_is_not_quadratic() {
     let start = std::time::Instant::now();
     let input = |index: usize| {
         let own = json!({ "type": "string", "maxLength": index });

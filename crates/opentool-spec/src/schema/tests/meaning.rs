@@ -1,4 +1,4 @@
-//! What a schema admits before and after, as a validator judges it.
+//! What a schema admits before and after, according to a validator.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -114,7 +114,7 @@ proptest! {
     }
 }
 
-/// The keywords of older drafts as a validator of the current one reads them, so that it can judge the original.
+/// The keywords of older drafts as a validator of the current one reads them, so that it can validate against the original.
 fn upgraded(schema: &Value) -> Value {
     match schema {
         Value::Array(list) => list.iter().map(upgraded).collect(),

@@ -197,7 +197,7 @@ fn tree(leaf: &str) -> Value {
 }
 
 #[test]
-fn definitions_of_parts_are_shared_at_the_root_and_collisions_numbered() {
+fn definitions_are_shared_at_the_root_and_collisions_numbered() {
     let schema = normalised(json!({
         "type": "object",
         "properties": { "a": tree("string"), "b": tree("string"), "c": tree("integer"), "d": tree("integer") },
@@ -376,7 +376,7 @@ fn a_chain_of_doubling_references_stays_as_small_as_it_was() {
 #[test]
 fn ten_thousand_definitions_take_no_quadratic_time() {
     let start = std::time::Instant::now();
-    // Two copies of a long chain that differ at its end only: every definition must be told apart.
+    // Two copies of a long chain that differ at its end only: every definition must stay separate.
     let mut other = doubling_chain(10_000);
     other["$defs"]["D10000"] = json!({ "type": "integer" });
     let mut schema = json!({ "type": "object", "properties": { "a": doubling_chain(10_000), "b": other } });

@@ -55,7 +55,7 @@ fn targets_are_known_by_their_names() {
 }
 
 #[test]
-fn an_mcp_result_that_is_no_object_is_wrapped_under_its_name() {
+fn an_mcp_result_that_is_not_an_object_is_wrapped() {
     let list = document_tool_list(&document(), Target::Mcp).unwrap();
     assert_eq!(
         list.tools[0]["outputSchema"],

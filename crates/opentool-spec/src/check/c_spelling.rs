@@ -1,7 +1,7 @@
 //! The many ways to spell a C type.
 
-use super::suggest::nearest;
-use crate::CTypeName;
+use crate::json::near::misspelt;
+use crate::model::CTypeName;
 
 /// What a text means as a C type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) enum Spelling {
     Unknown(Option<CTypeName>),
 }
 
-/// What `text` means as a C type; `pointer` says whether the document makes it one beside the name.
+/// What `text` means as a C type; `pointer` is the value of `isPointer` beside the name.
 pub(super) fn spelling(text: &str, pointer: bool) -> Spelling {
     if let Some(name) = CTypeName::from_name(text) {
         return Spelling::Exact(name);
@@ -38,7 +38,7 @@ pub(super) fn spelling(text: &str, pointer: bool) -> Spelling {
         Some(&"struct" | &"union") if stars == 0 && !pointer => {
             return Spelling::Unsupported("a struct is not passed by value");
         }
-        // What it points to is nobody's business: it is a handle.
+        // The struct stays opaque: the pointer is a handle.
         Some(&"struct" | &"union") => return Spelling::Alias(CTypeName::Void, true),
         Some(&"enum") => return Spelling::Alias(CTypeName::Int, stars == 1),
         _ => {}
@@ -46,7 +46,7 @@ pub(super) fn spelling(text: &str, pointer: bool) -> Spelling {
     if words.contains(&"double") && words.contains(&"long") {
         return Spelling::Unsupported("`long double` has no counterpart in JSON or in the spec");
     }
-    // `unsigned` may stand anywhere, and `int` adds nothing to a size.
+    // `unsigned` may be in any position, and `int` adds nothing to a size.
     words.sort_by_key(|word| !matches!(*word, "unsigned" | "signed"));
     if words.len() > 1 && words.iter().any(|word| matches!(*word, "long" | "short" | "unsigned" | "signed")) {
         words.retain(|word| *word != "int");
@@ -68,7 +68,7 @@ pub(super) fn spelling(text: &str, pointer: bool) -> Spelling {
             Some(name) => name,
             None => {
                 return Spelling::Unknown(
-                    nearest(joined, CTypeName::ALL.map(CTypeName::as_str)).and_then(CTypeName::from_name),
+                    misspelt(joined, CTypeName::ALL.map(CTypeName::as_str)).and_then(CTypeName::from_name),
                 );
             }
         },

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
+use super::dropped::{DropLog, Dropped};
 use super::keyword::{self, has_type};
 use super::nullable;
-use super::report::{Dropped, Report};
 
 /// The limits that the provider documents for one schema.
 const MAX_PROPERTIES: usize = 5_000;
@@ -22,10 +22,10 @@ const FORMATS: [&str; 9] = ["date-time", "time", "date", "duration", "email", "h
 /// The largest integer that every reader of JSON reads exactly.
 const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
 
-/// Writes a schema strictly, with what had to be dropped, or says why that is impossible.
+/// Writes a schema strictly, with what had to be dropped, or returns why that is impossible.
 pub(super) fn adapt(schema: &Value) -> Result<(Value, Vec<Dropped>), Vec<Dropped>> {
     let mut schema = schema.clone();
-    let mut writer = Writer::default();
+    let mut writer = StrictWriter::default();
     writer.write(&mut schema);
     for (count, limit, what) in [
         (writer.properties, MAX_PROPERTIES, "properties"),
@@ -40,8 +40,8 @@ pub(super) fn adapt(schema: &Value) -> Result<(Value, Vec<Dropped>), Vec<Dropped
 }
 
 #[derive(Default)]
-struct Writer {
-    report: Report,
+struct StrictWriter {
+    report: DropLog,
     obstacles: Vec<Dropped>,
     levels: usize,
     properties: usize,
@@ -49,7 +49,7 @@ struct Writer {
     characters: usize,
 }
 
-impl Writer {
+impl StrictWriter {
     fn obstacle(&mut self, keyword: &str, reason: impl Into<String>) {
         self.obstacles.push(self.report.entry(keyword, reason));
     }
@@ -108,14 +108,14 @@ impl Writer {
             }
             self.report.leave(mark);
         }
-        // Renamed last: until here pointers lead into the schema given.
+        // Renamed last: until here pointers are those of the original schema.
         if let Some(branches) = schema.shift_remove("oneOf") {
             schema.insert("anyOf".into(), branches);
         }
         keyword::order(schema);
     }
 
-    /// Notes what no strict schema could stand for.
+    /// Records what no strict schema can express.
     fn refuse(&mut self, schema: &mut Map<String, Value>) {
         if schema.contains_key("oneOf") {
             if schema.contains_key("anyOf") {
@@ -175,7 +175,7 @@ impl Writer {
         });
     }
 
-    /// A reference stands alone: what is said beside it moves around it.
+    /// A strict reference has no siblings: its description moves to a union around it.
     fn write_reference(&mut self, schema: &mut Map<String, Value>) {
         let Some(reference) = schema.shift_remove("$ref") else { return };
         let description = schema.shift_remove("description");

@@ -1,8 +1,8 @@
-//! What a conversion could not keep.
+//! The keywords that a conversion drops.
 
 use std::fmt;
 
-use crate::reference::push_escaped;
+use crate::json::pointer;
 
 /// A keyword that a conversion could not keep as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Dropped {
     pub pointer: String,
     /// The keyword.
     pub keyword: String,
-    /// Why it could not stay, and what stands in its place if anything does.
+    /// Why it is dropped, and what replaces it, if anything.
     pub reason: String,
 }
 
@@ -23,43 +23,42 @@ impl fmt::Display for Dropped {
     }
 }
 
-/// Collects a report while walking a schema, knowing where the walk is.
+/// Records dropped keywords while a schema is walked, with the pointer of the current schema.
 #[derive(Debug, Default)]
-pub(super) struct Report {
+pub(super) struct DropLog {
     pointer: String,
     pub(super) dropped: Vec<Dropped>,
 }
 
-impl Report {
-    /// Starts a report whose walk begins at `pointer`.
+impl DropLog {
+    /// Starts at `pointer`.
     pub(super) fn at(pointer: String) -> Self {
         Self { pointer, dropped: Vec::new() }
     }
 
-    /// Walks one step down; the returned mark leads back.
+    /// Steps down; the returned mark is for `leave`.
     pub(super) fn enter(&mut self, step: &str) -> usize {
         let here = self.pointer.len();
-        self.pointer.push('/');
-        push_escaped(&mut self.pointer, step);
+        pointer::push(&mut self.pointer, step);
         here
     }
 
-    /// Walks back to where `enter` was called.
+    /// Steps back to where `enter` was called.
     pub(super) fn leave(&mut self, mark: usize) {
         self.pointer.truncate(mark);
     }
 
-    /// Whether the walk has not left its beginning.
+    /// Whether the current schema is the root.
     pub(super) fn is_at_root(&self) -> bool {
         self.pointer.is_empty()
     }
 
-    /// Notes that `keyword` of the schema at hand could not stay.
+    /// Records that `keyword` of the current schema is dropped.
     pub(super) fn drop(&mut self, keyword: &str, reason: impl Into<String>) {
         self.dropped.push(self.entry(keyword, reason));
     }
 
-    /// What [`Report::drop`] would note.
+    /// What [`DropLog::drop`] would record.
     pub(super) fn entry(&self, keyword: &str, reason: impl Into<String>) -> Dropped {
         Dropped { pointer: self.pointer.clone(), keyword: keyword.to_owned(), reason: reason.into() }
     }

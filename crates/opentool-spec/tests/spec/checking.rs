@@ -1,4 +1,4 @@
-//! How findings read, and that none hides another.
+//! The texts of findings, and that no finding hides another.
 use opentool_spec::{
     Code, Document, DocumentGeneration, OpenDyn, OpenTool, ReferenceError, Schema, SchemaType, Severity, check, fix,
 };
@@ -21,7 +21,7 @@ const TWELVE: &str = r##"{
 }"##;
 
 #[test]
-fn twelve_different_faults_are_told_in_one_run_in_the_order_of_the_text_and_none_twice() {
+fn twelve_faults_are_reported_once_each_in_text_order() {
     let found: Vec<_> =
         check(TWELVE).findings.iter().map(|f| (f.code.as_str(), f.pointer.clone(), f.line, f.column)).collect();
     let expected = [
@@ -83,7 +83,7 @@ fn a_misspelt_optional_key_is_a_note_that_fix_renames() {
 }
 
 #[test]
-fn misspelt_types_names_and_conventions_say_what_was_meant() {
+fn misspelt_types_names_and_conventions_get_a_suggestion() {
     for (wrong, right) in [("Strng", "string"), ("bolean", "boolean"), ("dict", "object"), ("INTEGER", "integer")] {
         let text = with(
             &format!(r#"[{{"name": "p", "schema": {{"type": "{wrong}", "properties": {{}}}}, "required": true}}]"#),
@@ -100,7 +100,7 @@ fn misspelt_types_names_and_conventions_say_what_was_meant() {
 // ---- references
 
 #[test]
-fn references_lead_forward_through_aliases_deep_and_through_escapes() {
+fn references_resolve_forward_deep_and_through_aliases() {
     let schemas = r##""Alias": {"$ref": "#/schemas/a~1b~0c"}, "a/b~c": {"type": "object", "properties": {"x y": {"type": "array", "items": {"type": "integer"}}}}"##;
     for (reference, expected) in [
         ("#/schemas/Alias", SchemaType::Object),
@@ -120,7 +120,7 @@ fn references_lead_forward_through_aliases_deep_and_through_escapes() {
 }
 
 #[test]
-fn references_never_leave_the_document_and_names_never_leak_into_the_next() {
+fn references_stay_in_the_document() {
     let first: OpenTool = referring("#/schemas/A", r#""A": {"type": "string"}"#).parse().unwrap();
     assert!(first.resolve("#/schemas/A").is_ok());
     let second = referring("#/schemas/A", r#""Other": {"type": "string"}"#);
@@ -134,7 +134,7 @@ fn references_never_leave_the_document_and_names_never_leak_into_the_next() {
 }
 
 #[test]
-fn a_circle_of_aliases_is_an_error_and_a_recursive_schema_is_not() {
+fn circular_aliases_are_an_error_recursive_schemas_are_not() {
     let circle = referring("#/schemas/A", r##""A": {"$ref": "#/schemas/B"}, "B": {"$ref": "#/schemas/A"}"##);
     assert_eq!(codes(&circle), ["OT053", "OT053"]);
     let document = OpenTool::read(&circle).document.unwrap();
@@ -221,7 +221,7 @@ fn the_three_generations_read_as_one() {
 }
 
 #[test]
-fn a_return_value_of_an_older_generation_reads_as_the_current_one() {
+fn older_return_values_read_as_the_current_form() {
     let function = |returned: &str| with("[]", "").replace("[]", &format!("[], {returned}"));
     let current = function(r#""return": {"name": "sum", "schema": {"type": "integer"}}"#).parse::<OpenTool>().unwrap();
     for older in [
@@ -274,7 +274,7 @@ fn an_upgrade_loses_nothing() {
 }
 
 #[test]
-fn references_into_what_an_upgrade_moves_are_told_at_once() {
+fn references_into_moved_schemas_are_reported_at_once() {
     let text = with(
         r##"{"type": "object", "properties": {"x": {"type": "string"}, "y": {"$ref": "#/functions/0/parameters/properties/x"}}}"##,
         "",
@@ -300,7 +300,7 @@ fn what_stands_under_a_misspelt_key_is_judged_too() {
     let text = r#"{"openTool": "1.1.0", "inf": {"title": "T"}, "function": [{"nam": "f", "description": "F.", "parameters": 7}]}"#;
     assert_eq!(codes(text), ["OT010", "OT010", "OT010", "OT010", "OT010", "OT011"]);
     let text = with(r#"[{"name": "p", "schema": {"type": "array", "itms": {"type": "int"}}, "required": true}]"#, "");
-    assert_eq!(codes(&text), ["OT012", "OT042"], "told once");
+    assert_eq!(codes(&text), ["OT012", "OT042"], "reported once");
     let text = with(
         r##"[{"name": "p", "schema": {"ref": "#/schemas/X"}, "required": true}]"##,
         r#", "schemas": {"X": {"type": "string"}}"#,
@@ -317,7 +317,7 @@ fn references_in_keys_of_json_schema_are_followed() {
     );
     assert_eq!(codes(&text), ["OT012", "OT050"]);
     let strict = OpenTool::read(&text).document.unwrap().to_strict();
-    assert_eq!(strict.cuts.len(), 1, "what is left out is told");
+    assert_eq!(strict.cuts.len(), 1, "what is left out is reported");
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn unsupported_versions_are_left_alone() {
 }
 
 #[test]
-fn line_breaks_and_byte_order_marks_are_kept_out_of_the_way() {
+fn line_breaks_and_byte_order_marks_do_not_shift_columns() {
     let text = with("[]", "").replace(", ", ",\r\n  ").replace(r#""parameters": []"#, r#""x-a": 1"#);
     let fixed = fix(&text).text;
     assert_eq!(fixed.matches('\n').count(), fixed.matches("\r\n").count());
@@ -455,14 +455,14 @@ fn fix_keeps_key_order_layout_and_everything_else() {
 }
 
 #[test]
-fn faults_of_hand_written_json_are_mended_and_hide_nothing() {
+fn faults_of_hand_written_json_are_fixed_and_hide_nothing() {
     let text = "{\n  // the version\n  \"opentool\": \"1.1.0\"\n  \"info\": {\"title\": \"T\", \"version\": \"1\",},\n  \"functions\": [1 2]\n}";
     assert_eq!(codes(text), ["OT001", "OT001", "OT001", "OT011", "OT001", "OT011"]);
     assert_eq!(check(&fix(text).text).findings.iter().map(|f| f.code.as_str()).collect::<Vec<_>>(), ["OT011", "OT011"]);
 }
 
 #[test]
-fn a_text_that_cannot_be_read_on_says_where_it_stopped() {
+fn an_unreadable_text_reports_where_reading_stopped() {
     for (text, line, column, message) in [
         ("", 1, 1, "the text is empty: a document is a JSON object"),
         ("{\n  \"a\": [1, 2", 2, 8, "the text ends before this is closed"),

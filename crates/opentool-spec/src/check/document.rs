@@ -1,0 +1,182 @@
+//! The document itself: its version, info and server, and the order in which its parts are checked.
+
+use super::{
+    checker::Checker,
+    code::Code,
+    draft::{At, Remedy},
+    field::{SpecObject, may, must, should},
+    kind::{DocumentKind, is_one_point_x},
+};
+use crate::tree::quote;
+use crate::tree::{Kind, NodeId, Tree, json_string};
+
+/// Keys that are checked with the references, and the one by which editors find the format's schema.
+const HANDLED: &[&str] = &["components", "definitions", "$defs", "$schema"];
+
+/// Checks a document.
+pub(super) fn check_tree<'t, 'a>(tree: &'t Tree<'a>) -> Checker<'t, 'a> {
+    let mut checker = Checker::new(tree, detect(tree));
+    checker.document();
+    checker
+}
+
+impl Checker<'_, '_> {
+    fn document(&mut self) {
+        let root = Tree::ROOT;
+        if self.tree.kind(root) != Kind::Object {
+            let found = self.tree.kind(root).described();
+            let key = self.kind.key();
+            let version = self.kind.version();
+            let minimal = format!(
+                r#"{{"{key}": "{version}", "info": {{"title": "Untitled", "version": "1.0.0"}}, "functions": []}}"#
+            );
+            let message = format!("a document is a JSON object, not {found}");
+            self.suggest(Code::NotAnObject, At::Value(root), message, Remedy::Replace(root, minimal));
+            return;
+        }
+        match self.kind {
+            DocumentKind::OpenTool => {
+                let fields = [
+                    must("opentool", Kind::String),
+                    must("info", Kind::Object),
+                    must("functions", Kind::Array),
+                    may("schemas", Kind::Object),
+                    may("server", Kind::Object),
+                ];
+                let document = self.object("document", root, fields, HANDLED);
+                let version = self.version(&document);
+                self.body(&document);
+                if let Some(server) = document.members[4] {
+                    self.server(server, version);
+                }
+            }
+            DocumentKind::OpenDyn => {
+                let fields = [
+                    must("opendyn", Kind::String),
+                    must("info", Kind::Object),
+                    must("functions", Kind::Array),
+                    may("schemas", Kind::Object),
+                    may("code", Kind::Object),
+                ];
+                let document = self.object("document", root, fields, HANDLED);
+                self.version(&document);
+                self.body(&document);
+                if let Some(code) = document.members[4] {
+                    self.code_table(code);
+                }
+                self.document_extensions(root);
+            }
+        }
+        self.check_references();
+        self.check_signatures();
+    }
+
+    /// What both kinds of document have: info, functions, schemas.
+    fn body(&mut self, document: &SpecObject<5>) {
+        let info = || r#"{"title": "Untitled", "version": "1.0.0"}"#.to_owned();
+        if let Some(info) = self.required(document, 1, info) {
+            self.info(info);
+        }
+        if let Some(functions) = self.required(document, 2, || "[]".to_owned()) {
+            self.functions(functions);
+        }
+        if let Some(schemas) = document.members[3]
+            && self.optional(schemas, document.fields[3])
+        {
+            self.schemas(schemas);
+        }
+        self.foreign_schemas();
+    }
+
+    /// Checks the spec's version and returns its node where it is one of 1.x.
+    fn version(&mut self, document: &SpecObject<5>) -> Option<NodeId> {
+        let current = json_string(self.kind.version());
+        // A number means its text; only one of 1.x can be updated to the current version.
+        let foreign = |node: &NodeId| self.tree.kind(*node) == Kind::Number && !is_one_point_x(self.tree.raw(*node));
+        let node = if document.members[0].is_some_and(|node| foreign(&node)) {
+            self.required(document, 0, || current.clone())?
+        } else {
+            self.required_value(document, 0, || current.clone())?
+        };
+        let version = self.tree.string(node)?;
+        let key = self.kind.key();
+        if !is_one_point_x(&version) {
+            let message = format!("`{key}` {} is not supported: only 1.x is", quote(self.tree.raw(node)));
+            self.suggest(Code::UnsupportedVersion, At::Value(node), message, Remedy::Replace(node, current));
+            return None;
+        }
+        if !self.kind.known_versions().contains(&&*version) {
+            let message = format!("no spec has the version {}; read as {current}", quote(self.tree.raw(node)));
+            self.fix(Code::UnknownVersion, At::Value(node), message, Remedy::Replace(node, current));
+        }
+        Some(node)
+    }
+
+    fn info(&mut self, info: NodeId) {
+        let [title, version] = [must("title", Kind::String), must("version", Kind::String)];
+        let description = may("description", Kind::String);
+        if self.kind == DocumentKind::OpenDyn {
+            let convention = should("callingConvention", Kind::String, Code::NoCallingConvention);
+            let info = self.object("info", info, [title, version, description, convention], &[]);
+            self.info_fields(&info);
+            self.calling_convention(&info, 3);
+        } else {
+            let info = self.object("info", info, [title, version, description], &[]);
+            self.info_fields(&info);
+        }
+    }
+
+    fn info_fields<const N: usize>(&mut self, info: &SpecObject<N>) {
+        self.required(info, 0, || json_string("Untitled"));
+        self.required(info, 1, || json_string("1.0.0"));
+        self.optional_member(info, 2);
+    }
+
+    fn server(&mut self, server: NodeId, version: Option<NodeId>) {
+        if !self.optional(server, may("server", Kind::Object)) {
+            return;
+        }
+        let fields = [must("url", Kind::String), may("description", Kind::String)];
+        let object = self.object("server", server, fields, &[]);
+        self.server_url(server, object.members[0]);
+        self.optional_member(&object, 1);
+        if let Some(version) = version
+            && self.tree.string(version).as_deref() == Some("1.0.0")
+        {
+            let remedy = Remedy::Edits(
+                r#"write `"opentool": "1.1.0"`"#.to_owned(),
+                vec![self.tree.replace_value(version, r#""1.1.0""#)],
+            );
+            self.fix(Code::ServerTooEarly, At::Key(server), "`server` came with OpenTool 1.1.0".to_owned(), remedy);
+        }
+    }
+
+    /// A made-up URL would be called, so there is an example in the help text but no fix.
+    fn server_url(&mut self, server: NodeId, url: Option<NodeId>) {
+        let example = r#""http://127.0.0.1:9627/opentool""#;
+        match url {
+            None => {
+                let help = format!(r#"add `"url": {example}`"#);
+                let message = "the server has no `url`".to_owned();
+                self.report(Code::MissingField, At::Value(server), message, Some(help));
+            }
+            Some(url) if self.tree.kind(url) != Kind::String => {
+                let message = format!("`url` must be a string, not {}", self.tree.kind(url).described());
+                self.report(Code::WrongType, At::Value(url), message, Some(format!("replace it by `{example}`")));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// The kind of a document, by its shape.
+fn detect(tree: &Tree<'_>) -> DocumentKind {
+    let has = |key| tree.get(Tree::ROOT, key).is_some();
+    if has("opentool") {
+        DocumentKind::OpenTool
+    } else if has("opendyn") || tree.mentions("callingConvention", "info") || tree.mentions("cType", "schema") {
+        DocumentKind::OpenDyn
+    } else {
+        DocumentKind::OpenTool
+    }
+}
