@@ -12,10 +12,10 @@ use crate::{
     time::some_time,
 };
 
-/// How long a call may run where nobody says, as in the hall.
+/// How long a call may run by default, as in the executor.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Every option is absent until somebody gives it, so that a file can be asked after the command line.
+/// Every option is `None` until it is given, so that the values of a file can be applied after the command line.
 #[derive(Debug, Default, Args)]
 pub(crate) struct LibraryOptions {
     #[command(flatten)]
@@ -111,7 +111,7 @@ impl LibraryOptions {
         Ok(opened)
     }
 
-    /// Says so where somebody relies on what only a process of its own can give.
+    /// Fails where an option was given that only a worker process can enforce.
     fn refuse_what_needs_a_worker(&self) -> Result<(), Failure> {
         let LibraryGrants { timeout, allow, env, .. } = &self.grants;
         let given = [

@@ -38,7 +38,7 @@ pub(crate) struct Enumeration {
 }
 
 impl Enumeration {
-    /// The type that has room for its values, as compilers choose it: `int` where that does.
+    /// The type that holds all its values, as compilers choose it: `int` where that does.
     fn c_type(&self) -> CTypeName {
         let values = || self.values.iter().filter_map(|(_, value)| *value);
         let (least, most) = (values().min().unwrap_or(0), values().max().unwrap_or(0));

@@ -126,7 +126,7 @@ impl<'w> DocumentWriter<'w> {
         self.skipped.push(Skipped { function: name.to_owned(), reason: reason.into(), shim: None });
     }
 
-    /// Leaves out what takes a handle that no function of the document hands out, until nothing more has to go.
+    /// Leaves out functions that take a handle which no function of the document returns, until none is left.
     fn drop_those_without_handles(&mut self, handles: &Handles<'_>, candidates: &mut Vec<Candidate<'w>>) {
         loop {
             let made: BTreeSet<Rc<str>> =
@@ -142,7 +142,7 @@ impl<'w> DocumentWriter<'w> {
             });
             for (prototype, key) in lost {
                 let reason =
-                    format!("takes a `{} *`, which no function that can be described hands out", handles.name(&key));
+                    format!("takes a `{} *`, which no function that can be described returns", handles.name(&key));
                 self.skipped.push(Skipped { function: prototype.name.clone(), reason, shim: None });
             }
             if candidates.len() == before {

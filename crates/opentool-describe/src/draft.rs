@@ -31,7 +31,7 @@ pub(crate) struct Handles<'d> {
 }
 
 impl<'d> Handles<'d> {
-    /// Finds the structs that are handles: those without fields in the headers, and those that the functions hand out.
+    /// Finds the structs that are handles: those without fields in the headers, and those that the functions return.
     pub(crate) fn new(declarations: &'d Declarations, signatures: &[&Signature]) -> Self {
         let opaque =
             declarations.records.iter().filter(|(_, record)| record.fields.is_none()).map(|(key, _)| key.clone());

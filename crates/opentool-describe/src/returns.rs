@@ -30,7 +30,7 @@ impl FunctionDraft<'_, '_> {
             };
             if let Some(key) = target.record() {
                 if self.handles.has_fields(&key) {
-                    review = Some("the struct is given as a handle: its fields stay out of sight".to_owned());
+                    review = Some("the struct is given as a handle: its fields are not visible".to_owned());
                 }
                 self.made.makes.insert(key.clone());
                 let mut returns =

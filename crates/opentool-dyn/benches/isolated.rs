@@ -2,8 +2,8 @@
 //!
 //! `cargo bench -p opentool-dyn --bench isolated [-- one | many | start | million]`
 //!
-//! The contenders take turns, round after round, so that a noisy machine is noisy for all of them; each is judged by its
-//! best round, and its median is told beside it. Two processes that talk to each other are fast in one way where they share a
+//! The contenders take turns, round after round, so that a noisy machine is noisy for all of them; each is compared by its
+//! best round, and its median is printed beside it. Two processes that exchange messages are fast in one way where they share a
 //! processor and in another where each has its own, and left alone they change between the two. So both contenders are put
 //! where they are compared: each side on a processor of its own, then both on one; before that, the system puts them.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
@@ -73,7 +73,7 @@ fn echo() -> ! {
 /// Puts a process on some of the processors, or this thread where it is number 0; says whether that was possible.
 #[cfg(target_os = "linux")]
 fn pin(process: i32, processors: std::ops::Range<usize>) -> bool {
-    // SAFETY: all zeroes are an empty set, and the call reads as much as it is told.
+    // SAFETY: all zeroes are an empty set, and the call reads as much as the size says.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         processors.for_each(|processor| libc::CPU_SET(processor, &mut set));
@@ -113,7 +113,7 @@ fn show(name: &str, time: (f64, f64), bare: (f64, f64), at_most: &str) {
     );
 }
 
-/// One call after another, and 64 at a time. Whoever calls is on the first processor, whoever answers on the given one; where
+/// One call after another, and 64 at a time. The caller runs on the first processor, the worker on the given one; where
 /// none is given, the system puts them.
 fn calls(runtime: &Runtime, answering: Option<usize>, one: bool, many: bool) {
     let mut child = Command::new(std::env::current_exe().unwrap())

@@ -55,7 +55,7 @@ impl Encoding {
         Some(())
     }
 
-    /// Appends the text that bytes stand for, as a JSON string; says whether all of them could be told.
+    /// Appends the text that bytes stand for, as a JSON string; says whether all of them could be written.
     pub(crate) fn encode(self, bytes: &[u8], out: &mut Vec<u8>) -> bool {
         match self {
             Encoding::Utf8 => match std::str::from_utf8(bytes) {

@@ -19,7 +19,7 @@ pub enum OpenError {
         source: std::io::Error,
     },
     /// The document as a whole cannot be used.
-    #[error("the document cannot be used: {}", told(.0))]
+    #[error("the document cannot be used: {}", listed(.0))]
     Document(Vec<Finding>),
     /// None of the document's functions can be called.
     #[error("no function of the document can be called{}", reasons(.0))]
@@ -56,13 +56,13 @@ impl LoadError {
     }
 }
 
-/// How many of many are told in one line.
-const TOLD: usize = 5;
+/// How many of many are listed in one line.
+const SHOWN: usize = 5;
 
-fn told(findings: &[Finding]) -> String {
-    let mut text: Vec<String> = findings.iter().take(TOLD).map(Finding::to_string).collect();
-    if findings.len() > TOLD {
-        text.push(format!("and {} more", findings.len() - TOLD));
+fn listed(findings: &[Finding]) -> String {
+    let mut text: Vec<String> = findings.iter().take(SHOWN).map(Finding::to_string).collect();
+    if findings.len() > SHOWN {
+        text.push(format!("and {} more", findings.len() - SHOWN));
     }
     text.join("; ")
 }
@@ -71,9 +71,9 @@ fn reasons(disabled: &[(String, String)]) -> String {
     if disabled.is_empty() {
         return ": it has none".to_owned();
     }
-    let mut text: Vec<String> = disabled.iter().take(TOLD).map(|(name, why)| format!("`{name}`: {why}")).collect();
-    if disabled.len() > TOLD {
-        text.push(format!("and {} more", disabled.len() - TOLD));
+    let mut text: Vec<String> = disabled.iter().take(SHOWN).map(|(name, why)| format!("`{name}`: {why}")).collect();
+    if disabled.len() > SHOWN {
+        text.push(format!("and {} more", disabled.len() - SHOWN));
     }
     format!(": {}", text.join("; "))
 }

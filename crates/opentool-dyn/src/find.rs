@@ -32,23 +32,23 @@ pub fn find_library(name: impl AsRef<Path>) -> Result<PathBuf, FindError> {
     if name.components().count() != 1 || name.is_absolute() || name.as_os_str().to_string_lossy().ends_with('/') {
         return Ok(name.to_owned());
     }
-    let places = Places::of_system();
+    let search = SearchPath::of_system();
     let mut other = None;
-    for candidate in places.candidates(name) {
+    for candidate in search.candidates(name) {
         if !candidate.is_file() {
             continue;
         }
         if is_for_this_machine(&candidate) {
             return Ok(candidate);
         }
-        // A script for the linker, or of another architecture: whoever reads it says what is wrong with it.
+        // A linker script, or of another architecture: reading it reports what is wrong with it.
         other.get_or_insert(candidate);
     }
     let here = Path::new(".").join(name);
     if here.exists() {
         return Ok(here);
     }
-    other.ok_or_else(|| FindError { name: name.to_string_lossy().into_owned(), near: places.near(name) })
+    other.ok_or_else(|| FindError { name: name.to_string_lossy().into_owned(), near: search.near(name) })
 }
 
 /// There is no library of a name where the system keeps its libraries.
@@ -82,7 +82,7 @@ fn did_you_mean(near: &[String]) -> String {
 }
 
 /// Where the loader of this system looks.
-struct Places {
+struct SearchPath {
     /// Before the cache.
     first: Vec<PathBuf>,
     /// Names and files that the loader keeps a list of.
@@ -91,7 +91,7 @@ struct Places {
     last: Vec<PathBuf>,
 }
 
-impl Places {
+impl SearchPath {
     fn of_system() -> Self {
         let of_variable = |name: &str| match std::env::var_os(name) {
             Some(value) => std::env::split_paths(&value).filter(|path| path.is_absolute()).collect(),

@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
 
-use crate::engine::GuardedPages;
+use crate::guarded_pages::GuardedPages;
 
-/// What a call passes, and what it points to.
+/// The arguments of a call, and the memory that they point to.
 #[derive(Debug, Default)]
 pub(crate) struct Frame {
     /// One for each parameter, and perhaps more from an earlier call.
@@ -97,7 +97,7 @@ impl Frame {
         &self.slots
     }
 
-    /// A buffer of so many bytes, all zero, that ends at a page which nobody may touch; kept in the slot.
+    /// A buffer of so many bytes, all zero, that ends at a guard page; kept in the slot.
     pub(crate) fn buffer(&mut self, index: usize, bytes: usize) -> Result<*mut c_void, std::io::Error> {
         let fits = self.spare.iter().position(|pages| pages.size() >= bytes);
         let mut pages = match fits {
@@ -125,7 +125,7 @@ impl Frame {
         self.values.as_mut_ptr()
     }
 
-    /// Gives back what a call of so many parameters needed and the next one need not find.
+    /// Releases what a call of so many parameters needed.
     #[inline]
     pub(crate) fn clear(&mut self, parameters: usize) {
         for slot in &mut self.slots[..parameters] {

@@ -1,6 +1,6 @@
 //! OpenDyn: the functions of a C library as tools, without a line of code.
 //!
-//! A document says what the functions of a library take and give; [`DynLibrary::open`] joins it with the library, and
+//! A document says what the functions of a library take and return; [`DynLibrary::open`] joins it with the library, and
 //! every function becomes a tool.
 //!
 //! ```no_run
@@ -17,10 +17,10 @@
 //!
 //! # How a call runs
 //!
-//! A `Plan` is made of the document once, without the library: how each argument is read, passed and given back. It
+//! A `Plan` is made of the document once, without the library: how each argument is read, passed and returned. It
 //! refuses what cannot be called, function by function. An `Engine` joins a plan with the loaded library and calls it.
-//! By default it does so in a worker process ([`Isolation::Process`]), so that a library that crashes, hangs or exits
-//! takes nothing down but the call; for a trusted library it may do so right here ([`Isolation::None`]).
+//! By default that is in a worker process ([`Isolation::Process`]), so that a library that crashes, hangs or exits
+//! fails only the call; for a trusted library it may be in this process ([`Isolation::None`]).
 //!
 //! # Where documents come from
 //!
@@ -28,25 +28,31 @@
 //! library has, and [`uncallable`] which functions of a document it lacks; neither loads it.
 
 mod arguments;
+#[cfg(unix)]
+mod denial;
 mod encoding;
 mod engine;
 mod error;
 mod exports;
 mod find;
 mod frame;
+mod guarded_pages;
 mod library;
-#[cfg(unix)]
-mod lookout;
 mod permissions;
 mod plan;
+#[cfg(unix)]
+mod protocol;
 mod sandbox;
-#[cfg_attr(not(unix), path = "supervisor/elsewhere.rs")]
+#[cfg(unix)]
+mod shared_page;
+#[cfg(unix)]
+mod spin;
+#[cfg_attr(not(unix), path = "supervisor/unsupported.rs")]
 mod supervisor;
 mod symbols;
 mod tool;
-mod turn;
 mod uncallable;
-#[cfg_attr(not(unix), path = "worker/elsewhere.rs")]
+#[cfg_attr(not(unix), path = "worker/unsupported.rs")]
 mod worker;
 
 pub use error::{LoadError, OpenError};
@@ -57,3 +63,8 @@ pub use permissions::{MemorySize, PermissionError, Permissions};
 pub use sandbox::Confinement;
 pub use uncallable::{Uncallable, uncallable};
 pub use worker::worker_main;
+
+/// The sample of the README is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

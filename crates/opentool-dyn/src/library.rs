@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use opentool_core::{IntoToolSource, Source, Toolbox, ToolboxError, kind};
 use opentool_spec::{Report, check_bytes};
+use tokio::sync::Mutex;
 
 use self::tools::toolbox;
 use crate::engine::{Engine, Options};
@@ -16,18 +17,17 @@ use crate::find::find_library;
 use crate::plan::Plan;
 use crate::supervisor::{Settings, Supervisor};
 use crate::symbols::{disable_missing, is_callable};
-use crate::tool::{Place, Shared};
-use crate::turn::Turn;
+use crate::tool::{Backend, Shared};
 use crate::{Confinement, LoadError, OpenError, Permissions};
 
 /// Where the functions of a library run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Isolation {
-    /// In a worker process: whatever the library does, it cannot take this one down.
+    /// In a worker process: a crash of the library does not end this one.
     #[default]
     Process,
     /// In this process, for a library that is trusted like one's own code: it may crash the process, read its memory
-    /// and never return.
+    /// and never return. A call runs on the async thread that polls it, so its functions should be quick.
     None,
 }
 
@@ -72,9 +72,9 @@ impl DynLibrary {
     /// Returns what the system enforces upon the library; nothing where it runs in this process.
     #[must_use]
     pub fn confinement(&self) -> Option<&Confinement> {
-        match &self.shared.place {
-            Place::Worker(supervisor) => Some(supervisor.confinement()),
-            Place::Here { .. } => None,
+        match &self.shared.backend {
+            Backend::Worker(supervisor) => Some(supervisor.confinement()),
+            Backend::InProcess { .. } => None,
         }
     }
 
@@ -176,23 +176,23 @@ impl DynLibraryBuilder {
                 }
             }
         };
-        let mut plan = Plan::of(&text)?;
+        let mut plan = Plan::parse(&text)?;
         let library = find_library(&self.library)?;
         let exports = Exports::read(&library)?;
         exports.loadable_here()?;
         disable_missing(&mut plan, &exports);
-        disable_refused(&mut plan, &self.permissions, &library, &exports);
+        disable_denied(&mut plan, &self.permissions, &library, &exports);
         check_init(&plan, &self.permissions, &library, &exports)?;
         if plan.functions.iter().all(|function| function.disabled.is_some()) {
             return Err(OpenError::NoFunctions(disabled(&plan)));
         }
         let plan = Arc::new(plan);
-        let place = match self.isolation {
-            Isolation::None => Place::Here {
+        let backend = match self.isolation {
+            Isolation::None => Backend::InProcess {
                 engine: Box::new(Engine::load(plan.clone(), &library, self.options)?),
-                turn: (!plan.thread_safe).then(Turn::default),
+                serial: (!plan.thread_safe).then(Mutex::default),
             },
-            Isolation::Process => Place::Worker(Supervisor::start(
+            Isolation::Process => Backend::Worker(Supervisor::start(
                 plan.clone(),
                 Settings {
                     document: text,
@@ -204,35 +204,35 @@ impl DynLibraryBuilder {
                 },
             )?),
         };
-        let shared = Arc::new(Shared { plan, place });
+        let shared = Arc::new(Shared { plan, backend });
         let toolbox = toolbox(&shared, self.timeout)?;
         Ok(DynLibrary { toolbox, shared })
     }
 }
 
 /// Disables the functions that only an operator's permission makes callable.
-fn disable_refused(plan: &mut Plan, permissions: &Permissions, library: &Path, exports: &Exports) {
+fn disable_denied(plan: &mut Plan, permissions: &Permissions, library: &Path, exports: &Exports) {
     for function in plan.functions.iter_mut().filter(|function| function.disabled.is_none()) {
         let of_free = |free: &String| match exports.get(free) {
-            Some(_) => permissions.refusal(free, library),
-            None => permissions.refusal_anywhere(free),
+            Some(_) => permissions.denial_reason(free, library),
+            None => permissions.denial_reason_anywhere(free),
         };
-        let refusal = permissions.refusal(&function.symbol, library);
-        function.disabled = refusal.or_else(|| function.free.as_ref().and_then(of_free));
+        let denied = permissions.denial_reason(&function.symbol, library);
+        function.disabled = denied.or_else(|| function.free.as_ref().and_then(of_free));
     }
 }
 
-/// What runs without anybody's asking is no less checked than what is asked for.
+/// Checks the function that runs without being called like those that are called.
 fn check_init(plan: &Plan, permissions: &Permissions, library: &Path, exports: &Exports) -> Result<(), LoadError> {
     let Some(init) = &plan.init else { return Ok(()) };
-    let refusal = match plan.functions.iter().find(|function| function.name == *init) {
+    let denied = match plan.functions.iter().find(|function| function.name == *init) {
         Some(function) => function.disabled.clone(),
         None if !is_callable(exports, init) => {
             return Err(LoadError::new(library, format!("`x-init` names `{init}`, which it does not have")));
         }
-        None => permissions.refusal(init, library),
+        None => permissions.denial_reason(init, library),
     };
-    match refusal {
+    match denied {
         Some(reason) => {
             Err(LoadError::new(library, format!("`x-init` names `{init}`, which cannot be called: {reason}")))
         }

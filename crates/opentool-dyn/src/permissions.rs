@@ -72,7 +72,7 @@ impl Permissions {
         self
     }
 
-    /// Hands a variable of this process's environment to the library; `NAME=VALUE` gives it a value of its own.
+    /// Passes a variable of this process's environment to the library; `NAME=VALUE` gives it a value of its own.
     ///
     /// A library has no other variables but `LC_ALL=C`, which one of that name replaces.
     #[must_use]
@@ -81,7 +81,7 @@ impl Permissions {
         self
     }
 
-    /// Sets how much address space a worker may have; 2 GiB where nobody says.
+    /// Sets how much address space a worker may have; 2 GiB by default.
     #[must_use]
     pub fn memory(mut self, size: MemorySize) -> Self {
         self.memory = size;
@@ -120,7 +120,7 @@ impl Permissions {
     }
 
     /// Why a function of the C library may not be a tool, where it may not.
-    pub(crate) fn refusal(&self, symbol: &str, library: &Path) -> Option<String> {
+    pub(crate) fn denial_reason(&self, symbol: &str, library: &Path) -> Option<String> {
         if self.unconfined_calls || !is_c_library(library) || !controls_processes(symbol) {
             return None;
         }
@@ -128,7 +128,7 @@ impl Permissions {
     }
 
     /// The same for a function that is looked for in what the library needs too, where the C library is.
-    pub(crate) fn refusal_anywhere(&self, symbol: &str) -> Option<String> {
+    pub(crate) fn denial_reason_anywhere(&self, symbol: &str) -> Option<String> {
         (!self.unconfined_calls && controls_processes(symbol)).then(|| controls(symbol))
     }
 }
@@ -310,10 +310,10 @@ mod tests {
     fn process_control_is_refused_in_the_c_library_only() {
         let none = Permissions::new();
         for symbol in ["system", "fork", "execve", "posix_spawnp", "kill", "ptrace", "dlopen", "__libc_system"] {
-            assert!(none.refusal(symbol, Path::new("/lib/libc.so.6")).is_some(), "{symbol}");
+            assert!(none.denial_reason(symbol, Path::new("/lib/libc.so.6")).is_some(), "{symbol}");
         }
-        assert_eq!(none.refusal("kill", Path::new("/opt/libgame.so")), None);
-        assert_eq!(none.refusal("strlen", Path::new("libc.so.6")), None);
-        assert_eq!(Permissions::new().unsafe_calls().refusal("system", Path::new("libc.so.6")), None);
+        assert_eq!(none.denial_reason("kill", Path::new("/opt/libgame.so")), None);
+        assert_eq!(none.denial_reason("strlen", Path::new("libc.so.6")), None);
+        assert_eq!(Permissions::new().unsafe_calls().denial_reason("system", Path::new("libc.so.6")), None);
     }
 }

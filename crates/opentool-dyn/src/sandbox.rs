@@ -1,7 +1,7 @@
 //! What keeps a library inside its worker: limits, Landlock, seccomp.
 //!
 //! All of it is applied by the worker to itself, before the library is loaded and before there is a second thread. What a
-//! system cannot enforce is said in the [`Confinement`], not passed over.
+//! system cannot enforce is listed in the [`Confinement`].
 
 mod confinement;
 #[cfg(target_os = "linux")]
@@ -10,8 +10,6 @@ mod files;
 mod filter;
 #[cfg(unix)]
 mod limits;
-#[cfg(unix)]
-mod refusal;
 #[cfg(target_os = "linux")]
 mod syscalls;
 #[cfg(target_os = "linux")]
@@ -23,15 +21,13 @@ use std::os::fd::RawFd;
 use std::path::Path;
 
 pub use confinement::Confinement;
-#[cfg(unix)]
-pub(crate) use refusal::{Operation, READ_HINT, Refusal, SPAWN_HINT};
 
 #[cfg(unix)]
 use crate::Permissions;
 #[cfg(unix)]
-use crate::worker::Board;
+use crate::shared_page::SharedPage;
 
-/// Confines this process, for good.
+/// Confines this process; that cannot be undone.
 ///
 /// # Errors
 ///
@@ -40,7 +36,7 @@ use crate::worker::Board;
 pub(crate) fn confine(
     permissions: &Permissions,
     library: &Path,
-    board: &'static Board,
+    page: &'static SharedPage,
     own: &[RawFd],
 ) -> Result<Confinement, String> {
     let mut confinement = Confinement::default();
@@ -48,7 +44,7 @@ pub(crate) fn confine(
         Ok(()) => confinement.limits = true,
         Err(error) => confinement.missing.push(format!("limits: {error}")),
     }
-    confine_further(permissions, library, board, own, &mut confinement)?;
+    confine_further(permissions, library, page, own, &mut confinement)?;
     Ok(confinement)
 }
 
@@ -56,7 +52,7 @@ pub(crate) fn confine(
 fn confine_further(
     permissions: &Permissions,
     library: &Path,
-    board: &'static Board,
+    page: &'static SharedPage,
     own: &[RawFd],
     confinement: &mut Confinement,
 ) -> Result<(), String> {
@@ -68,13 +64,13 @@ fn confine_further(
             confinement.files = true;
             if reach == files::Reach::Part {
                 let missing =
-                    "files: the kernel is older than 6.12, and its Landlock does not judge all that newer ones do";
+                    "files: the kernel is older than 6.12, and its Landlock does not check all that newer ones do";
                 confinement.missing.push(missing.to_owned());
             }
         }
         Err(error) => confinement.missing.push(format!("files: {error}")),
     }
-    let filtered = trap::catch(board).and_then(|()| syscalls::apply(permissions, confinement.files, own));
+    let filtered = trap::catch(page).and_then(|()| syscalls::apply(permissions, confinement.files, own));
     match filtered {
         Ok(()) => confinement.system_calls = true,
         Err(error) => confinement.missing.push(format!("system calls: {error}")),
@@ -86,7 +82,7 @@ fn confine_further(
 fn confine_further(
     _permissions: &Permissions,
     _library: &Path,
-    _board: &'static Board,
+    _page: &'static SharedPage,
     _own: &[RawFd],
     confinement: &mut Confinement,
 ) -> Result<(), String> {

@@ -27,7 +27,7 @@ pub(crate) fn disable_missing(plan: &mut Plan, exports: &Exports) {
             }
             None => {
                 missing += 1;
-                let others = needed.get_or_insert_with(|| Needed::of(exports));
+                let others = needed.get_or_insert_with(|| Needed::read(exports));
                 Some(absent(symbol, exports, others, missing <= MOST_NEAR))
             }
         };
@@ -41,7 +41,7 @@ pub(crate) fn is_callable(exports: &Exports, symbol: &str) -> bool {
 
 /// Whether the library or one that it needs defines a function, as `free` usually is.
 pub(crate) fn is_reachable(exports: &Exports, symbol: &str) -> bool {
-    is_callable(exports, symbol) || Needed::of(exports).that_defines(symbol).is_some()
+    is_callable(exports, symbol) || Needed::read(exports).that_defines(symbol).is_some()
 }
 
 fn absent(symbol: &str, exports: &Exports, needed: &Needed, look_around: bool) -> String {
@@ -59,7 +59,7 @@ fn absent(symbol: &str, exports: &Exports, needed: &Needed, look_around: bool) -
 struct Needed(Vec<(String, Exports)>);
 
 impl Needed {
-    fn of(exports: &Exports) -> Self {
+    fn read(exports: &Exports) -> Self {
         let read = |name: &String| Some((name.clone(), Exports::read(find_library(name).ok()?).ok()?));
         Needed(exports.needed().iter().filter_map(read).collect())
     }

@@ -1,24 +1,24 @@
 //! A function of a library as a tool: [`DynTool`].
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use opentool_core::{BoxFuture, Invocation, Tool, ToolContext, ToolDefinition, ToolError, ToolMetadata, ToolOutput};
 use serde_json::value::RawValue;
+use tokio::sync::Mutex;
 
+use crate::arguments;
 use crate::engine::{Engine, Notes};
 use crate::plan::Plan;
 use crate::supervisor::Supervisor;
-use crate::turn::Turn;
 
 /// Where the functions of a library run.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum Backend {
     /// In this process.
-    Here {
+    InProcess {
         engine: Box<Engine>,
-        /// Whoever holds it may call; none where calls may run at the same time.
-        turn: Option<Turn>,
+        /// Held by the one call that may run; none where calls may run at the same time.
+        serial: Option<Mutex<()>>,
     },
     /// In worker processes.
     Worker(Supervisor),
@@ -28,7 +28,7 @@ pub(crate) enum Place {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) plan: Arc<Plan>,
-    pub(crate) place: Place,
+    pub(crate) backend: Backend,
 }
 
 /// A function of a library.
@@ -51,57 +51,47 @@ impl Tool for DynTool {
     }
 
     fn call<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        match &self.shared.place {
-            Place::Here { engine, turn } => Box::pin(async move {
-                let _mine = match turn {
-                    Some(turn) => Some(turn.take().await),
+        match &self.shared.backend {
+            Backend::InProcess { engine, serial } => Box::pin(async move {
+                let _guard = match serial {
+                    Some(serial) => Some(serial.lock().await),
                     None => None,
                 };
-                self.call_here(engine, invocation)
+                self.call_in_process(engine, invocation)
             }),
-            Place::Worker(supervisor) => Box::pin(self.call_worker(supervisor, invocation)),
+            Backend::Worker(supervisor) => Box::pin(self.call_worker(supervisor, invocation)),
         }
     }
 }
 
-thread_local! {
-    /// The text of the last result on this thread, kept for its memory.
-    static RESULT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
-
-/// How many bytes a thread keeps for later results.
-const KEPT: usize = 64 << 10;
+/// Most results fit into this many bytes, so that their text is allocated once.
+const USUAL_RESULT: usize = 64;
 
 impl DynTool {
-    fn call_here(&self, engine: &Engine, invocation: Invocation<'_>) -> Result<ToolOutput, ToolError> {
-        let mut result = RESULT.take();
-        let output = engine.call(self.function, invocation.arguments.as_str(), &mut result).and_then(|notes| {
-            debug_assert!(std::str::from_utf8(&result).is_ok());
-            // SAFETY: an engine writes names and texts that are `str`, and what stands for numbers and bytes in ASCII.
-            let text = unsafe { std::str::from_utf8_unchecked(&result) };
-            self.tell(notes, text, invocation.context);
-            self.read_again(text.to_owned())
-        });
-        if result.capacity() <= KEPT {
-            RESULT.set(result);
-        }
-        output
+    /// Calls the function on this thread. Where the library is slow, the async thread waits for it: in-process calls are for
+    /// quick functions, since nothing can end them.
+    fn call_in_process(&self, engine: &Engine, invocation: Invocation<'_>) -> Result<ToolOutput, ToolError> {
+        let mut result = Vec::with_capacity(USUAL_RESULT);
+        let notes = engine.call(self.function, invocation.arguments.as_str(), &mut result)?;
+        let text = String::from_utf8(result).map_err(|error| self.unreadable().with_source(error))?;
+        self.report(notes, &text, invocation.context);
+        self.parse_output(text)
     }
 
     async fn call_worker(&self, supervisor: &Supervisor, invocation: Invocation<'_>) -> Result<ToolOutput, ToolError> {
         let (arguments, context) = (invocation.arguments.as_str(), invocation.context);
-        self.shared.plan.check_arguments(self.function, arguments)?;
+        arguments::check(&self.shared.plan.functions[self.function], arguments)?;
         let (notes, text) = supervisor.call(self.function, arguments, context).await?;
-        self.tell(notes, &text, context);
-        // What comes from a process that runs foreign code is read before it is believed.
-        self.read_again(text)
+        self.report(notes, &text, context);
+        // The worker runs untrusted code: its text is parsed before it counts as JSON.
+        self.parse_output(text)
     }
 
-    /// Tells whoever listens what a result alone does not say.
+    /// Logs what a result alone does not say, and reports the meaning of a returned code as progress.
     #[inline]
-    fn tell(&self, notes: Notes, result: &str, context: &ToolContext) {
+    fn report(&self, notes: Notes, result: &str, context: &ToolContext) {
         if notes != Notes::default() {
-            self.tell_notes(notes);
+            self.log_notes(notes);
         }
         if let Some(meaning) = self.shared.plan.meaning(self.function, result) {
             tracing::debug!(tool = self.definition.name(), meaning, "the returned code");
@@ -110,7 +100,7 @@ impl DynTool {
     }
 
     #[cold]
-    fn tell_notes(&self, notes: Notes) {
+    fn log_notes(&self, notes: Notes) {
         let tool = self.definition.name();
         if notes.contains(Notes::REPLACED) {
             tracing::warn!(
@@ -128,7 +118,7 @@ impl DynTool {
         ToolError::invalid_result(format!("`{}` has a result that is no JSON", self.definition.name()))
     }
 
-    fn read_again(&self, text: String) -> Result<ToolOutput, ToolError> {
+    fn parse_output(&self, text: String) -> Result<ToolOutput, ToolError> {
         match RawValue::from_string(text) {
             Ok(json) => Ok(ToolOutput::Json(json)),
             Err(error) => Err(self.unreadable().with_source(error)),

@@ -41,8 +41,8 @@ pub struct Uncallable {
 /// ```
 #[must_use]
 pub fn uncallable(document: &str, exports: &Exports) -> Vec<Uncallable> {
-    // What is wrong with it as a whole is told by the check of the document.
-    let Ok(mut plan) = Plan::of(document) else { return Vec::new() };
+    // What is wrong with it as a whole is found by the check of the document.
+    let Ok(mut plan) = Plan::parse(document) else { return Vec::new() };
     let faulty: HashSet<usize> = plan
         .report
         .findings

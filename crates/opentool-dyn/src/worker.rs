@@ -1,60 +1,28 @@
 //! The worker process: it loads the library, and does nothing but call it.
 //!
-//! The parent starts its own program again, or one that it was told, with a mark on the command line. [`worker_main`]
+//! The parent starts its own program again, or a configured one, with a mark on the command line. [`worker_main`]
 //! recognises the mark, confines the process, loads the library, and answers calls until the parent closes the pipe.
 
-mod board;
-mod frame;
-#[cfg(target_os = "linux")]
-mod keeper;
+mod calls;
 mod process;
-mod serve;
+#[cfg(target_os = "linux")]
+mod subreaper;
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde::{Deserialize, Serialize};
-
-pub(crate) use board::{Board, SLOTS, Stage, slot_of};
-pub(crate) use frame::{Forged, Kind, LONGEST, Reply, Request};
-
-use crate::engine::{Engine, Options};
+use self::calls::{ReplyWriter, RequestReader};
+use self::process::{Descriptors, ParentIsGone};
+use crate::LoadError;
+use crate::engine::Engine;
 use crate::plan::Plan;
-use crate::sandbox::{self, Confinement};
-use crate::{LoadError, Permissions};
-use process::{Descriptors, ParentIsGone};
-use serve::{Intake, Outlet};
-
-/// The mark on the command line of a worker, since its environment is the operator's. The parent's number follows.
-pub(crate) const MARK: &str = "--opentool-dyn-worker";
-
-/// Where a worker finds its descriptors: beyond those that a library is likely to close or print into.
-pub(crate) const REQUESTS: i32 = 64;
-pub(crate) const REPLIES: i32 = 65;
-pub(crate) const BOARD: i32 = 66;
+use crate::protocol::{HelloMessage, MARK, REPLIES, REQUESTS, ReadyMessage, ReplyKind};
+use crate::sandbox;
+use crate::shared_page::SharedPage;
 
 /// Whether this program can be started again as a worker.
 static IS_ENTRY: AtomicBool = AtomicBool::new(false);
-
-/// What a worker is told first.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Hello {
-    /// What every reply is to carry.
-    pub(crate) nonce: u64,
-    /// The text of the document.
-    pub(crate) document: Arc<str>,
-    pub(crate) library: PathBuf,
-    pub(crate) options: Options,
-    pub(crate) permissions: Permissions,
-}
-
-/// What a worker says once the library is loaded.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Ready {
-    pub(crate) confinement: Confinement,
-}
 
 /// Runs the worker and never returns, if this process was started as one; otherwise returns at once.
 ///
@@ -94,37 +62,37 @@ pub(crate) fn is_entry() -> bool {
     IS_ENTRY.load(Ordering::Relaxed)
 }
 
-/// Does a worker's whole work.
+/// Runs a worker from start to end.
 fn run(parent: i32) -> io::Result<()> {
     if let Err(ParentIsGone) = process::die_with(parent) {
         return Ok(());
     }
-    let Descriptors { requests, replies, board: page } = process::adopt()?;
-    let board: &'static Board = Box::leak(Box::new(Board::of(&page)?));
-    drop(page);
-    let mut intake = Intake::new(requests);
-    let Some((_, payload)) = intake.next()? else { return Ok(()) };
-    let hello: Hello = serde_json::from_slice(intake.payload(payload)).map_err(io::Error::from)?;
+    let Descriptors { requests, replies, page: fd } = process::take_descriptors()?;
+    let page: &'static SharedPage = Box::leak(Box::new(SharedPage::map(&fd)?));
+    drop(fd);
+    let mut requests = RequestReader::new(requests);
+    let Some((_, payload)) = requests.next()? else { return Ok(()) };
+    let hello: HelloMessage = serde_json::from_slice(requests.payload(payload)).map_err(io::Error::from)?;
     #[cfg(target_os = "linux")]
     if hello.permissions.allows_unsafe() {
-        keeper::keep()?;
+        subreaper::split()?;
     }
-    let outlet = Outlet::new(replies, hello.nonce);
-    match load(&hello, board) {
+    let replies = ReplyWriter::new(replies, hello.nonce);
+    match load(&hello, page) {
         Ok((plan, engine, ready)) => {
             let ready = serde_json::to_vec(&ready).map_err(io::Error::from)?;
-            outlet.send(Kind::Ready, 0, 0, &ready)?;
-            serve::serve(&plan, &engine, intake, &outlet, board)
+            replies.send(ReplyKind::Ready, 0, 0, &ready)?;
+            calls::serve(&plan, &engine, requests, &replies, page)
         }
-        Err(error) => outlet.send(Kind::NotLoaded, 0, 0, error.message.as_bytes()),
+        Err(error) => replies.send(ReplyKind::NotLoaded, 0, 0, error.message.as_bytes()),
     }
 }
 
-fn load(hello: &Hello, board: &'static Board) -> Result<(Arc<Plan>, Engine, Ready), LoadError> {
-    let plan = Plan::of(&hello.document).map_err(|error| LoadError::new(&hello.library, error.to_string()))?;
+fn load(hello: &HelloMessage, page: &'static SharedPage) -> Result<(Arc<Plan>, Engine, ReadyMessage), LoadError> {
+    let plan = Plan::parse(&hello.document).map_err(|error| LoadError::new(&hello.library, error.to_string()))?;
     let plan = Arc::new(plan);
-    let confinement = sandbox::confine(&hello.permissions, &hello.library, board, &[REQUESTS, REPLIES])
+    let confinement = sandbox::confine(&hello.permissions, &hello.library, page, &[REQUESTS, REPLIES])
         .map_err(|reason| LoadError::new(&hello.library, reason))?;
     let engine = Engine::load(plan.clone(), &hello.library, hello.options)?;
-    Ok((plan, engine, Ready { confinement }))
+    Ok((plan, engine, ReadyMessage { confinement }))
 }

@@ -195,7 +195,7 @@ impl LineReader {
             match char {
                 '(' => self.depth += 1,
                 ')' => self.depth = self.depth.saturating_sub(1),
-                // Nothing stays open beyond a declaration, however it was written.
+                // Nothing is open beyond a declaration, however it was written.
                 ';' => self.depth = 0,
                 _ => {}
             }
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_comment_above_a_prototype_is_about_it_and_shared_by_those_that_follow() {
+    fn a_comment_above_a_prototype_is_shared_by_those_that_follow() {
         let header = "/* Adds two\n * numbers. */\nint add(int a, int b);\nint add3(int a, int b,\n  int c);\nint add4(void);\n\nint lone(void);\n";
         assert_eq!(text(header, "add("), own("Adds two numbers."));
         assert_eq!(text(header, "add3("), shared("Adds two numbers."));
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_after_a_prototype_goes_on_below_it_and_is_not_about_the_next() {
+    fn a_comment_after_a_prototype_is_not_about_the_next() {
         let header = "int one(void); // the one\n               // and only\nint two(void); /* the two\n  of it */\nint three(void);\nint four(void);\n  ///< the four\nint five(void);\n";
         assert_eq!(text(header, "one("), own("the one and only"));
         assert_eq!(text(header, "two("), own("the two of it"));
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_above_a_macro_of_the_prototype_is_about_the_prototype() {
+    fn a_comment_above_a_prototypes_macro_is_about_the_prototype() {
         let header = "/* Adds. */\nAPI\nint add(int a);\n#define TWICE(x) \\\n  (2 * (x))\nint twice(int x);\n#endif /* so */\nint last(void);\n";
         assert_eq!(text(header, "add("), own("Adds."));
         assert_eq!(text(header, "twice("), None);

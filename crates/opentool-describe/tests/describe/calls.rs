@@ -212,7 +212,7 @@ fn zlib_and_sqlite_work_as_they_are_described() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn buffers_sizes_and_enumerations_of_a_vendor_work_as_they_are_described() {
+fn buffers_sizes_and_enumerations_work_as_described() {
     let header = r"#include <stddef.h>
 #include <stdint.h>
 typedef enum { NONE, ALL = 0xFFFFFFFF, FAR = 0x7FFFFFFF } mask;

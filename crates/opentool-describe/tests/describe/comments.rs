@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The description of every function, and whether somebody is asked to look at it.
+/// The description of every function, and whether it is marked for review.
 fn descriptions(header: &str, source: &str) -> Vec<(String, String, bool)> {
     let described = Vendor::new(header, source).describe();
     let functions = described.document.functions.iter();
@@ -16,7 +16,7 @@ fn expected(descriptions: &[(&str, &str, bool)]) -> Vec<(String, String, bool)> 
 }
 
 #[test]
-fn what_a_comment_says_of_parameters_is_said_of_one_function_only() {
+fn a_comment_about_parameters_belongs_to_one_function() {
     let header = "
 typedef struct dev dev;
 /** @brief Open a device.
@@ -52,7 +52,7 @@ int add(int a, int b) { return a + b; } int swap(int *a, int *b) { return 0; }";
 }
 
 #[test]
-fn a_plain_comment_is_shared_by_those_that_follow_and_marked_where_it_is() {
+fn a_plain_comment_is_shared_by_those_below_and_marked() {
     let header = "
 /* Reads the version. */
 int version(void);
@@ -73,7 +73,7 @@ int lone(void);
 }
 
 #[test]
-fn a_function_that_shares_a_comment_and_returns_a_code_has_one_mark_that_says_both() {
+fn a_shared_comment_and_a_returned_code_are_one_mark() {
     let header = "typedef struct dev dev;\n/* Devices. */\ndev *dev_first(void);\nint dev_close(dev *which);\n";
     let source = "struct dev { int x; }; dev *dev_first(void) { return 0; } int dev_close(dev *which) { return 0; }";
     let described = Vendor::new(header, source).describe();

@@ -51,20 +51,20 @@ fn a_declaration_that_is_beyond_the_parser_costs_only_itself() {
 }
 
 #[test]
-fn headers_that_cannot_be_read_are_refused_with_what_the_compiler_says() {
+fn unreadable_headers_are_refused_with_the_compilers_message() {
     let vendor = Vendor::new("int a(void);", "int a(void) { return 0; }");
-    let told = |describer: Describer| describer.describe(&vendor.exports()).unwrap_err().to_string();
-    assert_eq!(told(Describer::new()), "no header: an exported name does not say what a function takes");
-    let error = told(Describer::new().header(vendor.path("none.h")));
+    let message = |describer: Describer| describer.describe(&vendor.exports()).unwrap_err().to_string();
+    assert_eq!(message(Describer::new()), "no header: an exported name does not say what a function takes");
+    let error = message(Describer::new().header(vendor.path("none.h")));
     assert!(error.contains("cannot read the headers") && error.contains("none.h: No such file"), "{error}");
-    assert!(told(Describer::new().header(vendor.folder.path())).ends_with("is a directory: name the file in it"));
-    let error = told(Describer::new().header(vendor.path("vendor.h")).compiler("no-such-compiler"));
+    assert!(message(Describer::new().header(vendor.folder.path())).ends_with("is a directory: name the file in it"));
+    let error = message(Describer::new().header(vendor.path("vendor.h")).compiler("no-such-compiler"));
     assert!(error.starts_with("cannot run the C compiler `no-such-compiler`"), "{error}");
     assert!(error.contains("apt-get install gcc"), "{error}");
 }
 
 #[test]
-fn a_header_that_ends_too_early_is_named_with_its_last_line_as_it_was_written() {
+fn a_header_that_ends_too_early_is_named_with_its_last_line() {
     let vendor = Vendor::new("int a(void);", "int a(void) { return 0; }");
     let header = vendor.write("early.h", "#define NUMBER int\nint a(void);\nNUMBER f(NUMBER  x\n\n/* more */\n");
     let error = Describer::new().header(&header).describe(&vendor.exports()).unwrap_err().to_string();
@@ -73,7 +73,7 @@ fn a_header_that_ends_too_early_is_named_with_its_last_line_as_it_was_written() 
 }
 
 #[test]
-fn a_header_that_needs_a_cpp_compiler_is_recognised_and_its_library_gets_advice() {
+fn a_cpp_header_is_recognised_and_its_library_gets_advice() {
     let vendor = Vendor::new("int a(void);", "int a(void) { return 0; }");
     // The mangled names of C++ without a C++ compiler, which a machine may lack.
     let source = vendor.write("cpp.c", "int _ZN6shapes4areaEdd(void) { return 0; } int _ZN6shapes6CircleC1Ed(void) { return 0; } int plain(int x) { return x; }");

@@ -228,8 +228,8 @@ fn an_enumeration_is_an_int_with_its_values_in_the_description() {
     let described = Vendor::new(HEADER, SOURCE).describe();
     let color = parameter(&described, "vendor_name", "color");
     assert_eq!(shape(color), json!(["integer", "int", "value", "in", "required"]));
-    let told = "One of 0 (VENDOR_RED), 5 (VENDOR_GREEN), 6 (VENDOR_BLUE), -1 (VENDOR_LAST).";
-    assert_eq!(color.description.as_deref(), Some(told));
+    let message = "One of 0 (VENDOR_RED), 5 (VENDOR_GREEN), 6 (VENDOR_BLUE), -1 (VENDOR_LAST).";
+    assert_eq!(color.description.as_deref(), Some(message));
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn pointers_are_text_buffers_arrays_or_outputs() {
 }
 
 #[test]
-fn opaque_structs_are_handles_that_are_handed_out_taken_and_closed() {
+fn opaque_structs_are_handles_returned_taken_and_closed() {
     let described = Vendor::new(HEADER, SOURCE).describe();
     let shape = |of: &str, name: &str| shape(parameter(&described, of, name));
     assert_eq!(
@@ -306,14 +306,14 @@ fn opaque_structs_are_handles_that_are_handed_out_taken_and_closed() {
 }
 
 #[test]
-fn what_cannot_be_described_is_listed_with_its_reason_and_a_shim() {
+fn skipped_functions_are_listed_with_reason_and_shim() {
     let described = Vendor::new(HEADER, SOURCE).describe();
-    let told = |name: &str| {
+    let message = |name: &str| {
         let skipped = skipped(&described, name);
         (skipped.reason.as_str(), skipped.shim.as_deref())
     };
     assert_eq!(
-        told("vendor_length"),
+        message("vendor_length"),
         (
             "takes `vendor_point point`, a struct by value",
             Some(
@@ -322,7 +322,7 @@ fn what_cannot_be_described_is_listed_with_its_reason_and_a_shim() {
         )
     );
     assert_eq!(
-        told("vendor_origin"),
+        message("vendor_origin"),
         (
             "returns `vendor_point`, a struct by value",
             Some(
@@ -331,32 +331,35 @@ fn what_cannot_be_described_is_listed_with_its_reason_and_a_shim() {
         )
     );
     assert_eq!(
-        told("vendor_log"),
+        message("vendor_log"),
         (
             "takes any number of arguments (`...`)",
             Some("int vendor_log_tool(const char *format, const char *text) { return vendor_log(format, text); }")
         )
     );
     assert_eq!(
-        told("vendor_each"),
+        message("vendor_each"),
         (
             "takes `int (*callback)(void *data, int value)`, a callback",
             Some("int vendor_each_tool(vendor_session *session) { return vendor_each(session, NULL, NULL); }")
         )
     );
     assert_eq!(
-        told("vendor_precise"),
+        message("vendor_precise"),
         (
             "takes `long double x`, which the spec has no type for",
             Some("double vendor_precise_tool(double x) { return vendor_precise(x); }")
         )
     );
-    assert_eq!(told("vendor_print"), ("takes `FILE *file`, a struct that the caller must make", None));
-    assert_eq!(told("vendor_memory"), ("returns `void *`, an address of unknown content", None));
-    assert_eq!(told("vendor_blob"), ("takes `const void *data`, an address without a length", None));
-    assert_eq!(told("vendor_missing"), ("is declared, but the library does not export it", None));
-    assert_eq!(told("vendor_undeclared"), ("is exported, but no header declares it", None));
-    assert_eq!(told("vendor_old"), ("is declared without its parameters: `()` says nothing, `(void)` says none", None));
+    assert_eq!(message("vendor_print"), ("takes `FILE *file`, a struct that the caller must make", None));
+    assert_eq!(message("vendor_memory"), ("returns `void *`, an address of unknown content", None));
+    assert_eq!(message("vendor_blob"), ("takes `const void *data`, an address without a length", None));
+    assert_eq!(message("vendor_missing"), ("is declared, but the library does not export it", None));
+    assert_eq!(message("vendor_undeclared"), ("is exported, but no header declares it", None));
+    assert_eq!(
+        message("vendor_old"),
+        ("is declared without its parameters: `()` says nothing, `(void)` says none", None)
+    );
     assert!(described.skipped.iter().all(|skipped| skipped.function != "vendor_data"));
 }
 
@@ -378,12 +381,12 @@ fn the_shims_compile_against_the_header() {
 }
 
 #[test]
-fn what_takes_a_handle_that_nobody_hands_out_is_left_out() {
+fn functions_of_handles_that_none_returns_are_left_out() {
     let header =
         "typedef struct ghost ghost; typedef struct host host; int a(ghost *g); ghost *b(host *h); int c(int x);";
     let source = "int a(ghost *g) { return 0; } ghost *b(host *h) { return 0; } int c(int x) { return x; }";
     let described = Vendor::new(header, source).describe();
     assert_eq!(described.document.functions.len(), 1);
-    assert_eq!(skipped(&described, "b").reason, "takes a `host *`, which no function that can be described hands out");
-    assert_eq!(skipped(&described, "a").reason, "takes a `ghost *`, which no function that can be described hands out");
+    assert_eq!(skipped(&described, "b").reason, "takes a `host *`, which no function that can be described returns");
+    assert_eq!(skipped(&described, "a").reason, "takes a `ghost *`, which no function that can be described returns");
 }

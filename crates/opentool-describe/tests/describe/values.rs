@@ -12,7 +12,7 @@ fn declared(types: &str, prototypes: &[&str]) -> Description {
 }
 
 #[test]
-fn an_array_of_known_length_is_a_buffer_or_a_list_of_that_length() {
+fn an_array_of_known_length_is_a_buffer_or_list_of_it() {
     let described = declared(
         "typedef char name[32];",
         &[
@@ -94,7 +94,7 @@ fn a_size_after_a_source_is_that_of_the_buffer_before_it() {
 }
 
 #[test]
-fn a_number_after_a_text_that_is_not_called_a_length_is_one_with_a_mark() {
+fn a_number_after_a_text_is_its_length_with_a_review_mark() {
     let described = declared(
         "",
         &[
@@ -137,8 +137,8 @@ fn an_enumeration_has_the_type_that_its_values_need() {
     assert_eq!(shape("d"), json!(["integer", "unsigned long long", "value", "in", "required"]));
     assert_eq!(shape("e"), json!(["integer", "int", "value", "in", "required"]));
     assert_eq!(shape("f")[1], json!("unsigned int"));
-    let told = parameter(&described, "take", "d").description.as_deref();
-    assert_eq!(told, Some("One of 18446744073709551615 (F)."));
+    let message = parameter(&described, "take", "d").description.as_deref();
+    assert_eq!(message, Some("One of 18446744073709551615 (F)."));
     let returns = function(&described, "give").returns.as_ref().unwrap();
     assert_eq!(returns.schema.c_type.as_ref().unwrap().name, CTypeName::UnsignedInt);
 }
@@ -172,7 +172,7 @@ fn an_array_of_texts_is_no_pointer_that_may_be_null() {
 }
 
 #[test]
-fn whatever_a_function_is_called_that_ends_a_handle_it_is_taken_to_end_it() {
+fn functions_named_like_destructors_close_their_handle() {
     let ends = ["dev_unref", "dev_end", "devEnd", "dev_finish", "dev_free", "dev_close_v2"];
     let goes_on = ["dev_append", "dev_send", "dev_reference", "dev_freeze"];
     let mut prototypes = vec!["dev *dev_new(void)".to_owned()];

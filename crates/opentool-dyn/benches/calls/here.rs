@@ -27,7 +27,7 @@ struct Sum {
     sum: i32,
 }
 
-/// What somebody would write who knows the function: typed reading, libffi, typed writing into memory that stays.
+/// Code by hand for this one function: typed reading, libffi, typed writing into a reused buffer.
 struct ByHand {
     _library: libloading::Library,
     code: CodePtr,
@@ -122,7 +122,7 @@ pub(crate) fn race_by_hand() {
     std::io::stdout().flush().unwrap();
 }
 
-/// The nanoseconds of a call, for whoever compares.
+/// The nanoseconds of a call, for scripts that compare.
 pub(crate) fn number() {
     let (_directory, path) = compile();
     let (runtime, context) = (runtime(), ToolContext::new());
@@ -161,7 +161,7 @@ pub(crate) fn grow() {
     assert!(after <= before + 512, "memory grew");
 }
 
-/// Resident memory in KiB, where the system tells.
+/// Resident memory in KiB, where the system reports it.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p opentool-dyn [-- here | growth | number]`
 //!
-//! The contenders take turns, round after round, so that a noisy machine is noisy for all of them; each is judged by its
+//! The contenders take turns, round after round, so that a noisy machine is noisy for all of them; each is compared by its
 //! best round. `scripts/bench dyn` puts other languages beside them.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 

@@ -51,10 +51,10 @@ fn arguments_are_checked_without_a_library() {
         {"name":"close","description":"Close.","parameters":[
             {"name":"db","schema":{"type":"string","cType":{"type":"void","isPointer":true}},"isIn":true,"required":true,"x-handle":"db"},
             {"name":"flags","schema":{"type":"integer","cType":{"type":"short","isPointer":false}},"isIn":true,"required":false}]}]}"#;
-    let plan = Plan::of(text).unwrap();
-    assert!(plan.check_arguments(0, r#"{"db":"db:1"}"#).is_ok());
-    assert!(plan.check_arguments(0, r#"{"db":"db:1","flags":32767}"#).is_ok());
+    let plan = Plan::parse(text).unwrap();
+    assert!(super::check(&plan.functions[0], r#"{"db":"db:1"}"#).is_ok());
+    assert!(super::check(&plan.functions[0], r#"{"db":"db:1","flags":32767}"#).is_ok());
     for wrong in [r#"{"db":1}"#, r#"{"db":"db:1","flags":32768}"#, r#"{}"#, r#"{"db":null}"#, "[]"] {
-        assert!(plan.check_arguments(0, wrong).is_err(), "{wrong}");
+        assert!(super::check(&plan.functions[0], wrong).is_err(), "{wrong}");
     }
 }

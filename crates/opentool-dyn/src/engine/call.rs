@@ -3,22 +3,38 @@
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
+use indexmap::IndexMap;
 use opentool_core::{ArgumentError, ToolError};
 use serde_json::json;
 
+use super::callable::Callable;
+use super::errno;
+use super::handles::Handles;
+use super::notes::Notes;
+use super::options::Options;
 use super::prepared::Register;
 use super::write::push_value;
-use super::{Engine, Notes, Ready, errno};
 use crate::encoding::{Encoding, push_json_string};
 use crate::frame::{Frame, Given};
 use crate::plan::{Buffer, Function, Length, Loaded, Parameter, Passing, Returned, Value};
 
-/// The most bytes of a returned text that are told.
+/// The most bytes of a returned text that are part of the result.
 const LONGEST_TEXT: usize = 1 << 20;
 
+/// What a call of a function needs.
+#[derive(Clone, Copy)]
+pub(crate) struct Call<'a> {
+    pub(crate) function: &'a Function,
+    pub(crate) callable: &'a Callable,
+    /// What returned codes mean.
+    pub(crate) codes: &'a IndexMap<i128, String>,
+    pub(crate) handles: &'a Handles,
+    pub(crate) options: Options,
+}
+
 /// A call that has returned.
-struct Returns<'a> {
-    engine: &'a Engine,
+struct FinishedCall<'a> {
+    call: Call<'a>,
     function: &'a Function,
     frame: &'a Frame,
     register: Register,
@@ -26,28 +42,23 @@ struct Returns<'a> {
     notes: Notes,
 }
 
-impl Engine {
-    /// Calls a function with the arguments that are in the frame.
+impl<'a> Call<'a> {
+    /// Calls the function with the arguments that are in the frame.
     #[inline]
-    pub(super) fn run(
-        &self,
-        function: &Function,
-        ready: &Ready,
-        frame: &mut Frame,
-        out: &mut Vec<u8>,
-    ) -> Result<Notes, ToolError> {
-        if ready.prepared.has_pointers {
-            self.point(function, frame)?;
+    pub(crate) fn run(self, frame: &mut Frame, out: &mut Vec<u8>) -> Result<Notes, ToolError> {
+        let Call { function, callable, .. } = self;
+        if callable.prepared.has_pointers {
+            self.set_pointers(frame)?;
         }
         let parameters = &function.parameters;
         let values = frame.values(parameters.len(), |index| !matches!(parameters[index].passing, Passing::Value(_)));
         errno::reset();
-        // SAFETY: there is one value for each parameter, of the type that `Prepared::new` told libffi for the same plan:
+        // SAFETY: there is one value for each parameter, of the type that `Prepared::new` gave to libffi for the same plan:
         // a word that begins with the scalar, or a pointer. Pointers are null or point to a cell, a block or a buffer of
         // the frame, which stay where they are until the frame is used again, or are the library's own.
-        let register = unsafe { ready.prepared.call(values) };
+        let register = unsafe { callable.prepared.call(values) };
         let errno = errno::keep();
-        if ready.is_plain
+        if callable.is_plain
             && let Some(returns) = &function.returns
             && let Returned::Value(value) = &returns.kind
         {
@@ -56,11 +67,11 @@ impl Engine {
             out.push(b'}');
             return Ok(Notes::default());
         }
-        let mut returned = Returns { engine: self, function, frame, register, errno, notes: Notes::default() };
-        let failure = returned.failing_code();
-        self.let_go(function, returned.frame, parameters.len(), failure.is_none());
-        let written = returned.write(out);
-        if let Some(free) = ready.free
+        let mut finished = FinishedCall { call: self, function, frame, register, errno, notes: Notes::default() };
+        let failure = finished.failing_code();
+        self.release_handles(finished.frame, parameters.len(), failure.is_none());
+        let written = finished.write(out);
+        if let Some(free) = callable.free
             && !register.pointer().is_null()
         {
             // SAFETY: the document says that this function frees what the other has returned; nothing points to it any
@@ -68,20 +79,20 @@ impl Engine {
             unsafe { free(register.pointer()) };
         }
         match failure {
-            None => written.map(|()| returned.notes),
-            // Whoever fails may leave anything behind: the code says more than that it cannot be told.
+            None => written.map(|()| finished.notes),
+            // A function that failed may leave anything in its out parameters: the code says more than their errors.
             Some(code) => {
                 if written.is_err() {
                     out.clear();
                 }
-                Err(returned.failed(code, out))
+                Err(finished.failed(code, out))
             }
         }
     }
 
     /// Makes every pointer point to what the arguments say.
-    fn point(&self, function: &Function, frame: &mut Frame) -> Result<(), ToolError> {
-        for (index, parameter) in function.parameters.iter().enumerate() {
+    fn set_pointers(self, frame: &mut Frame) -> Result<(), ToolError> {
+        for (index, parameter) in self.function.parameters.iter().enumerate() {
             let slot = frame.slot(index);
             let is_given = matches!(slot.given, Given::Value | Given::Derived);
             let pointer = match &parameter.passing {
@@ -94,7 +105,7 @@ impl Engine {
                         Ok(pointer) => pointer,
                         Err(message) => {
                             // What was about to be closed before this one stays open.
-                            self.let_go(function, frame, index, false);
+                            self.release_handles(frame, index, false);
                             return Err(ArgumentError::new(pointer_to(&parameter.name), message).into());
                         }
                     }
@@ -102,32 +113,26 @@ impl Engine {
                 Passing::Cell { .. } | Passing::Text { .. } | Passing::Array { .. } | Passing::Handle { .. } => {
                     ptr::null_mut()
                 }
-                Passing::TextOut { .. } => self.buffer(function, frame, index, 1)?,
-                Passing::ArrayOut { element, .. } => self.buffer(function, frame, index, element.machine.size())?,
+                Passing::TextOut { .. } => self.buffer(frame, index, 1)?,
+                Passing::ArrayOut { element, .. } => self.buffer(frame, index, element.machine.size())?,
             };
             frame.slot(index).pointer = pointer;
         }
         Ok(())
     }
 
-    fn buffer(
-        &self,
-        function: &Function,
-        frame: &mut Frame,
-        index: usize,
-        element: usize,
-    ) -> Result<*mut c_void, ToolError> {
+    fn buffer(self, frame: &mut Frame, index: usize, element: usize) -> Result<*mut c_void, ToolError> {
         let bytes = frame.slot(index).count * element;
         frame.buffer(index, bytes).map_err(|error| {
-            self.let_go(function, frame, index, false);
-            let (name, parameter) = (&function.name, &function.parameters[index].name);
+            self.release_handles(frame, index, false);
+            let (name, parameter) = (&self.function.name, &self.function.parameters[index].name);
             ToolError::failed(format!("`{name}`: no {bytes} bytes for `{parameter}`: {error}"))
         })
     }
 
-    /// Ends the handles that the call has closed, among the first parameters, or leaves them open; lets go of the others.
-    fn let_go(&self, function: &Function, frame: &Frame, parameters: usize, closed: bool) {
-        for (parameter, slot) in function.parameters[..parameters].iter().zip(frame.slots()) {
+    /// Ends the handles that the call has closed, among the first parameters, or leaves them open; releases the others.
+    fn release_handles(self, frame: &Frame, parameters: usize, closed: bool) {
+        for (parameter, slot) in self.function.parameters[..parameters].iter().zip(frame.slots()) {
             match parameter.passing {
                 Passing::Handle { closes, .. } if slot.given == Given::Value => match closes {
                     true => self.handles.close(slot.block.as_bytes(), closed),
@@ -139,7 +144,7 @@ impl Engine {
     }
 }
 
-impl Returns<'_> {
+impl FinishedCall<'_> {
     /// The code that says failure, where the function returns codes and this is one.
     fn failing_code(&self) -> Option<i128> {
         let success = self.function.success.as_ref()?;
@@ -220,7 +225,7 @@ impl Returns<'_> {
             Returned::Handle { kind } => self.write_handle(pointer, kind, out),
             _ if pointer.is_null() => out.extend_from_slice(b"null"),
             Returned::Element(value) => {
-                // SAFETY: the document says that this points to one value of the type; nobody can know better.
+                // SAFETY: the document says that this points to one value of the type; it cannot be checked here.
                 let bytes = unsafe { std::slice::from_raw_parts(pointer.cast::<u8>(), value.machine.size()) };
                 self.write_value(*value, word_of(bytes), out);
             }
@@ -255,14 +260,14 @@ impl Returns<'_> {
     }
 
     fn write_value(&self, value: Value, word: u64, out: &mut Vec<u8>) {
-        push_value(value, word, self.engine.options.big_integers_as_strings, out);
+        push_value(value, word, self.call.options.big_integers_as_strings, out);
     }
 
     fn write_handle(&self, pointer: *mut c_void, kind: &std::sync::Arc<str>, out: &mut Vec<u8>) {
         if pointer.is_null() {
             out.extend_from_slice(b"null");
         } else {
-            push_json_string(&self.engine.handles.token(pointer, kind), out);
+            push_json_string(&self.call.handles.token(pointer, kind), out);
         }
     }
 
@@ -283,7 +288,7 @@ impl Returns<'_> {
         out.push(b']');
     }
 
-    /// How much of a buffer counts, where something tells it.
+    /// How much of a buffer counts, where the document names what says it.
     fn length(&self, buffer: &Buffer, name: &str, capacity: usize) -> Result<Option<usize>, ToolError> {
         buffer.length.map(|length| self.counted(length, name, capacity)).transpose()
     }
@@ -318,7 +323,7 @@ impl Returns<'_> {
     /// The error that a code is, with everything else that the call gave.
     #[cold]
     fn failed(&self, code: i128, result: &[u8]) -> ToolError {
-        let text = self.engine.plan.codes.get(&code);
+        let text = self.call.codes.get(&code);
         let mut message = format!("`{}` returned {code}", self.function.name);
         if let Some(text) = text {
             message.push_str(": ");

@@ -11,7 +11,7 @@ pub(crate) fn last_errno() -> i32 {
     LAST.get()
 }
 
-/// Keeps `errno` as it is right after a call.
+/// Reads `errno` right after a call, and keeps it.
 #[inline]
 pub(super) fn keep() -> i32 {
     let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(0);
@@ -19,7 +19,7 @@ pub(super) fn keep() -> i32 {
     errno
 }
 
-/// Makes `errno` say that nothing happened.
+/// Sets `errno` to zero.
 #[inline]
 pub(super) fn reset() {
     #[cfg(any(target_os = "linux", target_os = "emscripten"))]

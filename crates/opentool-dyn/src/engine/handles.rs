@@ -12,20 +12,20 @@ pub(crate) struct Handles {
     /// Whether calls run at the same time, so that one may close what another uses.
     counts_users: bool,
     tokens: Tokens,
-    table: Mutex<Table>,
+    table: Mutex<HandleTable>,
 }
 
 #[derive(Debug, Default)]
-struct Table {
+struct HandleTable {
     by_token: HashMap<String, Handle>,
-    /// So that a pointer which is handed out again is the same handle.
+    /// So that a pointer which the library returns again is the same handle.
     by_pointer: HashMap<(usize, Arc<str>), String>,
 }
 
 #[derive(Debug)]
 struct Handle {
     kind: Arc<str>,
-    /// An address of the library, never told to anybody.
+    /// An address of the library, which callers never see.
     pointer: usize,
     /// Whether a call that may end it is running.
     closing: bool,
@@ -79,11 +79,13 @@ impl Handles {
             return Err(format!("expected a handle of type `{kind}` that is open: another call is closing this one"));
         }
         if closes && handle.users > 0 {
-            return Err(format!("expected a handle of type `{kind}` that nobody uses: another call is using this one"));
+            return Err(format!(
+                "expected a handle of type `{kind}` that no call uses: another call is using this one"
+            ));
         }
         handle.closing = closes;
         handle.users += usize::from(!closes && self.counts_users);
-        // The library made this address and gets it back; here nobody reads what it points to.
+        // The library made this address and gets it back; it is not dereferenced here.
         Ok(std::ptr::with_exposed_provenance_mut(handle.pointer))
     }
 
@@ -116,12 +118,12 @@ impl Handles {
     }
 
     /// A table is whole between any two of its operations, so a thread that panicked left it whole too.
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, HandleTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Makes tokens that nobody can guess: a keyed hash of a number, with keys that the system drew at random.
+/// Makes tokens that cannot be guessed: a keyed hash of a number, with keys that the system drew at random.
 #[derive(Debug, Default)]
 struct Tokens {
     high: RandomState,
@@ -144,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handle_is_known_by_its_token_and_its_type_until_it_is_closed() {
+    fn a_handle_has_a_token_and_a_type_until_it_is_closed() {
         let (handles, kind): (Handles, Arc<str>) = (Handles::default(), "db".into());
         let pointer = std::ptr::without_provenance_mut(0x1000);
         let token = handles.token(pointer, &kind);
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_is_handed_out_again_while_its_handle_is_closed_is_another_handle() {
+    fn memory_reused_while_its_handle_closes_is_another_handle() {
         let (handles, kind): (Handles, Arc<str>) = (Handles::default(), "db".into());
         let pointer = std::ptr::without_provenance_mut(0x1000);
         let old = handles.token(pointer, &kind);

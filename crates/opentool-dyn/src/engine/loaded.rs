@@ -25,7 +25,7 @@ impl LoadedLibrary {
     /// The address of a function.
     pub(crate) fn function(&self, symbol: &str) -> Option<CodePointer> {
         // SAFETY: the symbol is taken as the address of some function and nothing is called here. That it is a function,
-        // and which one, is the promise of whoever joined document and library.
+        // and which one, is the promise of the caller that joined document and library.
         let found = unsafe { self.library.get::<CodePointer>(symbol) };
         found.ok().map(|symbol| *symbol)
     }
@@ -41,8 +41,8 @@ impl LoadedLibrary {
 #[cfg(unix)]
 fn open(path: &OsStr) -> Result<libloading::Library, libloading::Error> {
     use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-    // SAFETY: constructors of the library run. Whoever loads a library into a process trusts it with that process; for
-    // others there is the worker.
+    // SAFETY: constructors of the library run. The caller that loads a library into a process trusts it with that
+    // process; untrusted ones are loaded in a worker.
     unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map(Into::into)
 }
 

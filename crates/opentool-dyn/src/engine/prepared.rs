@@ -50,7 +50,7 @@ impl Prepared {
         let mut cif = Box::new(ffi_cif::default());
         let (count, abi) = (types.len(), abi(stdcall));
         // SAFETY: the description keeps the addresses of `types`, which is boxed and kept beside it, and of libffi's own
-        // statics; `types` has as many elements as are told.
+        // statics; `types` has as many elements as `count` says.
         let prepared = unsafe {
             match function.fixed {
                 Some(fixed) => low::prep_cif_var(&mut *cif, abi, fixed, count, returned, types.as_mut_ptr()),
@@ -69,7 +69,7 @@ impl Prepared {
     ///
     /// `values` points to as many addresses as the function has parameters, each of a value of the type that was
     /// prepared; pointers among those values point to what the function expects there, for as long as it runs. That the
-    /// function is what its document says is the promise of whoever joined the two.
+    /// function is what its document says is the promise of the caller that joined the two.
     #[inline]
     pub(crate) unsafe fn call(&self, values: *mut *mut c_void) -> Register {
         let mut register = Register::default();

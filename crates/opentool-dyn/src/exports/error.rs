@@ -57,7 +57,7 @@ pub enum ExportsError {
         /// The beginning of its first line.
         begins: String,
     },
-    /// The file is a collection of object files, which nobody can load.
+    /// The file is a collection of object files, which cannot be loaded.
     #[error("`{}` is a static archive: make a shared library of it, with `cc -shared -o LIBRARY.so -Wl,--whole-archive {} -Wl,--no-whole-archive`", .path.display(), .path.display())]
     Archive {
         /// The file.
@@ -78,7 +78,7 @@ pub enum ExportsError {
         path: PathBuf,
     },
     /// The file ends before its contents do.
-    #[error("`{}` is truncated: its headers tell of {needs} bytes, and it has {has}", .path.display())]
+    #[error("`{}` is truncated: its headers describe {needs} bytes, and it has {has}", .path.display())]
     Truncated {
         /// The file.
         path: PathBuf,

@@ -1,10 +1,10 @@
 //! The names most like one that is not there.
 
-use super::Export;
+use super::symbol::Export;
 
 /// How many names are worth saying.
 const SHOWN: usize = 3;
-/// Names longer than this are not compared: nobody misspells a known one that way.
+/// Names longer than this are not compared: such a name is not a misspelling.
 const LONGEST: usize = 128;
 
 pub(super) fn names<'e>(wanted: &str, exports: impl Iterator<Item = &'e Export>) -> Vec<&'e str> {

@@ -11,7 +11,10 @@ use object::{
     SectionKind, elf,
 };
 
-use super::{Export, ExportKind, Exports, ExportsError, Format};
+use super::error::ExportsError;
+use super::format::Format;
+use super::symbol::{Export, ExportKind};
+use super::table::Exports;
 
 /// Larger files are read in the parts that matter, at a system call each.
 const WHOLE: u64 = 64 << 20;
@@ -20,7 +23,21 @@ const HEAD: usize = 4096;
 /// All names together; symbols that share one long name could otherwise ask for any amount of memory.
 const NAMES: usize = 256 << 20;
 
-pub(super) fn file(path: &Path) -> Result<Exports, ExportsError> {
+impl Exports {
+    /// Reads the exports of the library at a path.
+    ///
+    /// A universal Mach-O file is read for the architecture of the running program, or else for its first one.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such file, it is no shared library, or it is damaged. A library for another machine is read
+    /// nevertheless; [`loadable_here`](Self::loadable_here) checks that.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, ExportsError> {
+        file(path.as_ref())
+    }
+}
+
+fn file(path: &Path) -> Result<Exports, ExportsError> {
     let unreadable = |source: std::io::Error| match source.kind() {
         ErrorKind::NotFound => ExportsError::Missing { path: path.to_owned() },
         _ => ExportsError::Unreadable { path: path.to_owned(), source },
@@ -43,10 +60,10 @@ pub(super) fn file(path: &Path) -> Result<Exports, ExportsError> {
     if metadata.len() <= WHOLE {
         let mut bytes = head;
         (&mut file).take(WHOLE).read_to_end(&mut bytes).map_err(unreadable)?;
-        Reader { path, data: bytes.as_slice() }.library(kind)
+        FileReader { path, data: bytes.as_slice() }.library(kind)
     } else {
         file.rewind().map_err(unreadable)?;
-        Reader { path, data: &ReadCache::new(file) }.library(kind)
+        FileReader { path, data: &ReadCache::new(file) }.library(kind)
     }
 }
 
@@ -96,12 +113,12 @@ fn libraries_of_script(text: &str) -> Vec<String> {
 }
 
 /// A file of a known format.
-struct Reader<'p, R> {
+struct FileReader<'p, R> {
     path: &'p Path,
     data: R,
 }
 
-impl<'data, R: ReadRef<'data>> Reader<'_, R> {
+impl<'data, R: ReadRef<'data>> FileReader<'_, R> {
     fn malformed(&self, reason: impl ToString) -> ExportsError {
         ExportsError::Malformed { path: self.path.to_owned(), reason: reason.to_string() }
     }
@@ -136,7 +153,7 @@ impl<'data, R: ReadRef<'data>> Reader<'_, R> {
         let chosen = all.iter().find(native).or(all.first());
         let chosen = chosen.ok_or_else(|| self.malformed("a universal file without an architecture"))?;
         let data = chosen.data(self.data).map_err(|error| self.malformed(error))?;
-        Reader { path: self.path, data }.single(data)
+        FileReader { path: self.path, data }.single(data)
     }
 
     fn single<'d, D: ReadRef<'d>>(&self, data: D) -> Result<Exports, ExportsError> {

@@ -73,7 +73,7 @@ fn every_kind_of_symbol_is_told_apart() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_look_up_finds_the_default_version_and_the_list_has_them_all() {
+fn a_look_up_finds_the_default_of_several_versions() {
     let folder = Folder::new();
     let exports = Exports::read(folder.library()).unwrap();
     assert_eq!(exports.get("scale").unwrap().version(), Some("V2"));
@@ -99,7 +99,7 @@ fn the_nearest_names_are_of_functions_and_the_best_comes_first() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_cpp_function_is_shown_as_it_was_declared_and_comes_near_its_plain_name() {
+fn a_cpp_function_is_demangled_and_near_its_plain_name() {
     let folder = Folder::new();
     let source = folder.file(
         "lib.cpp",
@@ -127,32 +127,32 @@ fn a_cpp_function_is_shown_as_it_was_declared_and_comes_near_its_plain_name() {
 #[test]
 fn what_is_no_library_is_refused_with_what_it_is() {
     let folder = Folder::new();
-    let told = |path: PathBuf| Exports::read(path).unwrap_err().to_string();
+    let message = |path: PathBuf| Exports::read(path).unwrap_err().to_string();
     let place = folder.0.path().display().to_string();
-    assert_eq!(told(folder.0.path().join("none.so")), format!("there is no library at `{place}/none.so`"));
-    assert_eq!(told(folder.0.path().to_owned()), format!("`{place}` is a directory: name the library in it"));
-    assert_eq!(told(folder.file("empty.so", "")), format!("`{place}/empty.so` is empty"));
+    assert_eq!(message(folder.0.path().join("none.so")), format!("there is no library at `{place}/none.so`"));
+    assert_eq!(message(folder.0.path().to_owned()), format!("`{place}` is a directory: name the library in it"));
+    assert_eq!(message(folder.file("empty.so", "")), format!("`{place}/empty.so` is empty"));
     assert_eq!(
-        told(folder.file("text.so", "\nint add(int a, int b);\n")),
+        message(folder.file("text.so", "\nint add(int a, int b);\n")),
         format!("`{place}/text.so` is a text file, not a library; it begins with \"int add(int a, int b);\"")
     );
     assert_eq!(
-        told(folder.file("noise.so", [0u8, 1, 2, 3, 255, 254, 0, 0, 9, 9])),
+        message(folder.file("noise.so", [0u8, 1, 2, 3, 255, 254, 0, 0, 9, 9])),
         format!("`{place}/noise.so` is neither ELF nor Mach-O nor PE: it is not a library")
     );
     assert!(
-        told(folder.file("static.a", "!<arch>\n/               0           "))
+        message(folder.file("static.a", "!<arch>\n/               0           "))
             .contains("is a static archive: make a shared library of it")
     );
     assert!(
-        told(folder.file("short.so", b"\x7fELF")).contains("is damaged"),
+        message(folder.file("short.so", b"\x7fELF")).contains("is damaged"),
         "{}",
-        told(folder.file("short.so", b"\x7fELF"))
+        message(folder.file("short.so", b"\x7fELF"))
     );
 }
 
 #[test]
-fn a_script_for_the_linker_is_refused_with_the_library_that_it_names() {
+fn a_linker_script_is_refused_with_the_library_it_names() {
     let folder = Folder::new();
     let script = "/* GNU ld script\n*/\nOUTPUT_FORMAT(elf64-x86-64)\n\
                   GROUP ( /lib/x86_64-linux-gnu/libm.so.6  AS_NEEDED ( /lib/x86_64-linux-gnu/libmvec.so.1 ) )\n";
@@ -196,8 +196,8 @@ fn a_truncated_library_is_refused_at_every_length() {
             "{length}: {error}"
         );
         if length > 64 {
-            let told = format!("is truncated: its headers tell of {} bytes, and it has {length}", whole.len());
-            assert!(error.to_string().contains(&told), "{error}");
+            let message = format!("is truncated: its headers describe {} bytes, and it has {length}", whole.len());
+            assert!(error.to_string().contains(&message), "{error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The tools of a library: what its callers are told.
+//! The tools of a library: their definitions and metadata.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use crate::plan::{Effect, Plan};
 use crate::tool::{DynTool, Shared};
 
-/// How long a call may wait for others, whose time is their own: only then does the clock of the hall run out, which counts
-/// waiting too. That of the worker, which counts running, runs out before.
+/// How long a call may wait for others. The executor's deadline counts waiting too, so it is later by this than the worker's,
+/// which counts only the time that the function runs.
 const WAITING: Duration = Duration::from_secs(30);
 
-/// A text of 1 MiB, which is the longest that is told, whatever it is escaped to, and something beside it.
+/// The longest text of a result, 1 MiB, with room for its escapes and other values.
 const LARGEST_RESULT: usize = 8 << 20;
 
 /// Makes a tool of every function that can be called.

@@ -9,9 +9,9 @@ use opentool_spec::{
     Reading, ReferenceError, SchemaType, Severity,
 };
 
-use super::extension::{Extensions, LARGEST_BUFFER};
+use super::extension::{Effect, Extensions, LARGEST_BUFFER};
 use super::scalar::{Machine, Scalar, Value};
-use super::{Buffer, FEW, Function, Length, Parameter, Passing, Plan, Return, Returned};
+use super::types::{Buffer, FEW, Function, Length, Parameter, Passing, Plan, Return, Returned};
 use crate::OpenError;
 use crate::encoding::push_json_string;
 
@@ -24,9 +24,20 @@ const ERRNO: &str = "errno";
 /// More parameters than any C function has.
 const MOST_PARAMETERS: usize = 1024;
 
-pub(super) fn plan(text: &str) -> Result<Plan, OpenError> {
+impl Plan {
+    /// Reads and checks a document.
+    ///
+    /// # Errors
+    ///
+    /// Where the document as a whole cannot be used; what is wrong with one function disables only that.
+    pub(crate) fn parse(text: &str) -> Result<Plan, OpenError> {
+        plan(text)
+    }
+}
+
+fn plan(text: &str) -> Result<Plan, OpenError> {
     let Reading { document, report, .. } = OpenDyn::read(text);
-    let faults = Faults::of(&report.findings);
+    let faults = DocumentFaults::from_findings(&report.findings);
     let Some(document) = document.filter(|_| faults.of_document.is_empty()) else {
         let mut findings = faults.of_document;
         if findings.is_empty() {
@@ -34,44 +45,44 @@ pub(super) fn plan(text: &str) -> Result<Plan, OpenError> {
         }
         return Err(OpenError::Document(findings));
     };
-    let root = Extensions::or(&document.extra, &document.info.extra);
-    // The judge has refused wrong values already.
+    let root = Extensions::with_schema(&document.extra, &document.info.extra);
+    // The check of the document has refused wrong values already.
     let thread_safe = root.flag("x-threadSafe").unwrap_or_default();
     let init = root.name("x-init").ok().flatten().map(str::to_owned);
-    let maker = Maker::new(&document, &faults);
+    let builder = PlanBuilder::new(&document, &faults);
     let functions: Vec<Function> =
-        document.functions.iter().enumerate().map(|(index, function)| maker.function(index, function)).collect();
+        document.functions.iter().enumerate().map(|(index, function)| builder.function(index, function)).collect();
     let codes = document.code.iter().flatten();
     let codes = codes.filter_map(|(code, meaning)| Some((code.trim().parse().ok()?, meaning.clone()))).collect();
     let stdcall = document.info.calling_convention == CallingConvention::Stdcall;
-    let has_handles = functions.iter().any(Function::hands_out_handles);
+    let has_handles = functions.iter().any(Function::returns_handles);
     Ok(Plan { functions, thread_safe, has_handles, stdcall, init, codes, document, report })
 }
 
 /// The errors of a document, by what they make unusable.
 #[derive(Debug, Default)]
-struct Faults {
+struct DocumentFaults {
     of_document: Vec<Finding>,
     of_functions: HashMap<usize, Vec<String>>,
     of_schemas: HashMap<String, String>,
 }
 
-impl Faults {
-    fn of(findings: &[Finding]) -> Self {
-        let mut faults = Faults::default();
+impl DocumentFaults {
+    fn from_findings(findings: &[Finding]) -> Self {
+        let mut faults = DocumentFaults::default();
         for finding in findings.iter().filter(|finding| finding.severity == Severity::Error) {
             let mut steps = finding.pointer.split('/').skip(1);
             let place = (steps.next().unwrap_or_default(), steps.next());
             match place {
-                // Which of two functions of one name is meant, nobody can say.
+                // It cannot be known which of two functions of one name is meant.
                 _ if finding.code == Code::DuplicateFunction => faults.of_document.push(finding.clone()),
                 ("functions", Some(index)) if index.parse::<usize>().is_ok() => {
                     let index = index.parse().unwrap_or_default();
-                    faults.of_functions.entry(index).or_default().push(told(finding));
+                    faults.of_functions.entry(index).or_default().push(message(finding));
                 }
                 ("schemas", Some(name)) => {
                     let name = name.replace("~1", "/").replace("~0", "~");
-                    faults.of_schemas.entry(name).or_insert_with(|| told(finding));
+                    faults.of_schemas.entry(name).or_insert_with(|| message(finding));
                 }
                 _ => faults.of_document.push(finding.clone()),
             }
@@ -80,7 +91,7 @@ impl Faults {
     }
 }
 
-fn told(finding: &Finding) -> String {
+fn message(finding: &Finding) -> String {
     match &finding.help {
         Some(help) => format!("{} ({help})", finding.message),
         None => finding.message.clone(),
@@ -89,9 +100,9 @@ fn told(finding: &Finding) -> String {
 
 /// Makes functions of a document.
 #[derive(Debug)]
-struct Maker<'a> {
+struct PlanBuilder<'a> {
     document: &'a OpenDyn,
-    faults: &'a Faults,
+    faults: &'a DocumentFaults,
     /// The schemas that have errors, with their names and what is wrong.
     unusable: HashMap<*const DynSchema, (&'a str, &'a str)>,
     /// Where references end.
@@ -108,12 +119,12 @@ struct Type<'a> {
     extra: &'a Map,
 }
 
-impl<'a> Maker<'a> {
-    fn new(document: &'a OpenDyn, faults: &'a Faults) -> Self {
+impl<'a> PlanBuilder<'a> {
+    fn new(document: &'a OpenDyn, faults: &'a DocumentFaults) -> Self {
         let schema = |name: &String| Some(std::ptr::from_ref(document.schemas.as_ref()?.get(name)?));
         let unusable = faults.of_schemas.iter();
         let unusable = unusable.filter_map(|(name, reason)| Some((schema(name)?, (name.as_str(), reason.as_str()))));
-        Maker { document, faults, unusable: unusable.collect(), ends: RefCell::default() }
+        PlanBuilder { document, faults, unusable: unusable.collect(), ends: RefCell::default() }
     }
 
     fn function(&self, index: usize, function: &'a DynFunction) -> Function {
@@ -129,7 +140,7 @@ impl<'a> Maker<'a> {
             success: None,
             free: None,
             errno: false,
-            effect: super::Effect::Unknown,
+            effect: Effect::Unknown,
         };
         if made.disabled.is_none()
             && let Err(reason) = self.fill(function, &mut made)
@@ -141,7 +152,7 @@ impl<'a> Maker<'a> {
     }
 
     fn fill(&self, function: &'a DynFunction, made: &mut Function) -> Result<(), String> {
-        let keys = Extensions::of(&function.extra);
+        let keys = Extensions::new(&function.extra);
         if let Some(symbol) = keys.name("x-symbol")? {
             symbol.clone_into(&mut made.symbol);
         }
@@ -185,7 +196,7 @@ impl<'a> Maker<'a> {
         if made.success.is_some() && !returns_integer {
             return Err("`x-returnsCode` needs an integer as the return value".to_owned());
         }
-        let of_return = function.returns.as_ref().map(|returns| Extensions::of(&returns.extra));
+        let of_return = function.returns.as_ref().map(|returns| Extensions::new(&returns.extra));
         made.free = match of_return.map(|keys| keys.name("x-free")).transpose()?.flatten() {
             Some(free) => Some(free.to_owned()),
             None => keys.name("x-free")?.map(str::to_owned),
@@ -244,7 +255,7 @@ impl<'a> Maker<'a> {
 
     fn parameter(&self, function: &'a DynFunction, parameter: &'a DynParameter) -> Result<Parameter, String> {
         let seen = self.type_of(&parameter.schema)?;
-        let keys = Extensions::or(&parameter.extra, seen.extra);
+        let keys = Extensions::with_schema(&parameter.extra, seen.extra);
         let out = !parameter.is_in;
         let closes = keys.flag("x-closes")?;
         let passing = if let Some(kind) = keys.name("x-handle")? {
@@ -271,12 +282,10 @@ impl<'a> Maker<'a> {
         keys: Extensions<'a>,
         out: bool,
     ) -> Result<Passing, String> {
-        let scalar = match Scalar::of(seen.name) {
+        let scalar = match Scalar::from_c_type(seen.name) {
             Some(scalar) => scalar,
             None if seen.is_pointer => {
-                return Err(
-                    "`void *` is a raw address, which nobody outside may see: name its type by `x-handle`".into()
-                );
+                return Err("`void *` is a raw address, which callers may not see: name its type by `x-handle`".into());
             }
             None => return Err("a parameter cannot be `void`".to_owned()),
         };
@@ -366,14 +375,14 @@ impl<'a> Maker<'a> {
 
     fn returned(&self, function: &'a DynFunction, returns: &'a DynReturn) -> Result<Option<Return>, String> {
         let seen = self.type_of(&returns.schema)?;
-        let keys = Extensions::or(&returns.extra, seen.extra);
+        let keys = Extensions::with_schema(&returns.extra, seen.extra);
         let kind = if let Some(kind) = keys.name("x-handle")? {
             if !seen.is_pointer {
                 return Err("`x-handle` needs a pointer".to_owned());
             }
             Returned::Handle { kind: kind.into() }
         } else {
-            match (Scalar::of(seen.name), seen.is_pointer) {
+            match (Scalar::from_c_type(seen.name), seen.is_pointer) {
                 (None, false) => return Ok(None),
                 (None, true) => {
                     return Err("`void *` is a raw address: name the type it stands for by `x-handle`".to_owned());

@@ -48,11 +48,11 @@ pub(crate) struct Extensions<'a> {
 }
 
 impl<'a> Extensions<'a> {
-    pub(crate) fn of(own: &'a Map) -> Self {
+    pub(crate) fn new(own: &'a Map) -> Self {
         Extensions { own, schema: None }
     }
 
-    pub(crate) fn or(own: &'a Map, schema: &'a Map) -> Self {
+    pub(crate) fn with_schema(own: &'a Map, schema: &'a Map) -> Self {
         Extensions { own, schema: Some(schema) }
     }
 

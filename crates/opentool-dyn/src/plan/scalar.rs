@@ -59,7 +59,7 @@ pub(crate) struct Value {
 
 impl Scalar {
     /// The scalar of a C type; none for `void`.
-    pub(crate) fn of(name: CTypeName) -> Option<Self> {
+    pub(crate) fn from_c_type(name: CTypeName) -> Option<Self> {
         Some(match name {
             CTypeName::Void => return None,
             CTypeName::Bool => Scalar::Bool,

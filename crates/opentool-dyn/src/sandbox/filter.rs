@@ -1,4 +1,4 @@
-//! A small assembler for seccomp filters: one program, one verdict per system call.
+//! A small assembler for seccomp filters: one program, one action per system call.
 
 use std::io;
 
@@ -11,7 +11,7 @@ const ARCHITECTURE: Option<u32> = Some(0xc000_00b7);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const ARCHITECTURE: Option<u32> = None;
 
-/// The first number of calls that are younger than this filter, so that nobody has judged them: the C library does without.
+/// The first number of calls that are younger than this filter, so that they were not reviewed: the C library does without.
 /// Far beyond are the same calls once more, by another convention (x32).
 const YOUNGER: u32 = 463;
 
@@ -28,7 +28,7 @@ const ARGUMENTS: u32 = 16;
 
 /// What becomes of a system call.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Verdict {
+pub(super) enum FilterAction {
     Allow,
     /// It is not made, and fails with this error; with none (0) it seems to have been made.
     Fail(i32),
@@ -38,13 +38,13 @@ pub(super) enum Verdict {
     Kill,
 }
 
-impl Verdict {
+impl FilterAction {
     fn code(self) -> u32 {
         match self {
-            Verdict::Allow => libc::SECCOMP_RET_ALLOW,
-            Verdict::Fail(errno) => libc::SECCOMP_RET_ERRNO | (errno as u32 & libc::SECCOMP_RET_DATA),
-            Verdict::Trap(data) => libc::SECCOMP_RET_TRAP | u32::from(data),
-            Verdict::Kill => libc::SECCOMP_RET_KILL_PROCESS,
+            FilterAction::Allow => libc::SECCOMP_RET_ALLOW,
+            FilterAction::Fail(errno) => libc::SECCOMP_RET_ERRNO | (errno as u32 & libc::SECCOMP_RET_DATA),
+            FilterAction::Trap(data) => libc::SECCOMP_RET_TRAP | u32::from(data),
+            FilterAction::Kill => libc::SECCOMP_RET_KILL_PROCESS,
         }
     }
 }
@@ -62,55 +62,55 @@ impl Filter {
         let mut filter = Filter { program: Vec::with_capacity(256) };
         filter.push(LOAD, 0, 0, ARCH);
         filter.push(JUMP_IF_EQUAL, 1, 0, architecture);
-        filter.verdict(Verdict::Kill);
+        filter.action(FilterAction::Kill);
         filter.push(LOAD, 0, 0, NUMBER);
         filter.push(JUMP_IF_AT_LEAST, 0, 1, YOUNGER);
-        filter.verdict(Verdict::Fail(libc::ENOSYS));
+        filter.action(FilterAction::Fail(libc::ENOSYS));
         Some(filter)
     }
 
-    /// Gives one verdict on a system call, whatever its arguments.
-    pub(super) fn always(&mut self, call: libc::c_long, verdict: Verdict) {
+    /// Takes one action on a system call, whatever its arguments.
+    pub(super) fn always(&mut self, call: libc::c_long, action: FilterAction) {
         self.push(JUMP_IF_EQUAL, 0, 1, call as u32);
-        self.verdict(verdict);
+        self.action(action);
     }
 
-    /// Gives a verdict by the lower half of an argument, of which only the bits of `mask` are looked at.
+    /// Takes an action by the lower half of an argument, of which only the bits of `mask` count.
     pub(super) fn by_argument(
         &mut self,
         call: libc::c_long,
         argument: u32,
         mask: u32,
-        cases: &[(u32, Verdict)],
-        otherwise: Verdict,
+        cases: &[(u32, FilterAction)],
+        otherwise: FilterAction,
     ) {
         // Two instructions a case; no call of ours has so many that the jump would not reach.
         let length = 3 + 2 * cases.len() as u8;
         self.push(JUMP_IF_EQUAL, 0, length, call as u32);
         self.load_argument(argument);
         self.push(AND, 0, 0, mask);
-        for (value, verdict) in cases {
+        for (value, action) in cases {
             self.push(JUMP_IF_EQUAL, 0, 1, *value);
-            self.verdict(*verdict);
+            self.action(*action);
         }
-        self.verdict(otherwise);
+        self.action(otherwise);
     }
 
-    /// Gives a verdict where the lower half of an argument is one of some, and leaves others to what is said later.
-    pub(super) fn where_argument(&mut self, call: libc::c_long, argument: u32, cases: &[(u32, Verdict)]) {
+    /// Takes an action where the lower half of an argument is one of some, and leaves others to later rules.
+    pub(super) fn where_argument(&mut self, call: libc::c_long, argument: u32, cases: &[(u32, FilterAction)]) {
         let length = 2 + 2 * cases.len() as u8;
         self.push(JUMP_IF_EQUAL, 0, length, call as u32);
         self.load_argument(argument);
-        for (value, verdict) in cases {
+        for (value, action) in cases {
             self.push(JUMP_IF_EQUAL, 0, 1, *value);
-            self.verdict(*verdict);
+            self.action(*action);
         }
         self.push(LOAD, 0, 0, NUMBER);
     }
 
-    /// Installs the filter, for good. Whatever has no verdict is allowed.
+    /// Installs the filter; it cannot be removed. A call without a rule is allowed.
     pub(super) fn install(mut self) -> io::Result<()> {
-        self.verdict(Verdict::Allow);
+        self.action(FilterAction::Allow);
         let program = libc::sock_fprog { len: self.program.len() as u16, filter: self.program.as_mut_ptr() };
         // SAFETY: plain numbers.
         if unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
@@ -127,8 +127,8 @@ impl Filter {
         self.push(LOAD, 0, 0, ARGUMENTS + 8 * argument + upper_half);
     }
 
-    fn verdict(&mut self, verdict: Verdict) {
-        self.push(RETURN, 0, 0, verdict.code());
+    fn action(&mut self, action: FilterAction) {
+        self.push(RETURN, 0, 0, action.code());
     }
 
     fn push(&mut self, code: u16, jt: u8, jf: u8, k: u32) {

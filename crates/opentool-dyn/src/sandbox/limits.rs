@@ -7,7 +7,7 @@ use crate::Permissions;
 /// How many descriptors a worker may have; its own are beyond 64.
 const DESCRIPTORS: u64 = 256;
 
-/// How large a file may become where files may be written, and what lies only in memory elsewhere.
+/// How large a file may become where files may be written, and a file in memory where they may not.
 const WRITABLE_FILE: u64 = 4 << 30;
 const MEMORY_FILE: u64 = 256 << 20;
 
@@ -34,14 +34,14 @@ fn set(resource: Resource, at_most: u64) -> io::Result<()> {
     if unsafe { libc::getrlimit(resource, &raw mut limit) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    // Whoever started us may have set a lower one, which only root could raise.
+    // The parent may have set a lower one, which only root could raise.
     limit.rlim_max = limit.rlim_max.min(at_most);
     limit.rlim_cur = limit.rlim_max;
     // SAFETY: as above.
     if unsafe { libc::setrlimit(resource, &raw const limit) } != 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Gives up what root may do beyond its own files; a worker that root started may still read the library.
+/// Drops what root may do beyond its own files; a worker that root started may still read the library.
 #[cfg(target_os = "linux")]
 pub(super) fn drop_capabilities() {
     #[repr(C)]
@@ -70,6 +70,6 @@ pub(super) fn drop_capabilities() {
         let kept = if index == 0 { half.permitted & keep } else { 0 };
         *half = Data { effective: half.effective & kept, permitted: kept, inheritable: 0 };
     }
-    // SAFETY: as above. Nobody can be refused to give something up; where there was nothing, nothing changes.
+    // SAFETY: as above. Dropping capabilities always succeeds; where there were none, nothing changes.
     unsafe { libc::syscall(libc::SYS_capset, &raw const header, data.as_ptr()) };
 }

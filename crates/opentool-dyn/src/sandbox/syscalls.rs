@@ -3,10 +3,10 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use super::Operation::{Control, Network, Process, Program, Write};
-use super::filter::{Filter, Verdict};
-use super::refusal::SPAWN_REFUSED;
+use super::filter::{Filter, FilterAction};
 use crate::Permissions;
+use crate::denial::Operation::{self, Control, Network, Process, Program, Write};
+use crate::denial::SPAWN_DENIED;
 
 /// What no tool needs: to change the machine, its clock, its mounts, its kernel, or to see through it.
 const NEVER: [libc::c_long; 45] = [
@@ -78,7 +78,7 @@ const CONTROL: [libc::c_long; 13] = [
     libc::SYS_setgroups,
 ];
 
-/// What changes files by their path, with the argument that is the path. Landlock judges these where writing is permitted.
+/// What changes files by their path, with the argument that is the path. Landlock checks these where writing is permitted.
 const CHANGES: [(libc::c_long, u8); 7] = [
     (libc::SYS_truncate, 0),
     (libc::SYS_unlinkat, 1),
@@ -108,7 +108,7 @@ const OLDER_CHANGES: [(libc::c_long, u8); 1] = [(libc::SYS_renameat, 3)];
 /// `fchmodat2`, which not every list of system calls has yet.
 const SYS_FCHMODAT2: libc::c_long = 452;
 
-/// What changes owners, rights, times and attributes, which Landlock does not judge: never without `unsafe`.
+/// What changes owners, rights, times and attributes, which Landlock does not check: never without `unsafe`.
 const ATTRIBUTES: [libc::c_long; 12] = [
     SYS_FCHMODAT2,
     libc::SYS_fchmod,
@@ -165,60 +165,60 @@ pub(super) fn apply(permissions: &Permissions, landlocked: bool, own: &[RawFd]) 
         .ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "opentool has no filter for this processor"))?;
     let free = permissions.allows_unsafe();
     // Other programs have no handler that would turn a trap into an error: they would die of it.
-    let refuse = |operation: super::Operation, trap: u16| {
-        if free { Verdict::Fail(operation.errno()) } else { Verdict::Trap(trap) }
+    let deny = |operation: Operation, trap: u16| {
+        if free { FilterAction::Fail(operation.errno()) } else { FilterAction::Trap(trap) }
     };
 
     for call in NEVER {
-        filter.always(call, Verdict::Fail(libc::EPERM));
+        filter.always(call, FilterAction::Fail(libc::EPERM));
     }
     for call in UNSEEN {
-        filter.always(call, Verdict::Fail(libc::ENOSYS));
+        filter.always(call, FilterAction::Fail(libc::ENOSYS));
     }
-    filter.where_argument(libc::SYS_ioctl, 1, &TYPING.map(|request| (request, Verdict::Fail(libc::EPERM))));
-    network(&mut filter, permissions, &refuse);
+    filter.where_argument(libc::SYS_ioctl, 1, &TYPING.map(|request| (request, FilterAction::Fail(libc::EPERM))));
+    network(&mut filter, permissions, &deny);
     if !(free && landlocked) {
-        writes(&mut filter, permissions, &refuse);
+        writes(&mut filter, permissions, &deny);
     }
     if !free {
         processes(&mut filter);
         others(&mut filter);
         keep_open(&mut filter, own);
         for call in ATTRIBUTES.into_iter().chain(OLDER_ATTRIBUTES) {
-            filter.always(call, Verdict::Fail(libc::EPERM));
+            filter.always(call, FilterAction::Fail(libc::EPERM));
         }
     }
     filter.install()
 }
 
-fn network(filter: &mut Filter, permissions: &Permissions, refuse: &impl Fn(super::Operation, u16) -> Verdict) {
-    let internet = if permissions.allows_net() { Verdict::Allow } else { refuse(Network, Network.code(None)) };
+fn network(filter: &mut Filter, permissions: &Permissions, deny: &impl Fn(Operation, u16) -> FilterAction) {
+    let internet = if permissions.allows_net() { FilterAction::Allow } else { deny(Network, Network.code(None)) };
     let mut families = vec![(libc::AF_INET as u32, internet), (libc::AF_INET6 as u32, internet)];
     if permissions.allows_net() {
-        families.push((libc::AF_NETLINK as u32, Verdict::Allow));
+        families.push((libc::AF_NETLINK as u32, FilterAction::Allow));
     }
     if permissions.allows_unsafe() {
-        families.push((libc::AF_UNIX as u32, Verdict::Allow));
+        families.push((libc::AF_UNIX as u32, FilterAction::Allow));
     }
     // The C library asks local services for names and goes on without them: these fail quietly.
-    filter.by_argument(libc::SYS_socket, 0, EVERY_BIT, &families, Verdict::Fail(libc::EACCES));
+    filter.by_argument(libc::SYS_socket, 0, EVERY_BIT, &families, FilterAction::Fail(libc::EACCES));
 }
 
-fn writes(filter: &mut Filter, permissions: &Permissions, refuse: &impl Fn(super::Operation, u16) -> Verdict) {
+fn writes(filter: &mut Filter, permissions: &Permissions, deny: &impl Fn(Operation, u16) -> FilterAction) {
     if !permissions.writable().is_empty() {
         return;
     }
     for (call, path) in CHANGES.into_iter().chain(OLDER_CHANGES) {
-        filter.always(call, refuse(Write, Write.code(Some(path))));
+        filter.always(call, deny(Write, Write.code(Some(path))));
     }
     const READ_WRITE: u32 = libc::O_RDWR as u32;
     const CREATE: u32 = libc::O_CREAT as u32;
     let mask = (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | (libc::O_TMPFILE & !libc::O_DIRECTORY)) as u32;
     let mut opening = |call, path, flags| {
-        // Who opens a file to read and write often goes on reading only.
-        let maybe = refuse(Write, Write.soft_code(Some(path)));
-        let cases = [(0, Verdict::Allow), (READ_WRITE, maybe), (READ_WRITE | CREATE, maybe)];
-        filter.by_argument(call, flags, mask, &cases, refuse(Write, Write.code(Some(path))));
+        // A library that opens a file to read and write often goes on with reading only.
+        let maybe = deny(Write, Write.soft_code(Some(path)));
+        let cases = [(0, FilterAction::Allow), (READ_WRITE, maybe), (READ_WRITE | CREATE, maybe)];
+        filter.by_argument(call, flags, mask, &cases, deny(Write, Write.code(Some(path))));
     };
     opening(libc::SYS_openat, 1, 2);
     #[cfg(target_arch = "x86_64")]
@@ -226,26 +226,26 @@ fn writes(filter: &mut Filter, permissions: &Permissions, refuse: &impl Fn(super
 }
 
 fn processes(filter: &mut Filter) {
-    let control = Verdict::Trap(Control.code(None));
-    let fork = Verdict::Trap(Process.code(None));
-    let exec = Verdict::Trap(Program.code(Some(0)));
+    let control = FilterAction::Trap(Control.code(None));
+    let fork = FilterAction::Trap(Process.code(None));
+    let exec = FilterAction::Trap(Program.code(Some(0)));
     for call in CONTROL {
         filter.always(call, control);
     }
     let (thread, spawn) = (libc::CLONE_THREAD as u32, libc::CLONE_VFORK as u32);
-    // The C library starts programs with every signal blocked, so that a trap would kill: an error number of its own tells.
-    let kinds = [(0, fork), (spawn, Verdict::Fail(SPAWN_REFUSED))];
-    filter.by_argument(libc::SYS_clone, 0, thread | spawn, &kinds, Verdict::Allow);
+    // The C library starts programs with every signal blocked, so that a trap would kill: an `errno` of its own reports it.
+    let kinds = [(0, fork), (spawn, FilterAction::Fail(SPAWN_DENIED))];
+    filter.by_argument(libc::SYS_clone, 0, thread | spawn, &kinds, FilterAction::Allow);
     // Its flags are in memory; without it the C library takes `clone`.
-    filter.always(libc::SYS_clone3, Verdict::Fail(libc::ENOSYS));
+    filter.always(libc::SYS_clone3, FilterAction::Fail(libc::ENOSYS));
     #[cfg(target_arch = "x86_64")]
     for call in [libc::SYS_fork, libc::SYS_vfork] {
         filter.always(call, fork);
     }
     filter.always(libc::SYS_execve, exec);
-    filter.always(libc::SYS_execveat, Verdict::Trap(Program.code(Some(1))));
+    filter.always(libc::SYS_execveat, FilterAction::Trap(Program.code(Some(1))));
 
-    let own = [(std::process::id(), Verdict::Allow)];
+    let own = [(std::process::id(), FilterAction::Allow)];
     for call in [libc::SYS_kill, libc::SYS_tgkill, libc::SYS_rt_sigqueueinfo, libc::SYS_rt_tgsigqueueinfo] {
         filter.by_argument(call, 0, EVERY_BIT, &own, control);
     }
@@ -255,31 +255,31 @@ fn processes(filter: &mut Filter) {
     for call in [libc::SYS_process_vm_readv, libc::SYS_process_vm_writev] {
         filter.by_argument(call, 0, EVERY_BIT, &own, control);
     }
-    let own_or_self = [(0, Verdict::Allow), own[0]];
+    let own_or_self = [(0, FilterAction::Allow), own[0]];
     filter.by_argument(libc::SYS_prlimit64, 0, EVERY_BIT, &own_or_self, control);
     filter.where_argument(libc::SYS_fcntl, 1, &OWNER.map(|command| (command, control)));
     filter.where_argument(libc::SYS_ioctl, 1, &OWNER_OF_SOCKET.map(|request| (request, control)));
-    // Whoever survives its parent is left behind.
+    // A process that survives its parent would be left behind.
     filter.by_argument(
         libc::SYS_prctl,
         0,
         EVERY_BIT,
-        &[(libc::PR_SET_PDEATHSIG as u32, Verdict::Fail(libc::EPERM))],
-        Verdict::Allow,
+        &[(libc::PR_SET_PDEATHSIG as u32, FilterAction::Fail(libc::EPERM))],
+        FilterAction::Allow,
     );
 }
 
 /// Keeps from other processes what they share with this one. Libraries ask for their own share and go on without it.
 fn others(filter: &mut Filter) {
-    let no = Verdict::Fail(libc::EPERM);
+    let no = FilterAction::Fail(libc::EPERM);
     for call in COMMON {
         filter.always(call, no);
     }
-    let own = [(0, Verdict::Allow), (std::process::id(), Verdict::Allow)];
+    let own = [(0, FilterAction::Allow), (std::process::id(), FilterAction::Allow)];
     for call in SHARES {
         filter.by_argument(call, 0, EVERY_BIT, &own, no);
     }
-    // Of a group, of a user: whoever they are.
+    // Of a whole group or user.
     filter.where_argument(libc::SYS_setpriority, 0, &[(1, no), (2, no)]);
     filter.where_argument(libc::SYS_ioprio_set, 0, &[(2, no), (3, no)]);
     for call in [libc::SYS_setpriority, libc::SYS_ioprio_set] {
@@ -289,12 +289,12 @@ fn others(filter: &mut Filter) {
 
 /// Keeps the worker's own pipes from a library that closes or replaces whatever it finds.
 fn keep_open(filter: &mut Filter, own: &[RawFd]) {
-    let cases: Vec<_> = own.iter().map(|fd| (*fd as u32, Verdict::Fail(libc::EBADF))).collect();
-    filter.by_argument(libc::SYS_close, 0, EVERY_BIT, &cases, Verdict::Allow);
-    // Where it fails, the C library closes one after another until none is left, which would take for ever.
-    filter.always(libc::SYS_close_range, Verdict::Fail(0));
-    filter.by_argument(libc::SYS_dup3, 1, EVERY_BIT, &cases, Verdict::Allow);
-    filter.by_argument(libc::SYS_fcntl, 0, EVERY_BIT, &cases, Verdict::Allow);
+    let cases: Vec<_> = own.iter().map(|fd| (*fd as u32, FilterAction::Fail(libc::EBADF))).collect();
+    filter.by_argument(libc::SYS_close, 0, EVERY_BIT, &cases, FilterAction::Allow);
+    // Where it fails, the C library closes one after another until none is left, which would not end.
+    filter.always(libc::SYS_close_range, FilterAction::Fail(0));
+    filter.by_argument(libc::SYS_dup3, 1, EVERY_BIT, &cases, FilterAction::Allow);
+    filter.by_argument(libc::SYS_fcntl, 0, EVERY_BIT, &cases, FilterAction::Allow);
     #[cfg(target_arch = "x86_64")]
-    filter.by_argument(libc::SYS_dup2, 1, EVERY_BIT, &cases, Verdict::Allow);
+    filter.by_argument(libc::SYS_dup2, 1, EVERY_BIT, &cases, FilterAction::Allow);
 }

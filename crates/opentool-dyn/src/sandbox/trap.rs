@@ -1,31 +1,31 @@
-//! The signal by which the worker learns that a system call was refused.
+//! The signal by which the worker learns that a system call was denied.
 
 use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use super::Refusal;
-use crate::worker::Board;
+use crate::denial::{Denial, Operation};
+use crate::shared_page::SharedPage;
 
-/// Where refusals are noted.
-static BOARD: AtomicPtr<Board> = AtomicPtr::new(ptr::null_mut());
+/// Where denials are recorded.
+static PAGE: AtomicPtr<SharedPage> = AtomicPtr::new(ptr::null_mut());
 
-/// How much of a path is looked at.
+/// How much of a path is copied.
 const PATH: usize = 1024;
 
-/// Turns a refused system call into one that fails, and notes it.
-pub(super) fn catch(board: &'static Board) -> io::Result<()> {
-    BOARD.store(ptr::from_ref(board).cast_mut(), Ordering::Release);
+/// Turns a denied system call into one that fails, and records it.
+pub(super) fn catch(page: &'static SharedPage) -> io::Result<()> {
+    PAGE.store(ptr::from_ref(page).cast_mut(), Ordering::Release);
     // SAFETY: all zeroes are a valid `sigaction`.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    action.sa_sigaction = on_refusal as extern "C" fn(_, _, _) as usize;
+    action.sa_sigaction = on_denial as extern "C" fn(_, _, _) as usize;
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
     // SAFETY: the handler only does what a handler may: it reads registers, stores atomics, and makes a system call.
     let set = unsafe { libc::sigaction(libc::SIGSYS, &raw const action, ptr::null_mut()) };
     if set != 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-extern "C" fn on_refusal(_signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+extern "C" fn on_denial(_signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     const SYS_SECCOMP: libc::c_int = 1;
     // SAFETY: the kernel hands a handler with SA_SIGINFO valid pointers to both.
     let (info, context) = unsafe { (&*info, &mut *context.cast::<libc::ucontext_t>()) };
@@ -34,21 +34,21 @@ extern "C" fn on_refusal(_signal: libc::c_int, info: *mut libc::siginfo_t, conte
     }
     // The filter's number arrives as the error number.
     let code = info.si_errno as u32;
-    let Some(operation) = Refusal::operation_of(code) else { return };
+    let Some(operation) = Operation::from_code(code) else { return };
     let mut path = [0_u8; PATH];
-    let length = Refusal::path_argument(code).map_or(0, |index| copy_text(argument(context, index), &mut path));
-    Refusal::note_here(code);
-    // SAFETY: `catch` stored a reference that lives for ever.
-    if let Some(board) = unsafe { BOARD.load(Ordering::Acquire).as_ref() } {
-        board.refuse(code, &path[..length]);
+    let length = Denial::path_argument(code).map_or(0, |index| copy_text(argument(context, index), &mut path));
+    Denial::record_for_thread(code);
+    // SAFETY: `catch` stored a `'static` reference.
+    if let Some(page) = unsafe { PAGE.load(Ordering::Acquire).as_ref() } {
+        page.record_denial(code, &path[..length]);
     }
     set_result(context, -i64::from(operation.errno()));
 }
 
 /// Copies a C string from wherever the library says it is, which may be nowhere.
 fn copy_text(from: usize, to: &mut [u8; PATH]) -> usize {
-    const PAGE: usize = 4096;
-    let first = (PAGE - from % PAGE).min(PATH);
+    const PAGE_SIZE: usize = 4096;
+    let first = (PAGE_SIZE - from % PAGE_SIZE).min(PATH);
     let local = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: PATH };
     // What lies on the next page may not be there, which must not spoil what lies on this one.
     let remote = [

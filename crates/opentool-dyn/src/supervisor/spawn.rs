@@ -2,40 +2,43 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::io::{self, PipeReader, PipeWriter, pipe};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::ptr;
 
-use super::Settings;
-use crate::worker::{self, BOARD, Board, MARK, REPLIES, REQUESTS};
+use super::settings::Settings;
+use crate::protocol::{MARK, PAGE, REPLIES, REQUESTS};
+use crate::shared_page::SharedPage;
+use crate::worker;
 
-/// The ends that a worker gets are put beyond those numbers that they will have there, so that none overwrites another.
-const BEYOND: libc::c_int = 80;
+/// The descriptors that a worker gets are first moved above the numbers that they will have there, so that none overwrites
+/// another.
+const ABOVE: libc::c_int = 80;
 
 /// A worker that was started, and what the parent keeps of it.
 #[derive(Debug)]
 pub(super) struct Spawned {
     pub(super) pid: libc::pid_t,
-    pub(super) requests: OwnedFd,
-    pub(super) replies: OwnedFd,
+    pub(super) requests: PipeWriter,
+    pub(super) replies: PipeReader,
     /// What it prints.
-    pub(super) output: OwnedFd,
-    pub(super) board: Board,
+    pub(super) output: PipeReader,
+    pub(super) page: SharedPage,
 }
 
 /// What every worker of a library is started with.
 #[derive(Debug)]
-pub(super) struct Launch {
+pub(super) struct Launcher {
     program: CString,
     arguments: [CString; 3],
     environment: Vec<CString>,
 }
 
-impl Launch {
+impl Launcher {
     /// Prepares the start of workers.
-    pub(super) fn new(settings: &Settings) -> Result<Launch, String> {
+    pub(super) fn new(settings: &Settings) -> Result<Launcher, String> {
         let program = match &settings.worker {
             Some(program) if program.is_file() => c_string(program.as_os_str())?,
             Some(program) => return Err(format!("the worker {} is no file", program.display())),
@@ -62,7 +65,7 @@ impl Launch {
             c_string(variable)
         });
         let environment = assigned.collect::<Result<_, _>>()?;
-        Ok(Launch { program, arguments, environment })
+        Ok(Launcher { program, arguments, environment })
     }
 
     /// Starts a worker in a process group of its own.
@@ -70,20 +73,21 @@ impl Launch {
         let (worker_requests, requests) = pipe()?;
         let (replies, worker_replies) = pipe()?;
         let (output, worker_output) = pipe()?;
-        let (board, worker_board) = Board::make()?;
-        let worker_board = beyond(worker_board)?;
-        let (worker_requests, worker_replies) = (beyond(worker_requests)?, beyond(worker_replies)?);
-        let worker_output = beyond(worker_output)?;
-        for fd in [&requests, &replies, &output] {
-            unblock(fd)?;
-        }
+        let (page, worker_page) = SharedPage::create()?;
+        let worker_page = move_above(worker_page)?;
+        let (worker_requests, worker_replies) =
+            (move_above(worker_requests.into())?, move_above(worker_replies.into())?);
+        let worker_output = move_above(worker_output.into())?;
+        set_nonblocking(&requests)?;
+        set_nonblocking(&replies)?;
+        set_nonblocking(&output)?;
         let mut actions = Actions::new()?;
         actions.open_null(0)?;
-        actions.give(&worker_output, 1)?;
-        actions.give(&worker_output, 2)?;
-        actions.give(&worker_requests, REQUESTS)?;
-        actions.give(&worker_replies, REPLIES)?;
-        actions.give(&worker_board, BOARD)?;
+        actions.add_dup2(&worker_output, 1)?;
+        actions.add_dup2(&worker_output, 2)?;
+        actions.add_dup2(&worker_requests, REQUESTS)?;
+        actions.add_dup2(&worker_replies, REPLIES)?;
+        actions.add_dup2(&worker_page, PAGE)?;
         let attributes = Attributes::new()?;
         let arguments = pointers(&self.arguments);
         let environment = pointers(&self.environment);
@@ -102,7 +106,7 @@ impl Launch {
         if failed != 0 {
             return Err(io::Error::from_raw_os_error(failed));
         }
-        Ok(Spawned { pid, requests, replies, output, board })
+        Ok(Spawned { pid, requests, replies, output, page })
     }
 }
 
@@ -125,37 +129,16 @@ fn pointers(strings: &[CString]) -> Vec<*mut libc::c_char> {
     strings.iter().map(|string| string.as_ptr().cast_mut()).chain([ptr::null_mut()]).collect()
 }
 
-/// A pipe whose ends no other program inherits: where one reads, and where one writes.
-pub(super) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    let mut ends = [0; 2];
-    #[cfg(target_os = "linux")]
-    // SAFETY: there is room for both ends.
-    let made = unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) };
-    #[cfg(not(target_os = "linux"))]
-    // SAFETY: there is room for both ends.
-    let made = unsafe { libc::pipe(ends.as_mut_ptr()) };
-    if made != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the kernel just gave them to us.
-    let [read, write] = ends.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) });
-    #[cfg(not(target_os = "linux"))]
-    for fd in [&read, &write] {
-        // SAFETY: plain numbers, and the descriptor is open.
-        unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) };
-    }
-    Ok((read, write))
-}
-
-fn beyond(fd: OwnedFd) -> io::Result<OwnedFd> {
+fn move_above(fd: OwnedFd) -> io::Result<OwnedFd> {
     // SAFETY: plain numbers, and the descriptor is open.
-    let moved = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, BEYOND) };
+    let moved = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, ABOVE) };
     // SAFETY: the kernel just gave it to us.
     if moved < 0 { Err(io::Error::last_os_error()) } else { Ok(unsafe { OwnedFd::from_raw_fd(moved) }) }
 }
 
-/// Makes reading and writing return where they would wait.
-pub(super) fn unblock(fd: &OwnedFd) -> io::Result<()> {
+/// Makes a descriptor non-blocking.
+pub(super) fn set_nonblocking(fd: &impl AsFd) -> io::Result<()> {
+    let fd = fd.as_fd();
     // SAFETY: plain numbers, and the descriptor is open.
     let set = unsafe {
         let flags = libc::fcntl(fd.as_raw_fd(), libc::F_GETFL);
@@ -177,14 +160,14 @@ impl Actions {
         }
     }
 
-    fn give(&mut self, fd: &OwnedFd, number: libc::c_int) -> io::Result<()> {
+    fn add_dup2(&mut self, fd: &OwnedFd, number: libc::c_int) -> io::Result<()> {
         // SAFETY: the actions are initialised; the rest are numbers.
         check(unsafe { libc::posix_spawn_file_actions_adddup2(&raw mut self.0, fd.as_raw_fd(), number) })
     }
 
     fn open_null(&mut self, number: libc::c_int) -> io::Result<()> {
         let null = c"/dev/null".as_ptr();
-        // SAFETY: the actions are initialised, and the path is a C string that lives for ever.
+        // SAFETY: the actions are initialised, and the path is a C string with static lifetime.
         check(unsafe { libc::posix_spawn_file_actions_addopen(&raw mut self.0, number, null, libc::O_RDONLY, 0) })
     }
 }

@@ -1,4 +1,4 @@
-//! A call that was sent, in the hands of whoever waits for it: [`Ticket`].
+//! A call that was sent, as its caller holds it: [`Ticket`].
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -7,11 +7,20 @@ use futures_util::future::poll_immediate;
 use opentool_core::ToolError;
 use tokio::sync::oneshot;
 
-use super::death::Cause;
-use super::link::Answer;
-use super::pump::unreadable;
-use super::{GIVEN_UP, GIVEN_UP_AT_MOST, Inner, closed};
-use crate::lookout::Look;
+use super::connection::Answer;
+use super::exit::ExitCause;
+use super::reader::{ensure_reader, receive, unreadable};
+use super::state::{Inner, closed};
+use crate::spin::spin_until;
+
+/// How long a call that was given up may go on before its worker is killed, and with it what the library keeps in memory.
+const GIVEN_UP: Duration = Duration::from_millis(100);
+
+/// The same where other callers would lose their calls or handles with the worker, and calls have no timeout.
+const GIVEN_UP_AT_MOST: Duration = Duration::from_secs(10);
+
+/// After how many reader tasks that stopped a call fails: something is wrong with the runtime.
+const MOST_READERS: usize = 16;
 
 /// A call that was sent. Dropping it gives the call up.
 #[derive(Debug)]
@@ -20,38 +29,29 @@ pub(super) struct Ticket {
     worker: u64,
     id: u64,
     answer: Option<oneshot::Receiver<Answer>>,
-    /// How to look for the answer for a moment.
-    look: Option<Look>,
-    /// How often somebody else had to read.
-    rejoined: usize,
+    /// How often the reader had to be started again.
+    restarts: usize,
 }
 
-/// After how many readers that stopped a call is given up: there is something wrong with the runtime.
-const MOST_READERS: usize = 16;
-
 impl Ticket {
-    pub(super) fn new(
-        inner: Weak<Inner>,
-        worker: u64,
-        id: u64,
-        answer: oneshot::Receiver<Answer>,
-        look: Option<Look>,
-    ) -> Ticket {
-        Ticket { inner, worker, id, answer: Some(answer), look, rejoined: 0 }
+    pub(super) fn new(inner: Weak<Inner>, worker: u64, id: u64, answer: oneshot::Receiver<Answer>) -> Ticket {
+        Ticket { inner, worker, id, answer: Some(answer), restarts: 0 }
     }
 
     /// Waits for the answer, at most as long as a call may run.
     pub(super) async fn wait(mut self, timeout: Option<Duration>) -> Result<Answer, ToolError> {
-        self.look();
+        // Other tasks of this thread send their calls first. Where there are none, a short function has its answer soon.
+        tokio::task::yield_now().await;
+        self.spin();
         loop {
-            let Some(answer) = self.answer.as_mut() else { return Ok(Answer::Again) };
-            let heard = match (poll_immediate(&mut *answer).await, timeout) {
-                (Some(heard), _) => heard,
+            let Some(answer) = self.answer.as_mut() else { return Ok(Answer::Retry) };
+            let received = match (poll_immediate(&mut *answer).await, timeout) {
+                (Some(received), _) => received,
                 (None, None) => answer.await,
-                (None, Some(timeout)) => self.heard_in_time(timeout).await,
+                (None, Some(timeout)) => self.receive_in_time(timeout).await,
             };
-            match heard {
-                Ok(Answer::Unread) => self.rejoin()?,
+            match received {
+                Ok(Answer::ReaderStopped) => self.restart_reader()?,
                 Ok(answer) => {
                     self.answer = None;
                     return Ok(answer);
@@ -64,27 +64,29 @@ impl Ticket {
         }
     }
 
-    /// Looks for the answer for a moment, where that is worthwhile: whoever calls then reads it itself.
-    fn look(&mut self) {
-        let Some(look) = self.look.take() else { return };
+    /// Reads the answer on this thread where it comes at once, instead of waiting for the reader task to be woken.
+    ///
+    /// Only for a call that is alone in flight: several are cheaper to read together
+    /// (`cargo bench -p opentool-dyn --bench isolated -- many`).
+    fn spin(&self) {
         let (Some(inner), Some(answer)) = (self.inner.upgrade(), &self.answer) else { return };
-        look.find(|| inner.receive(self.worker).is_none() || !answer.is_empty());
-        if let Some(link) = inner.lock().link(self.worker) {
-            link.learn(look, !answer.is_empty());
+        let is_alone = inner.lock().connection(self.worker).is_some_and(|connection| connection.has_one_call());
+        if is_alone {
+            spin_until(|| receive(&inner, self.worker).is_none() || !answer.is_empty());
         }
     }
 
-    async fn heard_in_time(&mut self, timeout: Duration) -> Result<Answer, oneshot::error::RecvError> {
+    async fn receive_in_time(&mut self, timeout: Duration) -> Result<Answer, oneshot::error::RecvError> {
         let sleep = tokio::time::sleep(timeout);
         tokio::pin!(sleep);
         loop {
-            let Some(answer) = self.answer.as_mut() else { return Ok(Answer::Again) };
+            let Some(answer) = self.answer.as_mut() else { return Ok(Answer::Retry) };
             tokio::select! {
                 biased;
                 answer = answer => return answer,
                 () = &mut sleep => {}
             }
-            // It may have waited for others all this time, and the clock runs only while it runs itself.
+            // It may have waited for other calls all this time, and the timeout counts only while it runs itself.
             let left = match self.inner.upgrade() {
                 Some(inner) => inner.time_left(self.worker, self.id, timeout),
                 None => Duration::from_secs(1),
@@ -93,11 +95,11 @@ impl Ticket {
         }
     }
 
-    /// Sees to it that somebody reads the answer.
-    fn rejoin(&mut self) -> Result<(), ToolError> {
+    /// Starts a reader task on the runtime of this call, and waits for the answer again.
+    fn restart_reader(&mut self) -> Result<(), ToolError> {
         let Some(inner) = self.inner.upgrade() else { return Err(closed("the function")) };
-        self.rejoined += 1;
-        if self.rejoined > MOST_READERS {
+        self.restarts += 1;
+        if self.restarts > MOST_READERS {
             return Err(unreadable());
         }
         let mut state = inner.lock();
@@ -108,9 +110,9 @@ impl Ticket {
             self.answer = Some(receiver);
             return Ok(());
         }
-        let Some(link) = state.link(self.worker) else { return Err(closed("the function")) };
-        inner.read(link)?;
-        self.answer = link.rejoin(self.id);
+        let Some(connection) = state.connection(self.worker) else { return Err(closed("the function")) };
+        ensure_reader(&inner, connection)?;
+        self.answer = connection.rejoin(self.id);
         Ok(())
     }
 }
@@ -126,41 +128,43 @@ impl Drop for Ticket {
 }
 
 impl Inner {
-    /// How long a call may still run; where that is over, its worker is killed, and the call soon answered.
+    /// How long a call may still run; where that is over, its worker is killed, which answers the call.
     fn time_left(&self, worker: u64, id: u64, timeout: Duration) -> Duration {
         let mut state = self.lock();
-        let Some(since) = state.link(worker).and_then(|link| link.running(id)) else { return timeout };
+        let Some(since) = state.connection(worker).and_then(|connection| connection.running(id)) else {
+            return timeout;
+        };
         let left = timeout.saturating_sub(since.elapsed());
         if left.is_zero() {
-            self.dismiss(&mut state, worker, Cause::Timeout { call: id, after: timeout }, Duration::ZERO);
+            self.retire(&mut state, worker, ExitCause::Timeout { call: id, after: timeout }, Duration::ZERO);
             return timeout;
         }
         left
     }
 
-    /// Nobody waits for a call any more.
+    /// The caller no longer waits for a call.
     fn give_up(&self, worker: u64, id: u64) {
         let mut state = self.lock();
         state.kept.retain(|(of, kept, _)| (*of, *kept) != (worker, id));
-        let goes_on = state.link(worker).is_some_and(|link| link.give_up(id));
+        let goes_on = state.connection(worker).is_some_and(|connection| connection.give_up(id));
         drop(state);
         if goes_on {
-            self.later(GIVEN_UP, move |inner| inner.end_given_up(worker, id));
+            self.run_later(GIVEN_UP, move |inner| inner.end_given_up(worker, id));
         }
     }
 
-    /// Kills the worker of a call that nobody waits for and that goes on, at once or when others lose nothing by it; they have
-    /// to wait no longer than if somebody waited for it.
+    /// Kills the worker of a call that was given up and goes on: at once, or where other callers would lose calls or handles
+    /// with it, only when a call that was not given up would be killed too.
     fn end_given_up(&self, worker: u64, id: u64) {
         let mut state = self.lock();
-        let Some(link) = state.link(worker) else { return };
-        let Some(since) = link.running(id) else { return };
-        let shared = link.keeps_handles || link.runs_others(id);
+        let Some(connection) = state.connection(worker) else { return };
+        let Some(since) = connection.running(id) else { return };
+        let shared = connection.has_handles || connection.runs_others(id);
         let left = self.settings.timeout.unwrap_or(GIVEN_UP_AT_MOST).saturating_sub(since.elapsed());
         if shared && !left.is_zero() {
             drop(state);
-            return self.later(left.min(GIVEN_UP), move |inner| inner.end_given_up(worker, id));
+            return self.run_later(left.min(GIVEN_UP), move |inner| inner.end_given_up(worker, id));
         }
-        self.dismiss(&mut state, worker, Cause::GivenUp { call: id }, Duration::ZERO);
+        self.retire(&mut state, worker, ExitCause::GivenUp { call: id }, Duration::ZERO);
     }
 }

@@ -1,21 +1,21 @@
 //! What a worker does to itself before anything else.
 
-use std::io;
+use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-use super::{BOARD, REPLIES, REQUESTS};
-use crate::lookout::Lookout;
+use crate::protocol::{PAGE, REPLIES, REQUESTS};
+use crate::spin::spin_until;
 
 /// The parent died before the worker could tie itself to it.
 #[derive(Debug)]
 pub(super) struct ParentIsGone;
 
-/// What the parent handed over.
+/// The descriptors that the parent passed on.
 #[derive(Debug)]
 pub(super) struct Descriptors {
-    pub(super) requests: OwnedFd,
-    pub(super) replies: OwnedFd,
-    pub(super) board: OwnedFd,
+    pub(super) requests: PipeReader,
+    pub(super) replies: PipeWriter,
+    pub(super) page: OwnedFd,
 }
 
 /// Ties the life of this process to that of its parent, however that ends.
@@ -29,12 +29,12 @@ pub(super) fn die_with(parent: i32) -> Result<(), ParentIsGone> {
 pub(super) fn die_by(signal: libc::c_int, parent: i32) -> Result<(), ParentIsGone> {
     // SAFETY: plain numbers.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal, 0, 0, 0) };
-    // It may have died before we asked to be told.
+    // It may have died before the signal was asked for.
     // SAFETY: takes nothing.
     if unsafe { libc::getppid() } == parent { Ok(()) } else { Err(ParentIsGone) }
 }
 
-/// Ties the life of this process to that of its parent: a thread looks for it, since the system has no signal for it.
+/// Ties the life of this process to that of its parent: a thread polls for it, since the system has no signal for it.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn die_with(parent: i32) -> Result<(), ParentIsGone> {
     // SAFETY: takes nothing.
@@ -46,15 +46,15 @@ pub(super) fn die_with(parent: i32) -> Result<(), ParentIsGone> {
         while has_parent() {
             std::thread::sleep(std::time::Duration::from_millis(200));
         }
-        // SAFETY: ends the process and returns to nobody.
+        // SAFETY: ends the process and does not return.
         unsafe { libc::_exit(0) }
     });
     Ok(())
 }
 
-/// Takes what the parent handed over and closes whatever else it left open.
-pub(super) fn adopt() -> io::Result<Descriptors> {
-    let own = [REQUESTS, REPLIES, BOARD];
+/// Takes the descriptors that the parent passed on, and closes all others that it left open.
+pub(super) fn take_descriptors() -> io::Result<Descriptors> {
+    let own = [REQUESTS, REPLIES, PAGE];
     for fd in own {
         // SAFETY: plain numbers; a descriptor that is not open is an error.
         if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } != 0 {
@@ -62,13 +62,13 @@ pub(super) fn adopt() -> io::Result<Descriptors> {
         }
     }
     close(3, REQUESTS - 1);
-    close(BOARD + 1, RawFd::MAX);
+    close(PAGE + 1, RawFd::MAX);
     // SAFETY: these are open, and nothing else in this process has taken them.
-    let [requests, replies, board] = own.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) });
-    Ok(Descriptors { requests, replies, board })
+    let [requests, replies, page] = own.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) });
+    Ok(Descriptors { requests: requests.into(), replies: replies.into(), page })
 }
 
-/// Closes descriptors, also those that nobody knows of: a library must not find what its parent had open.
+/// Closes descriptors, also unknown ones: a library must not find what its parent had open.
 fn close(first: RawFd, last: RawFd) {
     #[cfg(target_os = "linux")]
     // SAFETY: nothing in this process uses a descriptor of this range.
@@ -84,56 +84,42 @@ fn close(first: RawFd, last: RawFd) {
     }
 }
 
-/// Reads what is there, and waits until something is; how to wait depends on what else is expected.
-pub(super) fn read(fd: &OwnedFd, to: &mut Vec<u8>, lookout: &mut Lookout, alone: bool) -> io::Result<usize> {
-    const CHUNK: usize = 64 << 10;
-    if to.capacity() - to.len() < CHUNK / 4 {
-        to.reserve(CHUNK);
-    }
-    if let Some(look) = lookout.begin(alone) {
-        let found = look.find(|| poll(fd, libc::POLLIN, 0));
-        lookout.learn(look, found);
-    }
+/// Reads what is there, and waits until something is: a moment awake, then asleep. Returns 0 at the end of the pipe.
+pub(super) fn read(pipe: &PipeReader, chunk: &mut [u8]) -> io::Result<usize> {
+    spin_until(|| poll(pipe, libc::POLLIN, 0));
     loop {
-        let space = to.spare_capacity_mut();
-        // SAFETY: the kernel writes at most as many bytes as there is space.
-        let read = unsafe { libc::read(fd.as_raw_fd(), space.as_mut_ptr().cast(), space.len()) };
-        if let Ok(read) = usize::try_from(read) {
-            // SAFETY: the kernel has written these bytes.
-            unsafe { to.set_len(to.len() + read) };
-            return Ok(read);
+        match (&*pipe).read(chunk) {
+            Ok(read) => return Ok(read),
+            Err(error) => wait_after(error, pipe, libc::POLLIN)?,
         }
-        wait_after(&io::Error::last_os_error(), fd, libc::POLLIN)?;
     }
 }
 
 /// Writes bytes to the end.
-pub(super) fn write(fd: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
+pub(super) fn write(pipe: &PipeWriter, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
-        // SAFETY: the kernel only reads the slice.
-        let written = unsafe { libc::write(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
-        match usize::try_from(written) {
+        match (&*pipe).write(bytes) {
             Ok(written) => bytes = &bytes[written..],
-            Err(_) => wait_after(&io::Error::last_os_error(), fd, libc::POLLOUT)?,
+            Err(error) => wait_after(error, pipe, libc::POLLOUT)?,
         }
     }
     Ok(())
 }
 
 /// Says whether an error is one after which to go on, and waits where there is something to wait for.
-fn wait_after(error: &io::Error, fd: &OwnedFd, events: libc::c_short) -> io::Result<()> {
+fn wait_after(error: io::Error, pipe: &impl AsRawFd, events: libc::c_short) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::Interrupted => Ok(()),
         io::ErrorKind::WouldBlock => {
-            poll(fd, events, -1);
+            poll(pipe, events, -1);
             Ok(())
         }
-        kind => Err(error.raw_os_error().map_or_else(|| kind.into(), io::Error::from_raw_os_error)),
+        _ => Err(error),
     }
 }
 
-/// Waits so many milliseconds until a descriptor is ready, or for ever where they are negative; says whether it is.
-fn poll(fd: &OwnedFd, events: libc::c_short, timeout: libc::c_int) -> bool {
+/// Waits so many milliseconds until a descriptor is ready, or without limit where they are negative; says whether it is.
+fn poll(fd: &impl AsRawFd, events: libc::c_short, timeout: libc::c_int) -> bool {
     let mut wanted = libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 };
     // SAFETY: one entry, as it says.
     unsafe { libc::poll(&raw mut wanted, 1, timeout) > 0 }

@@ -24,7 +24,7 @@
 
 static int answer(long result) { return result < 0 ? errno : 0; }
 
-/* Signals to others, by way of descriptors whose owner is told of what happens to them. */
+/* Signals to others, by way of descriptors that signal their owner. */
 static int own_pipe(void) {
     int ends[2];
     if (pipe(ends) != 0) return 0;
@@ -53,7 +53,7 @@ static int write_parent(void) {
     return answer(process_vm_writev(getppid(), &here, 1, &there, 1, 0));
 }
 
-/* Calls that are younger than many a filter, and those that come by another door. */
+/* Calls that are younger than many a filter, and those of another calling convention. */
 static int openat2_create(const char *path) {
     uint64_t how[3] = { O_CREAT | O_WRONLY, 0600, 0 };
     return answer(syscall(SYS_openat2, AT_FDCWD, path, how, sizeof how));
@@ -104,7 +104,7 @@ int escape(const char *way, const char *path) {
     WAY("write the parent's memory", write_parent());
     WAY("limit the parent", limit_parent());
     WAY("slow the parent down", answer(setpriority(PRIO_PROCESS, getppid(), 19)));
-    WAY("slow everybody down", answer(setpriority(PRIO_USER, 0, 19)));
+    WAY("slow down all processes", answer(setpriority(PRIO_USER, 0, 19)));
     WAY("pin the parent", pin_parent());
     WAY("starve the parent", starve_parent());
     WAY("outlive the parent", answer(prctl(PR_SET_PDEATHSIG, 0)));

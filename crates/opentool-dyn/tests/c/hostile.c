@@ -1,4 +1,4 @@
-/* What libraries do to whoever loads them. */
+/* What libraries do to the process that loads them. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -247,7 +247,7 @@ int process_id(void) { return getpid(); }
 void *object_new(void) { return malloc(16); }
 int object_use(void *object) { return object != NULL; }
 
-/* A file in memory that shrinks under whoever reads it. */
+/* A file in memory that shrinks while it is read. */
 int shrinking_map(void) {
     int fd = memfd_create("shrinking", 0);
     if (ftruncate(fd, 4096) != 0) return errno;

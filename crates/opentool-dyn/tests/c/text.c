@@ -1,4 +1,4 @@
-/* Text and bytes, in and out, counted and not; memory that somebody frees; errno; codes. */
+/* Text and bytes, in and out, counted and not; memory that has to be freed; errno; codes. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ int repeat(char letter, int count, char *text, int size) {
     return count;
 }
 
-/* No NUL: the length is told beside. */
+/* No NUL: the length is an out parameter. */
 void counted(const unsigned char *from, unsigned long length, unsigned char *to, unsigned long *written) {
     for (unsigned long i = 0; i < length; i++) to[i] = from[length - 1 - i];
     *written = length;
@@ -55,7 +55,7 @@ const char *endless(void) {
 }
 
 static int live;
-char *last_duplicate; /* so that what nobody frees is not lost */
+char *last_duplicate; /* so that what is not freed is not leaked */
 char *duplicate(const char *text) { live++; return last_duplicate = strdup(text); }
 void release(void *memory) { live--; free(memory); }
 int count_live(void) { return live; }

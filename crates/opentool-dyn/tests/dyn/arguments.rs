@@ -89,7 +89,7 @@ fn what_is_no_json_object_is_refused_and_the_next_call_works() {
 }
 
 #[test]
-fn the_hall_decides_whether_unknown_arguments_are_dropped_or_refused() {
+fn the_executor_decides_about_unknown_arguments() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let arguments = r#"{"minuend":3,"subtrahend":1,"more":2}"#;
     let lenient = Executor::new().host(subtract());

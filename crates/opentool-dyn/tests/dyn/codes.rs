@@ -28,7 +28,7 @@ fn a_code_is_no_error_unless_the_document_says_so() {
 }
 
 #[test]
-fn any_code_but_zero_is_an_error_with_its_text_where_codes_are_returned() {
+fn a_returned_code_other_than_zero_is_an_error_with_its_text() {
     let library = coded(json!({ "x-returnsCode": true }));
     assert_eq!(call(&library, "status", json!({ "code": 0 })), json!({ "status": 0 }));
     let error = refused(&library, "status", r#"{"code":5}"#);
@@ -51,19 +51,19 @@ fn only_codes_that_are_listed_are_no_error() {
 }
 
 #[test]
-fn the_table_of_codes_is_told_in_the_description_and_the_meaning_of_a_code_in_an_event() {
+fn codes_are_in_the_description_and_their_meaning_in_an_event() {
     let library = coded(json!({}));
     let description = library.toolbox().get("status").unwrap().definition().description().to_owned();
     assert!(description.ends_with("Codes:\n0: Success\n5: Busy\n-3: Gone\n100: Row"), "{description}");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let told = runtime.block_on(async {
+    let events = runtime.block_on(async {
         use futures_util::StreamExt as _;
         let (executor, context, mut turn) = (Executor::new(), ToolContext::new(), Turn::new());
         let calls = vec![ToolCall::new("1", "status", r#"{"code":5}"#)];
         let events = executor.run(library.toolbox(), calls, &mut turn, &context);
         events.map(|event| format!("{event:?}")).collect::<Vec<_>>().await.join("\n")
     });
-    assert!(told.contains("Busy"), "{told}");
+    assert!(events.contains("Busy"), "{events}");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn process_control_of_the_c_library_is_not_run_by_a_document() {
 }
 
 #[test]
-fn a_code_that_says_failure_is_told_also_where_the_rest_of_the_result_cannot_be() {
+fn a_failing_code_is_reported_where_the_result_cannot_be_read() {
     let text = with(gives("text", "string", "char *"), json!({ "x-size": 16, "x-lengthParam": "length" }));
     let parameters = vec![takes("code", "integer", "int"), text, gives("length", "integer", "int *")];
     let described = function("status_with_length", parameters, returns("status", "integer", "int"));

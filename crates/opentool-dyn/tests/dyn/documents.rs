@@ -1,4 +1,4 @@
-//! Documents: those of the wild, those that are broken, and those that mean harm.
+//! Documents: published ones, broken ones, and hostile ones.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ fn open_text(text: &str, name: &str) -> Result<DynLibrary, OpenError> {
     DynLibrary::builder().document_text(text).library(library(name)).isolation(Isolation::None).open()
 }
 
-fn refusal(text: &str) -> String {
+fn open_error(text: &str) -> String {
     open_text(text, "types").expect_err(text).to_string()
 }
 
@@ -60,7 +60,7 @@ fn documents_of_the_wild_load_with_warnings_and_answer_right() {
         "schemas": { "Int": { "type": "integer", "cType": { "type": "int", "isPointer": false } }, "Alias": { "$ref": "#/schemas/Int" } },
         "code": { "0": "Success", "-1": "Error" }
     }"##;
-    let library = open_text(text, "wild").unwrap();
+    let library = open_text(text, "published").unwrap();
     assert_eq!(library.disabled().collect::<Vec<_>>(), []);
     let found = codes(&library);
     for code in [Code::NoCallingConvention, Code::IsInInsideCType, Code::TypeAlias, Code::NoRequired, Code::CSpelling] {
@@ -78,19 +78,21 @@ fn documents_of_the_wild_load_with_warnings_and_answer_right() {
 #[test]
 fn what_is_no_document_is_refused() {
     let good = document(vec![function("nothing", vec![], Value::Null)]).to_string();
-    assert!(refusal("").contains("OT001"));
-    assert!(refusal("not JSON").contains("OT001"));
-    assert!(refusal(&good[..good.len() / 2]).contains("OT001"));
-    assert!(refusal("[]").contains("OT003"));
-    assert!(refusal(&format!("{}{}", "[".repeat(200), "]".repeat(200))).contains("OT002"));
-    assert!(refusal(r#"{"opentool":"1.1.0","info":{"title":"T","version":"1"},"functions":[]}"#).contains("OpenDyn"));
+    assert!(open_error("").contains("OT001"));
+    assert!(open_error("not JSON").contains("OT001"));
+    assert!(open_error(&good[..good.len() / 2]).contains("OT001"));
+    assert!(open_error("[]").contains("OT003"));
+    assert!(open_error(&format!("{}{}", "[".repeat(200), "]".repeat(200))).contains("OT002"));
+    assert!(
+        open_error(r#"{"opentool":"1.1.0","info":{"title":"T","version":"1"},"functions":[]}"#).contains("OpenDyn")
+    );
     let missing = json!({ "opendyn": "1.0.0", "info": { "title": "T", "version": "1", "callingConvention": "cdecl" } });
-    assert!(refusal(&missing.to_string()).contains("OT010"), "{}", refusal(&missing.to_string()));
-    assert_eq!(refusal(&document(vec![]).to_string()), "no function of the document can be called: it has none");
+    assert!(open_error(&missing.to_string()).contains("OT010"), "{}", open_error(&missing.to_string()));
+    assert_eq!(open_error(&document(vec![]).to_string()), "no function of the document can be called: it has none");
     open_text(&format!("\u{feff}{good}"), "types").unwrap();
     let deep = with(serde_json::from_str(&good).unwrap(), json!({ "x-deep": null })).to_string();
     let deep = deep.replace(r#""x-deep":null"#, &format!(r#""x-deep":{}{}"#, "[".repeat(200), "]".repeat(200)));
-    assert!(refusal(&deep).contains("OT002"));
+    assert!(open_error(&deep).contains("OT002"));
 }
 
 #[test]
@@ -118,7 +120,7 @@ fn conventions_are_two() {
 }
 
 #[test]
-fn references_are_followed_and_what_leads_nowhere_disables_the_function() {
+fn references_are_followed_and_dangling_ones_disable_functions() {
     let referring = |reference: &str| {
         let parameter = json!({ "name": "v", "schema": { "$ref": reference }, "isIn": true, "required": true });
         function("value_int", vec![parameter], returns("it", "integer", "int"))
@@ -150,7 +152,7 @@ fn references_are_followed_and_what_leads_nowhere_disables_the_function() {
 #[test]
 fn names_are_unique() {
     let twice = document(vec![function("nothing", vec![], Value::Null), function("nothing", vec![], Value::Null)]);
-    assert!(refusal(&twice.to_string()).contains("OT021"));
+    assert!(open_error(&twice.to_string()).contains("OT021"));
     let parameters = vec![takes("v", "integer", "int"), takes("v", "integer", "int")];
     assert!(disabled(function("value_int", parameters, Value::Null)).contains('v'));
     let clash = function(
@@ -162,7 +164,7 @@ fn names_are_unique() {
 }
 
 #[test]
-fn what_c_cannot_take_disables_its_function_with_the_feature_named() {
+fn types_that_c_cannot_take_disable_their_function() {
     let with_type = |seen: &str, c: &str| function("value_int", vec![takes("v", seen, c)], Value::Null);
     for (seen, c, reason) in [
         ("number", "long double", "`long double`"),
@@ -179,8 +181,8 @@ fn what_c_cannot_take_disables_its_function_with_the_feature_named() {
         if c.contains("(*)") || c.contains("**") {
             function["parameters"][0]["schema"]["cType"] = json!({ "type": c, "isPointer": false });
         }
-        let told = disabled(function);
-        assert!(told.contains(reason), "{c}: {told}");
+        let reason_given = disabled(function);
+        assert!(reason_given.contains(reason), "{c}: {reason_given}");
     }
     let out_by_value =
         function("value_int", vec![with(takes("v", "integer", "int"), json!({ "isIn": false }))], Value::Null);
@@ -226,11 +228,11 @@ fn keys_with_wrong_values_disable_their_function() {
         (with(function("nothing", vec![], returns("errno", "integer", "int")), json!({ "x-errno": true })), "`errno`"),
         (function("nothing", vec![takes("...", "integer", "int")], Value::Null), "variadic"),
     ] {
-        let told = disabled(wrong.clone());
-        assert!(told.contains(reason), "{wrong}: {told}");
+        let reason_given = disabled(wrong.clone());
+        assert!(reason_given.contains(reason), "{wrong}: {reason_given}");
     }
     let whole = with(document(vec![function("nothing", vec![], Value::Null)]), json!({ "x-threadSafe": "yes" }));
-    assert!(refusal(&whole.to_string()).contains("`x-threadSafe` must be true or false"));
+    assert!(open_error(&whole.to_string()).contains("`x-threadSafe` must be true or false"));
 }
 
 #[test]
@@ -247,7 +249,7 @@ fn ten_thousand_functions_open_and_answer() {
 }
 
 #[test]
-fn a_tool_tells_its_callers_what_they_may_leave_out_and_what_they_get() {
+fn a_tool_publishes_optional_arguments_and_its_results() {
     let functions = vec![
         function(
             "copy_int",

@@ -78,7 +78,7 @@ fn sqlite_answers_queries_through_handles() {
         assert_eq!(column("sqlite3_column_text", 0), json!({ "value": "Moos" }));
         assert_eq!(call(&sqlite, "sqlite3_step", json!({ "statement": statement })), json!({ "code": 101 }));
 
-        // A database with an open statement cannot be closed, and stays open.
+        // A database with an open statement cannot be closed, and remains open.
         let busy = refused(&sqlite, "sqlite3_close", &json!({ "db": db }).to_string());
         assert_eq!(busy.code(), Some(5), "{busy}");
         call(&sqlite, "sqlite3_finalize", json!({ "statement": statement }));

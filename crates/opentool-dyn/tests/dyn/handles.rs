@@ -1,4 +1,4 @@
-//! Handles: pointers that stay in the library, and the tokens by which callers know them.
+//! Handles: pointers that never leave the library, and the tokens by which callers know them.
 
 use opentool_core::ErrorKind;
 use opentool_dyn::DynLibrary;

@@ -122,17 +122,18 @@ fn the_size_of_a_buffer_is_told_to_the_function() {
 
 #[test]
 fn a_buffer_is_never_smaller_than_the_function_is_told() {
-    let told = |keys: Value| {
+    let counted_size = |keys: Value| {
         let functions = vec![function(
             "size_told",
             vec![with(gives("buffer", "string", "unsigned char *"), keys), gives("size", "integer", "unsigned long *")],
-            returns("told", "integer", "unsigned long"),
+            returns("counted_size", "integer", "unsigned long"),
         )];
         here("text", functions)
     };
     // The size is itself a parameter that goes out, and the caller may say how it begins.
-    let library = told(json!({ "x-sizeParam": "size", "x-size": 8, "x-encoding": "hex", "x-lengthParam": "size" }));
-    let zeroes = |count: usize| json!({ "told": count, "buffer": "00".repeat(count), "size": count });
+    let library =
+        counted_size(json!({ "x-sizeParam": "size", "x-size": 8, "x-encoding": "hex", "x-lengthParam": "size" }));
+    let zeroes = |count: usize| json!({ "counted_size": count, "buffer": "00".repeat(count), "size": count });
     assert_eq!(call(&library, "size_told", json!({})), zeroes(8));
     assert_eq!(call(&library, "size_told", json!({ "size": null })), zeroes(8));
     for count in [0, 1, 4095, 4096, 4097] {
@@ -147,9 +148,9 @@ fn a_buffer_is_never_smaller_than_the_function_is_told() {
         assert!(error.message().contains("/size: expected"), "{error}");
     }
     // A text has a NUL or it is none, also where there is no room for one.
-    let text = told(json!({ "x-sizeParam": "size" }));
+    let text = counted_size(json!({ "x-sizeParam": "size" }));
     for size in [1, 16 << 20] {
-        let empty = json!({ "told": size, "buffer": "", "size": size });
+        let empty = json!({ "counted_size": size, "buffer": "", "size": size });
         assert_eq!(call(&text, "size_told", json!({ "size": size })), empty);
     }
     assert!(refused(&text, "size_told", r#"{"size":0}"#).message().contains("without a NUL within its 0 bytes"));
@@ -166,7 +167,7 @@ fn copying(keys: Value) -> opentool_dyn::DynLibrary {
 }
 
 #[test]
-fn what_goes_out_is_as_long_as_what_goes_in_where_one_count_is_for_both() {
+fn one_count_for_both_gives_out_buffers_the_input_length() {
     for keys in [json!({ "x-sizeParam": "count" }), json!({ "x-sizeParam": "count", "x-size": 3 })] {
         let library = copying(keys);
         for count in [0, 3, 512, 513] {
@@ -178,7 +179,7 @@ fn what_goes_out_is_as_long_as_what_goes_in_where_one_count_is_for_both() {
 }
 
 #[test]
-fn large_texts_and_arrays_with_one_count_are_refused_beyond_the_largest_buffer() {
+fn inputs_with_a_shared_count_are_refused_beyond_the_limit() {
     let library = copying(json!({ "x-sizeParam": "count" }));
     let many = format!("[{}0]", "0,".repeat(2 << 20));
     let error = refused(&library, "copy_double", &format!(r#"{{"from":{many}}}"#));
@@ -236,7 +237,7 @@ fn a_length_that_the_caller_tells_is_at_most_the_real_one() {
 }
 
 #[test]
-fn a_buffer_whose_end_cannot_be_found_is_an_error_and_the_next_call_works() {
+fn a_buffer_without_an_end_is_an_error_and_the_next_call_works() {
     let library = here(
         "text",
         vec![
@@ -303,8 +304,8 @@ fn text_that_is_not_utf8_is_replaced_unless_the_document_says_what_it_is() {
     let plain = here("text", vec![function("latin1", vec![], returns("text", "string", TEXT))]);
     assert_eq!(call(&plain, "latin1", json!({})), json!({ "text": "caf\u{fffd}" }));
     let returned = with(returns("text", "string", TEXT), json!({ "x-encoding": "latin1" }));
-    let told = here("text", vec![function("latin1", vec![], returned)]);
-    assert_eq!(call(&told, "latin1", json!({})), json!({ "text": "café" }));
+    let counted_size = here("text", vec![function("latin1", vec![], returned)]);
+    assert_eq!(call(&counted_size, "latin1", json!({})), json!({ "text": "café" }));
 }
 
 #[test]
@@ -314,14 +315,14 @@ fn a_returned_text_is_cut_at_one_mebibyte_between_characters() {
     let text = answer["text"].as_str().unwrap();
     assert_eq!(text.len(), (1 << 20) - 1);
     assert!(text.starts_with("xé") && text.ends_with('é'));
-    // The hall lets it pass.
+    // The executor lets it pass.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let output = runtime.block_on(opentool_core::Executor::new().host(library).call("endless", "{}")).unwrap();
     assert_eq!(output.to_text(), answer.to_string());
 }
 
 #[test]
-fn returned_memory_is_freed_by_whom_the_document_names_and_by_nobody_else() {
+fn returned_memory_is_freed_only_as_the_document_says() {
     let functions = |keys| {
         vec![
             function("duplicate", vec![takes("text", "string", TEXT)], with(returns("copy", "string", TEXT), keys)),
@@ -363,7 +364,7 @@ fn what_frees_is_a_function_and_none_that_controls_processes() {
 }
 
 #[test]
-fn a_wild_pointer_fails_its_call_in_a_worker_and_the_next_call_works() {
+fn a_wild_pointer_fails_one_call_and_the_next_call_works() {
     let functions = vec![
         function("wild_pointer", vec![], returns("text", "string", TEXT)),
         function("constant", vec![], returns("text", "string", TEXT)),

@@ -274,7 +274,7 @@ fn characters_are_integers_or_one_character_as_the_schema_says() {
 }
 
 #[test]
-fn null_and_what_is_left_out_are_a_null_pointer_where_that_is_allowed() {
+fn null_and_absent_arguments_are_null_pointers_where_allowed() {
     let library = all();
     for kind in TYPES {
         let name = format!("is_null_{}", kind.name());
@@ -295,7 +295,7 @@ fn an_out_cell_begins_with_zero_or_with_what_the_caller_gives() {
 }
 
 #[test]
-fn narrow_results_are_read_from_the_low_bits_of_a_dirty_register() {
+fn narrow_results_are_read_from_the_low_bits_of_a_register() {
     let library = here(
         "types",
         vec![

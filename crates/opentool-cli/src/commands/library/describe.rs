@@ -103,7 +103,7 @@ impl Describe {
     }
 }
 
-/// What somebody should look at, and what is missing.
+/// What to review, and what is missing.
 fn report(described: &Description) -> String {
     let mut text = String::new();
     if !described.reviews.is_empty() {

@@ -23,7 +23,7 @@ Examples:
 The library is read, never loaded: none of its code runs. ELF, Mach-O and PE are understood, of any architecture.
 
 With --json, there is one object {path, format, architecture, loadable, needed, symbols}, and each of the symbols is {name, \
-kind, version, default, declaration}; `default` tells whether a look-up by name finds that one, and `declaration` is what a \
+kind, version, default, declaration}; `default` says whether a look-up by name finds that one, and `declaration` is what a \
 mangled C++ name stands for.
 
 Exit codes: 0 listed; 2 wrong usage, or no library.";
@@ -94,14 +94,14 @@ fn as_text(exports: &Exports) -> String {
     let width =
         symbols.iter().map(|export| export.name().chars().count()).filter(|width| *width <= 40).max().unwrap_or(0);
     for export in symbols {
-        let line = format!("  {:width$}  {}", visible(export.name()), told(export));
+        let line = format!("  {:width$}  {}", visible(export.name()), details(export));
         let _ = writeln!(text, "{}", line.trim_end());
     }
     text
 }
 
 /// Kind, version, and what a C++ name stands for.
-fn told(export: &Export) -> String {
+fn details(export: &Export) -> String {
     let mut text = match export.kind() {
         ExportKind::Forwarded { library, symbol } => format!("forwarded to {} {}", visible(library), visible(symbol)),
         kind => kind.to_string(),

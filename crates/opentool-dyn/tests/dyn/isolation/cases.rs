@@ -107,14 +107,14 @@ pub(super) async fn play(stage: &Stage, case: &Case) {
     }
     works(library).await;
     if matches!(*function, "thread_bomb" | "descriptor_bomb" | "close_everything") {
-        // What the library has done to its own process stays done: the next case gets another one.
+        // What the library has done to its own process remains: the next case gets another one.
         failure(library, "exit_now", json!({ "status": 1 })).await;
         works(library).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_a_function_does_there_is_one_clear_error_and_the_next_call_works() {
+async fn every_misbehaviour_is_one_error_and_the_next_call_works() {
     let stage = Stage::set();
     for case in cases(stage.is_confined()) {
         play(&stage, &case).await;
@@ -122,7 +122,7 @@ async fn whatever_a_function_does_there_is_one_clear_error_and_the_next_call_wor
 }
 
 #[tokio::test]
-async fn a_crash_says_what_the_library_printed_last_and_nothing_that_a_terminal_obeys() {
+async fn a_crash_reports_the_last_output_without_control_characters() {
     let library = hostile(Permissions::new());
     call(&library, "print_much", json!({ "megabytes": 1 })).await.unwrap();
     let message = failure(&library, "abort_now", json!({})).await;

@@ -54,7 +54,7 @@ async fn every_way_around_the_filter_is_closed() {
         "write the parent's memory",
         "limit the parent",
         "slow the parent down",
-        "slow everybody down",
+        "slow down all processes",
         "pin the parent",
         "starve the parent",
         "outlive the parent",
@@ -112,7 +112,7 @@ async fn a_library_that_closes_all_descriptors_at_once_goes_on() {
 }
 
 #[tokio::test]
-async fn what_one_call_is_refused_is_not_laid_to_another_that_runs_beside_it() {
+async fn a_denial_is_not_attributed_to_a_concurrent_call() {
     let library = escaping(true);
     let (refused, innocent) =
         tokio::join!(call(&library, "refused_together", json!({})), call(&library, "innocent_together", json!({})));

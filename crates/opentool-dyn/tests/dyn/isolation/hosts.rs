@@ -121,9 +121,9 @@ fn a_host_that_is_killed_leaves_no_worker_and_no_daemon() {
     let hung = lines.map_while(Result::ok).any(|line| line.contains("hung"));
     let number = host.id();
     let before = left_of(number);
-    // SIGKILL, to which nobody can react.
+    // SIGKILL, which cannot be handled.
     host.kill().unwrap();
     host.wait().unwrap();
-    assert!(hung && before.len() >= 4, "workers, a keeper and a daemon: {before:?}");
+    assert!(hung && before.len() >= 4, "workers, a subreaper and a daemon: {before:?}");
     nothing_is_left_of(number);
 }

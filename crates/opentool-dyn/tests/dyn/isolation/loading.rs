@@ -93,13 +93,13 @@ fn what_is_no_library_is_refused_before_a_worker_is_started() {
 }
 
 #[tokio::test]
-async fn a_library_cut_off_while_it_is_loaded_fails_the_call_and_one_that_is_gone_says_so() {
+async fn a_library_truncated_or_removed_while_loaded_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("libhostile.so");
     std::fs::copy(library("hostile"), &path).unwrap();
     let opened = building(&hostile_document(), &path).open().unwrap();
     works(&opened).await;
-    // Replaced as packages do it: whoever has the old file keeps it, and the next worker gets the new one.
+    // Replaced as packages do it: a process that has the old file open keeps it, and the next worker gets the new one.
     let next = folder.path().join("next");
     std::fs::copy(library("hostile"), &next).unwrap();
     std::fs::rename(&next, &path).unwrap();
@@ -120,7 +120,7 @@ async fn a_library_cut_off_while_it_is_loaded_fails_the_call_and_one_that_is_gon
 }
 
 #[tokio::test]
-async fn a_library_that_was_gone_for_too_long_is_called_again_once_it_is_back() {
+async fn a_library_that_was_gone_for_long_works_once_it_is_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("libhostile.so");
     std::fs::copy(library("hostile"), &path).unwrap();

@@ -24,9 +24,9 @@ fn without_deadline() -> DynLibrary {
 
 /// Does something that must not hang, in a thread that is left behind if it does.
 fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    let (done, heard) = mpsc::channel();
+    let (done, finished) = mpsc::channel();
     std::thread::spawn(move || done.send(work()));
-    heard.recv_timeout(Duration::from_secs(30)).expect("it hangs")
+    finished.recv_timeout(Duration::from_secs(30)).expect("it hangs")
 }
 
 fn add_one(library: &DynLibrary) -> Result<Value, ToolError> {
@@ -35,7 +35,7 @@ fn add_one(library: &DynLibrary) -> Result<Value, ToolError> {
 }
 
 #[test]
-fn a_call_from_a_runtime_that_is_shut_down_is_refused_and_others_go_on() {
+fn a_call_from_a_runtime_that_shuts_down_is_refused() {
     let library = without_deadline();
     let ended = runtime();
     let handle = ended.handle().clone();
@@ -65,7 +65,7 @@ fn a_call_from_a_runtime_without_io_is_refused_and_others_go_on() {
     let library = in_time(move || {
         let blind = Builder::new_current_thread().build().unwrap();
         // Long enough for its answer not to be there at once, where it would be read without the runtime.
-        let error = blind.block_on(call(&library, "sleep_for", json!({ "milliseconds": 50 }))).unwrap_err();
+        let error = blind.block_on(call(&library, "sleep_for", json!({ "milliseconds": 3000 }))).unwrap_err();
         assert!(error.message().contains("no I/O enabled"), "{error}");
         library
     });
@@ -73,7 +73,7 @@ fn a_call_from_a_runtime_without_io_is_refused_and_others_go_on() {
 }
 
 #[test]
-fn a_runtime_dropped_with_calls_in_flight_takes_nothing_but_them() {
+fn a_runtime_dropped_with_calls_in_flight_ends_only_them() {
     let library = hostile(Permissions::new());
     let library = in_time(move || {
         for _ in 0..10 {
@@ -123,7 +123,7 @@ async fn more_calls_than_a_worker_takes_at_once_are_all_answered() {
 }
 
 #[tokio::test]
-async fn whoever_leaves_the_queue_when_it_is_its_turn_makes_room_for_the_next() {
+async fn a_queued_call_dropped_after_its_wake_wakes_the_next() {
     let library = std::sync::Arc::new(hostile(Permissions::new()));
     for round in 0..20 {
         let calls: Vec<_> = (0..600)
@@ -135,12 +135,12 @@ async fn whoever_leaves_the_queue_when_it_is_its_turn_makes_room_for_the_next() 
         for _ in 0..round {
             tokio::task::yield_now().await;
         }
-        // Those that wait and those that were told to ask again, all at once.
+        // Those that wait and those that were woken, all at once.
         for call in calls.iter().skip(1).filter(|call| !call.is_finished()) {
             call.abort();
         }
         let next = tokio::time::timeout(Duration::from_secs(10), call(&library, "count", json!({}))).await;
-        next.expect("it waits for somebody who has left").unwrap();
+        next.expect("it waits for a call that was dropped").unwrap();
         join_all(calls).await;
     }
 }

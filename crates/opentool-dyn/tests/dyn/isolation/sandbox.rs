@@ -54,7 +54,7 @@ async fn a_file_outside_is_refused_until_the_operator_permits_it() {
 }
 
 #[tokio::test]
-async fn writing_is_refused_with_the_path_until_the_operator_permits_it() {
+async fn writing_is_denied_with_the_path_until_it_is_permitted() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("made");
     let option = format!("`--allow write={}`", file.display());
@@ -74,7 +74,7 @@ async fn where_one_folder_may_be_written_another_may_not() {
         assert!(message.contains("`--allow write=PATH`"), "{message}");
         let file = permitted.path().join("made");
         std::fs::write(&file, "x").unwrap();
-        // Rights and owners are not a matter of paths to the system, so that nobody may change them.
+        // Rights and owners are not a matter of paths to the system, so that they may not be changed.
         let message = failure(&library, "change_mode", json!({ "path": file })).await;
         assert!(message.contains("`change_mode`"), "{message}");
     }
@@ -91,7 +91,7 @@ async fn what_opens_a_file_either_way_may_read_it() {
 }
 
 #[tokio::test]
-async fn processes_and_commands_are_refused_until_the_operator_permits_them() {
+async fn processes_and_commands_are_denied_until_permitted() {
     is_refused_until("start_process", json!({}), "`--allow unsafe`", Permissions::new().unsafe_calls()).await;
     let command = json!({ "command": "true" });
     is_refused_until("run_command", command, "`--allow unsafe`", Permissions::new().unsafe_calls()).await;
@@ -113,7 +113,7 @@ async fn a_refusal_costs_the_library_nothing_that_it_keeps_in_memory() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_an_error_of_its_own_kind_also_where_the_function_goes_on() {
+async fn a_denial_is_an_error_also_where_the_function_goes_on() {
     let library = hostile(Permissions::new());
     if is_enforced(&library) {
         let error = call(&library, "fork_bomb", json!({})).await.unwrap_err();
@@ -161,7 +161,7 @@ async fn the_environment_is_empty_but_for_what_the_operator_names() {
 async fn a_library_finds_no_descriptor_that_its_host_had_open() {
     let file = std::fs::File::open("/dev/null").unwrap();
     // Made to be inherited, as careless programs have them.
-    // SAFETY: the file is open, and its duplicate belongs to nobody else.
+    // SAFETY: the file is open, and its duplicate has no other owner.
     let inherited = unsafe { libc::fcntl(std::os::fd::AsRawFd::as_raw_fd(&file), libc::F_DUPFD, 70) };
     assert!(inherited >= 70);
     let library = hostile(Permissions::new());
@@ -181,14 +181,14 @@ async fn memory_is_limited_as_the_operator_says() {
 }
 
 #[test]
-fn a_permission_for_what_does_not_exist_is_an_error_that_names_it() {
+fn a_permission_for_a_missing_path_is_an_error_naming_it() {
     let opened = building(&hostile_document(), &library("hostile"));
     let message = super::unopened(opened.permissions(Permissions::new().write("/no/such/folder")).open());
     assert!(message.contains("`--allow write=/no/such/folder`: there is no such file or folder"), "{message}");
 }
 
 #[test]
-fn process_control_of_the_c_library_is_no_tool_until_the_operator_permits_it() {
+fn process_control_of_the_c_library_is_no_tool_by_default() {
     let described = document(vec![
         function("getpid", vec![], returns("pid", "integer", "int")),
         function("system", vec![takes("command", "string", "char *")], returns("status", "integer", "int")),

@@ -12,7 +12,7 @@ use super::{building, call, failure, hostile, hostile_document, impatient, works
 use crate::harness::{call_text, document, function, library, returns, takes, with};
 
 #[tokio::test]
-async fn a_crash_fails_its_own_call_and_the_queued_ones_go_to_the_next_worker() {
+async fn a_crash_fails_its_call_and_queued_ones_go_to_the_next_worker() {
     let library = hostile(Permissions::new());
     let crash = async { Some(call(&library, "null_dereference", json!({})).await) };
     let counted = || async { call(&library, "count", json!({})).await };
@@ -25,7 +25,7 @@ async fn a_crash_fails_its_own_call_and_the_queued_ones_go_to_the_next_worker() 
 }
 
 #[tokio::test]
-async fn calls_before_a_crash_are_answered_and_those_after_it_run_once() {
+async fn calls_before_a_crash_are_answered_and_later_ones_run_once() {
     let library = hostile(Permissions::new());
     let calls = (0..100).map(|index| {
         let library = &library;
@@ -65,7 +65,7 @@ async fn one_call_runs_at_a_time_unless_the_library_is_thread_safe() {
 }
 
 #[tokio::test]
-async fn a_crash_of_a_thread_safe_library_fails_what_had_begun_and_the_next_call_works() {
+async fn a_crash_of_a_thread_safe_library_fails_only_begun_calls() {
     let document = with(hostile_document(), json!({ "x-threadSafe": true }));
     let library = building(&document, &library("hostile")).open().unwrap();
     let slow = call(&library, "sleep_for", json!({ "milliseconds": 1000 }));
@@ -88,7 +88,7 @@ async fn the_time_of_a_call_runs_while_it_runs_and_not_while_it_waits() {
 }
 
 #[tokio::test]
-async fn waiting_for_others_counts_neither_in_the_hall_nor_where_calls_run_beside_each_other() {
+async fn the_timeout_does_not_count_waiting_for_other_calls() {
     let time = Duration::from_millis(1500);
     let document = with(hostile_document(), json!({ "x-threadSafe": true }));
     for (document, at_once) in [(hostile_document(), 1), (document, 16)] {
@@ -97,7 +97,7 @@ async fn waiting_for_others_counts_neither_in_the_hall_nor_where_calls_run_besid
         let host = Executor::builder().concurrency(64).build().host(library.clone());
         let naps = join_all((0..4 * at_once).map(|_| host.call("sleep_for", r#"{"milliseconds":500}"#))).await;
         assert!(naps.iter().all(Result::is_ok), "{naps:?}");
-        assert_eq!(call(&library, "process_id", json!({})).await.unwrap(), process, "nobody was killed");
+        assert_eq!(call(&library, "process_id", json!({})).await.unwrap(), process, "no worker was killed");
         let error = host.call("busy_loop", "{}").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Timeout);
         assert!(
@@ -109,7 +109,7 @@ async fn waiting_for_others_counts_neither_in_the_hall_nor_where_calls_run_besid
 }
 
 #[tokio::test]
-async fn whoever_is_lost_with_a_call_that_ran_for_too_long_is_told_so_also_where_it_is_the_same_function() {
+async fn a_call_lost_to_the_timeout_of_another_says_so() {
     let document = with(hostile_document(), json!({ "x-threadSafe": true }));
     let library = building(&document, &library("hostile")).timeout(Duration::from_millis(1500)).open().unwrap();
     let slow = call(&library, "sleep_for", json!({ "milliseconds": 60_000 }));
@@ -124,7 +124,7 @@ async fn whoever_is_lost_with_a_call_that_ran_for_too_long_is_told_so_also_where
 }
 
 #[tokio::test]
-async fn a_call_that_is_given_up_takes_neither_the_calls_nor_the_handles_of_others_with_it() {
+async fn a_call_given_up_ends_no_other_calls_and_no_handles() {
     let give_up = |library: DynLibrary| async move {
         let long = call(&library, "sleep_for", json!({ "milliseconds": 1500 }));
         tokio::time::timeout(Duration::from_millis(100), long).await.unwrap_err();
@@ -142,7 +142,7 @@ async fn a_call_that_is_given_up_takes_neither_the_calls_nor_the_handles_of_othe
 }
 
 #[tokio::test]
-async fn a_call_that_is_given_up_and_never_ends_is_ended_when_its_time_is_over() {
+async fn a_call_given_up_that_never_ends_is_ended_by_its_timeout() {
     let library = impatient();
     let object = call(&library, "object_new", json!({})).await.unwrap();
     tokio::time::timeout(Duration::from_millis(100), call(&library, "busy_loop", json!({}))).await.unwrap_err();
@@ -163,7 +163,7 @@ async fn a_call_that_is_given_up_before_it_began_never_begins() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_given_up_while_it_hangs_takes_its_worker_with_it_and_a_short_one_does_not() {
+async fn only_a_call_given_up_that_hangs_ends_its_worker() {
     let library = hostile(Permissions::new());
     let worker = call(&library, "process_id", json!({})).await.unwrap();
     tokio::time::timeout(Duration::from_millis(10), call(&library, "sleep_for", json!({ "milliseconds": 40 })))
@@ -186,7 +186,7 @@ async fn the_deadline_of_the_hall_ends_a_call_that_hangs() {
 }
 
 #[tokio::test]
-async fn workers_that_keep_crashing_are_given_a_rest_with_the_last_cause() {
+async fn workers_that_keep_crashing_refuse_calls_with_the_last_cause() {
     let library = hostile(Permissions::new());
     let mut messages = Vec::new();
     for _ in 0..12 {
@@ -265,7 +265,7 @@ fn a_library_outlives_the_runtimes_that_call_it() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         assert_eq!(runtime.block_on(call(&library, "count", json!({}))).unwrap(), json!({ "result": round }));
     }
-    // A runtime that ends while another one's call is on its way: somebody must go on reading.
+    // A runtime that ends while another one's call is in flight: another task must go on reading.
     let first = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     first.block_on(call(&library, "count", json!({}))).unwrap();
     let waiting = std::thread::spawn({

@@ -1,4 +1,4 @@
-//! What a library tried and was refused: [`Refusal`].
+//! What a library tried and the sandbox denied: [`Denial`].
 
 use std::cell::Cell;
 
@@ -18,33 +18,33 @@ pub(crate) enum Operation {
     Control = 5,
 }
 
-/// What a library tried and was refused.
+/// An operation that the sandbox denied to a library.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct Denial {
     pub(crate) operation: Operation,
-    /// Whether the library may well have gone on without it, so that the refusal alone makes no failure.
+    /// Whether libraries often go on without it, so that the denial alone does not fail the call.
     pub(crate) soft: bool,
     path: Option<String>,
 }
 
-/// What `system` and the like fail with where they are refused: an error that no system gives for anything else.
+/// The `errno` of `system` and the like where they are denied: one that the system uses for nothing else.
 #[cfg(target_os = "linux")]
-pub(super) const SPAWN_REFUSED: i32 = libc::ELIBEXEC;
+pub(crate) const SPAWN_DENIED: i32 = libc::ELIBEXEC;
 #[cfg(not(target_os = "linux"))]
-const SPAWN_REFUSED: i32 = -1;
+pub(crate) const SPAWN_DENIED: i32 = -1;
 
 const SOFT: u32 = 1 << 8;
 const PATH_SHIFT: u32 = 4;
 const PATH_MASK: u32 = 0b111;
 
 thread_local! {
-    /// The number of what this thread was refused last, 0 for nothing. It needs no memory and no end, so that a signal handler
-    /// may set it.
-    static HERE: Cell<u32> = const { Cell::new(0) };
+    /// The code of what this thread was denied last, 0 for nothing. It is const-initialised and needs no destructor, so that
+    /// a signal handler may set it.
+    static THREAD_DENIAL: Cell<u32> = const { Cell::new(0) };
 }
 
 impl Operation {
-    /// The number by which a filter tells its reason. `path` is the argument of the system call that is a path.
+    /// The number by which a seccomp filter reports its reason. `path` is the argument of the system call that is a path.
     pub(crate) const fn code(self, path: Option<u8>) -> u16 {
         let argument = match path {
             Some(argument) => argument as u16 + 1,
@@ -58,7 +58,7 @@ impl Operation {
         self.code(path) | SOFT as u16
     }
 
-    fn of(code: u32) -> Option<Operation> {
+    pub(crate) fn from_code(code: u32) -> Option<Operation> {
         use Operation::{Control, Network, Process, Program, Write};
         [Network, Process, Program, Write, Control].into_iter().find(|operation| *operation as u32 == code & 0xf)
     }
@@ -72,48 +72,43 @@ impl Operation {
     }
 }
 
-impl Refusal {
+impl Denial {
     /// Which argument of the refused system call is a path.
     pub(crate) fn path_argument(code: u32) -> Option<usize> {
         ((code >> PATH_SHIFT) & PATH_MASK).checked_sub(1).map(|argument| argument as usize)
     }
 
-    /// Which operation a number stands for, if it is one of ours.
-    pub(crate) fn operation_of(code: u32) -> Option<Operation> {
-        Operation::of(code)
-    }
-
-    /// Reads what was noted. The library may have written it itself.
-    pub(crate) fn of(code: u32, path: &[u8]) -> Option<Refusal> {
+    /// Reads what was recorded. The library may have written it itself.
+    pub(crate) fn from_code(code: u32, path: &[u8]) -> Option<Denial> {
         if code & !(0xf | SOFT | (PATH_MASK << PATH_SHIFT)) != 0 {
             return None;
         }
         let path = String::from_utf8_lossy(path);
         let path: String = path.chars().filter(|char| !char.is_control()).collect();
         let path = (!path.is_empty()).then_some(path);
-        Some(Refusal { operation: Operation::of(code)?, soft: code & SOFT != 0, path })
+        Some(Denial { operation: Operation::from_code(code)?, soft: code & SOFT != 0, path })
     }
 
-    /// Notes what this thread was refused; 0 forgets it.
-    pub(crate) fn note_here(code: u32) {
-        HERE.set(code);
+    /// Records what this thread was denied; 0 clears it.
+    pub(crate) fn record_for_thread(code: u32) {
+        THREAD_DENIAL.set(code);
     }
 
-    /// What this thread was refused since that was forgotten, of all that was `noted` last by any thread.
-    pub(crate) fn of_this_thread(noted: &Option<Refusal>) -> Option<Refusal> {
-        let here = Refusal::of(HERE.get(), &[])?;
-        // Only the other one knows the path.
-        Some(noted.clone().filter(|noted| noted.operation == here.operation).unwrap_or(here))
+    /// What this thread was denied since that was cleared; `last` is what any thread was denied last.
+    pub(crate) fn of_thread(last: &Option<Denial>) -> Option<Denial> {
+        let here = Denial::from_code(THREAD_DENIAL.get(), &[])?;
+        // Only the shared record has the path.
+        Some(last.clone().filter(|last| last.operation == here.operation).unwrap_or(here))
     }
 
-    /// The same for somebody who may well go on without.
-    pub(crate) fn softened(self) -> Refusal {
-        Refusal { soft: true, ..self }
+    /// The same, as something that libraries often go on without.
+    pub(crate) fn softened(self) -> Denial {
+        Denial { soft: true, ..self }
     }
 
-    /// Reads what an error number tells that only a refusal leaves behind.
-    pub(crate) fn of_errno(errno: i32) -> Option<Refusal> {
-        (errno == SPAWN_REFUSED).then_some(Refusal { operation: Operation::Process, soft: false, path: None })
+    /// Reads an `errno` that only a denial leaves behind.
+    pub(crate) fn from_errno(errno: i32) -> Option<Denial> {
+        (errno == SPAWN_DENIED).then_some(Denial { operation: Operation::Process, soft: false, path: None })
     }
 
     /// What was tried, and the option that permits it.
@@ -148,11 +143,11 @@ impl Refusal {
     }
 }
 
-/// What to say where the system itself refused something, of which nothing but the error number is known.
+/// The hint where the system itself denied something, of which only the `errno` is known.
 pub(crate) const READ_HINT: &str = "the library was refused access: if it needs a file outside its own folder, the operator \
      permits it with `--allow read=PATH` or `--allow write=PATH`";
 
-/// What to say where the system gave no memory: the C library says so too where it may not start a program.
+/// The hint for `ENOMEM`, which the C library also reports where it may not start a program.
 pub(crate) const SPAWN_HINT: &str = "there was no memory, or the library tried to start a program, which is refused: the \
      operator permits the one with `--memory SIZE` and the other with `--allow unsafe`";
 
@@ -163,15 +158,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_names_the_option_that_permits_it() {
-        let refusal = |code: u16, path: &[u8]| Refusal::of(u32::from(code), path).unwrap();
-        assert!(refusal(Operation::Network.code(None), b"").hint().ends_with("`--allow net`"));
-        assert!(refusal(Operation::Process.code(None), b"").hint().ends_with("`--allow unsafe`"));
-        assert!(refusal(Operation::Program.code(Some(0)), b"/bin/sh").hint().contains("program `/bin/sh`, which"));
-        let write = refusal(Operation::Write.soft_code(Some(1)), b"/tmp/\x1b[31mx");
+    fn a_denial_names_the_option_that_permits_it() {
+        let denial = |code: u16, path: &[u8]| Denial::from_code(u32::from(code), path).unwrap();
+        assert!(denial(Operation::Network.code(None), b"").hint().ends_with("`--allow net`"));
+        assert!(denial(Operation::Process.code(None), b"").hint().ends_with("`--allow unsafe`"));
+        assert!(denial(Operation::Program.code(Some(0)), b"/bin/sh").hint().contains("program `/bin/sh`, which"));
+        let write = denial(Operation::Write.soft_code(Some(1)), b"/tmp/\x1b[31mx");
         assert!(write.soft && write.hint().contains("`--allow write=/tmp/[31mx`"), "{}", write.hint());
-        assert_eq!(Refusal::path_argument(u32::from(Operation::Write.code(Some(1)))), Some(1));
-        assert_eq!(Refusal::path_argument(u32::from(Operation::Network.code(None))), None);
-        assert_eq!(Refusal::of(0xdead_beef, b""), None);
+        assert_eq!(Denial::path_argument(u32::from(Operation::Write.code(Some(1)))), Some(1));
+        assert_eq!(Denial::path_argument(u32::from(Operation::Network.code(None))), None);
+        assert_eq!(Denial::from_code(0xdead_beef, b""), None);
     }
 }

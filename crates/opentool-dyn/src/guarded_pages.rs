@@ -1,5 +1,5 @@
-//! Memory for out buffers that ends at a page nobody may touch, so that an overflow is a crash with a name and not
-//! silent damage.
+//! Memory for out buffers that ends at a guard page, so that an overflow is a crash with a name and not silent
+//! damage: [`GuardedPages`].
 
 use std::io;
 use std::ptr::NonNull;
@@ -80,7 +80,7 @@ fn map(size: usize, page: usize) -> io::Result<NonNull<u8>> {
     match NonNull::new(start.cast()) {
         Some(start) if guarded == 0 => Ok(start),
         _ => {
-            // SAFETY: the mapping that was just made, which nobody else knows.
+            // SAFETY: the mapping that was just made, to which no other pointer exists.
             unsafe { libc::munmap(start, size + page) };
             Err(error)
         }

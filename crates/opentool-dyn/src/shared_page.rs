@@ -1,17 +1,18 @@
-//! A page of memory that a worker and its parent share: [`Board`].
+//! A page of memory that a worker and its parent share: [`SharedPage`].
 //!
-//! It tells for every call whether it has begun, which no pipe could tell after a crash: a call that began is never sent
+//! It records for every call whether it has begun, which a pipe cannot do across a crash: a call that began is never sent
 //! again, one that did not goes to the next worker, and one that was given up before it began never begins. It also keeps
-//! what the library was refused last, which would otherwise be lost with a crash.
+//! what the library was denied last, which would otherwise be lost with a crash.
 //!
-//! A library may scribble over it. What is read here is therefore taken for a hint about that library and nothing more.
+//! The library can write to it, since it runs in the worker's address space. What is read here is only a hint about that
+//! library.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use crate::sandbox::Refusal;
+use crate::denial::Denial;
 
 /// How many calls may be on their way to one worker.
 pub(crate) const SLOTS: usize = 256;
@@ -19,21 +20,21 @@ pub(crate) const SLOTS: usize = 256;
 /// How much of a path is kept.
 const PATH: usize = 1024;
 
-/// What the page holds. Every field is atomic, since somebody else writes at any time.
+/// What the page holds. Every field is atomic, since the other process writes at any time.
 #[repr(C)]
 struct Layout {
     slots: [AtomicU64; SLOTS],
-    refused: AtomicU32,
+    denied: AtomicU32,
     length: AtomicU32,
     path: [AtomicU8; PATH],
 }
 
-/// How far a call is.
+/// How far a call has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// It is on its way.
     Sent,
-    /// The library's function has been entered, or nobody knows.
+    /// The library's function has been entered, or the record is not readable.
     Begun,
     /// It was given up before it began.
     GivenUp,
@@ -41,18 +42,18 @@ pub(crate) enum Stage {
 
 /// The page that a worker and its parent share.
 #[derive(Debug)]
-pub(crate) struct Board {
+pub(crate) struct SharedPage {
     layout: NonNull<Layout>,
 }
 
 // SAFETY: the page is only touched through atomics, from whichever thread or process.
-unsafe impl Send for Board {}
+unsafe impl Send for SharedPage {}
 // SAFETY: as above.
-unsafe impl Sync for Board {}
+unsafe impl Sync for SharedPage {}
 
-impl Board {
+impl SharedPage {
     /// Makes a page, and the descriptor by which a worker finds it.
-    pub(crate) fn make() -> io::Result<(Board, OwnedFd)> {
+    pub(crate) fn create() -> io::Result<(SharedPage, OwnedFd)> {
         let fd = anonymous_memory()?;
         // SAFETY: the descriptor is open; the call touches no memory.
         if unsafe { libc::ftruncate(fd.as_raw_fd(), size_of::<Layout>() as libc::off_t) } != 0 {
@@ -60,13 +61,13 @@ impl Board {
         }
         #[cfg(target_os = "linux")]
         seal(&fd)?;
-        Ok((Board::of(&fd)?, fd))
+        Ok((SharedPage::map(&fd)?, fd))
     }
 
-    /// Takes the page that a descriptor stands for.
-    pub(crate) fn of(fd: &impl AsFd) -> io::Result<Board> {
+    /// Maps the page of a descriptor.
+    pub(crate) fn map(fd: &impl AsFd) -> io::Result<SharedPage> {
         // SAFETY: a fresh mapping at an address of the kernel's choice overlaps nothing.
-        let page = unsafe {
+        let address = unsafe {
             libc::mmap(
                 ptr::null_mut(),
                 size_of::<Layout>(),
@@ -76,10 +77,12 @@ impl Board {
                 0,
             )
         };
-        if page == libc::MAP_FAILED {
+        if address == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        NonNull::new(page.cast()).map(|layout| Board { layout }).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+        NonNull::new(address.cast())
+            .map(|layout| SharedPage { layout })
+            .ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
     fn layout(&self) -> &Layout {
@@ -92,32 +95,32 @@ impl Board {
         &self.layout().slots[slot_of(id)]
     }
 
-    /// The parent sends a call.
-    pub(crate) fn send(&self, id: u64) {
+    /// Called by the parent before it sends a call.
+    pub(crate) fn mark_sent(&self, id: u64) {
         self.slot(id).store(word(id, Stage::Sent), Ordering::Release);
     }
 
-    /// The worker begins a call, unless it was given up.
+    /// Called by the worker before it begins a call: false where the call was given up.
     pub(crate) fn begin(&self, id: u64) -> bool {
         let (sent, begun) = (word(id, Stage::Sent), word(id, Stage::Begun));
         self.slot(id).compare_exchange(sent, begun, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// The parent gives a call up, unless it has begun.
+    /// Called by the parent to give a call up: false where it has begun.
     pub(crate) fn give_up(&self, id: u64) -> bool {
         let (sent, given_up) = (word(id, Stage::Sent), word(id, Stage::GivenUp));
         self.slot(id).compare_exchange(sent, given_up, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// How far a call is. What makes no sense counts as begun, so that nothing is ever done twice.
+    /// How far a call has got. An unknown value counts as begun, so that no call runs twice.
     pub(crate) fn stage(&self, id: u64) -> Stage {
         let found = self.slot(id).load(Ordering::Acquire);
         let known = [Stage::Sent, Stage::GivenUp].into_iter().find(|stage| found == word(id, *stage));
         known.unwrap_or(Stage::Begun)
     }
 
-    /// The worker notes what the library was refused. Called from a signal handler: it takes no lock and no memory.
-    pub(crate) fn refuse(&self, refusal: u32, path: &[u8]) {
+    /// Records what the library was denied. Called from a signal handler: it takes no lock and allocates nothing.
+    pub(crate) fn record_denial(&self, code: u32, path: &[u8]) {
         let layout = self.layout();
         let length = path.len().min(PATH);
         layout.length.store(0, Ordering::Release);
@@ -125,35 +128,35 @@ impl Board {
             to.store(*from, Ordering::Relaxed);
         }
         layout.length.store(length as u32, Ordering::Release);
-        layout.refused.store(refusal, Ordering::Release);
+        layout.denied.store(code, Ordering::Release);
     }
 
-    /// Forgets what was refused before.
-    pub(crate) fn forget(&self) {
-        self.layout().refused.store(0, Ordering::Release);
+    /// Clears what was denied before.
+    pub(crate) fn clear_denial(&self) {
+        self.layout().denied.store(0, Ordering::Release);
     }
 
-    /// What the library was refused last, if anything.
-    pub(crate) fn refused(&self) -> Option<Refusal> {
+    /// What the library was denied last, if anything.
+    pub(crate) fn last_denial(&self) -> Option<Denial> {
         let layout = self.layout();
-        let refused = layout.refused.load(Ordering::Acquire);
-        if refused == 0 {
+        let denied = layout.denied.load(Ordering::Acquire);
+        if denied == 0 {
             return None;
         }
         let length = (layout.length.load(Ordering::Acquire) as usize).min(PATH);
         let path: Vec<u8> = layout.path[..length].iter().map(|byte| byte.load(Ordering::Relaxed)).collect();
-        Refusal::of(refused, &path)
+        Denial::from_code(denied, &path)
     }
 }
 
-impl Drop for Board {
+impl Drop for SharedPage {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by `of` with this size, and nothing refers to it any more.
+        // SAFETY: the mapping was made by `map` with this size, and nothing refers to it any more.
         unsafe { libc::munmap(self.layout.as_ptr().cast(), size_of::<Layout>()) };
     }
 }
 
-/// The place of a call on the board.
+/// The slot of a call on the page.
 pub(crate) fn slot_of(id: u64) -> usize {
     id as usize % SLOTS
 }
@@ -165,12 +168,12 @@ fn word(id: u64, stage: Stage) -> u64 {
 #[cfg(target_os = "linux")]
 fn anonymous_memory() -> io::Result<OwnedFd> {
     // SAFETY: the name is a C string; the call touches no other memory.
-    let fd = unsafe { libc::memfd_create(c"opentool-board".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
+    let fd = unsafe { libc::memfd_create(c"opentool-page".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
     // SAFETY: a descriptor that the kernel just gave us is ours alone.
     if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(unsafe { OwnedFd::from_raw_fd(fd) }) }
 }
 
-/// Keeps the page from being taken away under whoever reads it, which would end the process.
+/// Keeps the file from being truncated, after which an access would kill the process with SIGBUS.
 #[cfg(target_os = "linux")]
 fn seal(fd: &OwnedFd) -> io::Result<()> {
     let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
@@ -203,14 +206,14 @@ mod tests {
 
     #[test]
     fn a_call_begins_or_is_given_up_and_never_both() {
-        let (parent, fd) = Board::make().unwrap();
-        let worker = Board::of(&fd).unwrap();
-        parent.send(259);
+        let (parent, fd) = SharedPage::create().unwrap();
+        let worker = SharedPage::map(&fd).unwrap();
+        parent.mark_sent(259);
         assert_eq!(parent.stage(259), Stage::Sent);
         assert!(worker.begin(259));
         assert!(!parent.give_up(259));
         assert_eq!(parent.stage(259), Stage::Begun);
-        parent.send(515);
+        parent.mark_sent(515);
         assert!(parent.give_up(515));
         assert!(!worker.begin(515));
         assert_eq!(parent.stage(515), Stage::GivenUp);
@@ -218,22 +221,22 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn nobody_takes_the_page_away() {
-        let (board, fd) = Board::make().unwrap();
-        board.send(7);
+    fn the_page_cannot_be_truncated() {
+        let (page, fd) = SharedPage::create().unwrap();
+        page.mark_sent(7);
         // SAFETY: the descriptor is open; the call touches no memory.
         assert_eq!(unsafe { libc::ftruncate(fd.as_raw_fd(), 0) }, -1);
-        assert_eq!(board.stage(7), Stage::Sent);
+        assert_eq!(page.stage(7), Stage::Sent);
     }
 
     #[test]
-    fn a_board_that_was_scribbled_over_says_that_everything_began() {
-        let (board, _fd) = Board::make().unwrap();
-        board.send(7);
-        board.slot(7).store(0x5a5a_5a5a, Ordering::Relaxed);
-        board.layout().length.store(u32::MAX, Ordering::Relaxed);
-        board.layout().refused.store(u32::MAX, Ordering::Relaxed);
-        assert_eq!(board.stage(7), Stage::Begun);
-        assert_eq!(board.refused(), None);
+    fn a_page_that_was_overwritten_says_that_all_calls_began() {
+        let (page, _fd) = SharedPage::create().unwrap();
+        page.mark_sent(7);
+        page.slot(7).store(0x5a5a_5a5a, Ordering::Relaxed);
+        page.layout().length.store(u32::MAX, Ordering::Relaxed);
+        page.layout().denied.store(u32::MAX, Ordering::Relaxed);
+        assert_eq!(page.stage(7), Stage::Begun);
+        assert_eq!(page.last_denial(), None);
     }
 }

@@ -1,14 +1,16 @@
-//! What goes over the two pipes: a header of fixed size and a payload.
+//! The frames on the two pipes: a header of fixed size and a payload.
 //!
-//! Every reply carries a number that only the worker's own code was told, before the library was loaded: what a library
-//! writes into the pipe is recognised as not ours.
+//! Every reply carries a nonce that the parent chose for this worker. It shows that bytes which a library writes into the
+//! pipe by accident (it prints to every descriptor, or closes and reuses one) are no reply, and it bounds what such bytes
+//! can do: the worker is ended. It is no proof against a hostile library: that runs in the worker's address space, where it
+//! can read the nonce and write frames of its own. A forged frame can only answer calls to that same library.
 
 use std::ops::Range;
 
 /// The bytes before a payload.
 pub(crate) const HEADER: usize = 24;
 
-/// No payload is longer. A length beyond it is no length of ours.
+/// No payload is longer: a greater length is not from a worker.
 pub(crate) const LONGEST: usize = 1 << 30;
 
 /// A call that the worker is asked for; its payload is the text of the arguments.
@@ -16,21 +18,21 @@ pub(crate) const LONGEST: usize = 1 << 30;
 pub(crate) struct Request {
     /// Which function of the plan.
     pub(crate) function: u32,
-    /// Which call of this worker, with its place on the board.
+    /// Which call of this worker; its slot on the shared page is part of it.
     pub(crate) id: u64,
 }
 
 /// What a reply's payload is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum ReplyKind {
     /// The JSON result of a call.
     Result = 1,
     /// The JSON of the error of a call.
     Error = 2,
     /// Nothing: the call was given up before it began.
     Skipped = 3,
-    /// The library is loaded: the JSON of a [`Ready`](super::Ready).
+    /// The library is loaded: the JSON of a [`ReadyMessage`](super::ReadyMessage).
     Ready = 4,
     /// The library cannot be loaded: the reason.
     NotLoaded = 5,
@@ -39,18 +41,18 @@ pub(crate) enum Kind {
 /// What the worker answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reply {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ReplyKind,
     /// [`Notes`](crate::engine::Notes) about a result.
     pub(crate) notes: u8,
-    /// The number that shows that the worker itself wrote it.
+    /// The nonce of this worker.
     pub(crate) nonce: u64,
     /// Which call; 0 before the first.
     pub(crate) id: u64,
 }
 
-/// Bytes that no worker of ours has written.
+/// Bytes that are no reply of this worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Forged;
+pub(crate) struct InvalidFrame;
 
 impl Request {
     /// Appends the request to what is to be sent.
@@ -64,7 +66,7 @@ impl Request {
     }
 
     /// Reads the first request of some bytes and says where its payload is; none where bytes are missing.
-    pub(crate) fn read(bytes: &[u8]) -> Result<Option<(Request, Range<usize>)>, Forged> {
+    pub(crate) fn read(bytes: &[u8]) -> Result<Option<(Request, Range<usize>)>, InvalidFrame> {
         let Some(header) = bytes.first_chunk::<HEADER>() else { return Ok(None) };
         let payload = payload(header)?;
         if bytes.len() < payload.end {
@@ -78,20 +80,20 @@ impl Request {
 impl Reply {
     /// Reads the first reply of some bytes and says where its payload is; none where bytes are missing.
     ///
-    /// The number is checked as soon as it is there, so that a forger's length is never waited for.
-    pub(crate) fn read(bytes: &[u8], nonce: u64) -> Result<Option<(Reply, Range<usize>)>, Forged> {
+    /// The nonce is checked as soon as it is there, so that an invalid length is never waited for.
+    pub(crate) fn read(bytes: &[u8], nonce: u64) -> Result<Option<(Reply, Range<usize>)>, InvalidFrame> {
         let Some(header) = bytes.first_chunk::<HEADER>() else { return Ok(None) };
         let kind = match header[4] {
-            1 => Kind::Result,
-            2 => Kind::Error,
-            3 => Kind::Skipped,
-            4 => Kind::Ready,
-            5 => Kind::NotLoaded,
-            _ => return Err(Forged),
+            1 => ReplyKind::Result,
+            2 => ReplyKind::Error,
+            3 => ReplyKind::Skipped,
+            4 => ReplyKind::Ready,
+            5 => ReplyKind::NotLoaded,
+            _ => return Err(InvalidFrame),
         };
         let reply = Reply { kind, notes: header[5], nonce: u64_at(header, 8), id: u64_at(header, 16) };
         if reply.nonce != nonce {
-            return Err(Forged);
+            return Err(InvalidFrame);
         }
         let payload = payload(header)?;
         Ok((bytes.len() >= payload.end).then_some((reply, payload)))
@@ -109,14 +111,14 @@ impl Reply {
     }
 }
 
-/// The length as it is sent; whoever sends more than [`LONGEST`] has refused it before.
+/// The length as it is sent; more than [`LONGEST`] was refused before.
 fn length(payload: &[u8]) -> u32 {
     u32::try_from(payload.len()).unwrap_or(u32::MAX)
 }
 
-fn payload(header: &[u8; HEADER]) -> Result<Range<usize>, Forged> {
+fn payload(header: &[u8; HEADER]) -> Result<Range<usize>, InvalidFrame> {
     let length = u32_at(header, 0) as usize;
-    if length > LONGEST { Err(Forged) } else { Ok(HEADER..HEADER + length) }
+    if length > LONGEST { Err(InvalidFrame) } else { Ok(HEADER..HEADER + length) }
 }
 
 fn u32_at(header: &[u8; HEADER], at: usize) -> u32 {
@@ -152,16 +154,16 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_without_the_number_is_forged_however_long_it_claims_to_be() {
-        let reply = Reply { kind: Kind::Result, notes: 1, nonce: 42, id: 5 };
+    fn a_reply_without_the_nonce_is_invalid_whatever_its_length() {
+        let reply = Reply { kind: ReplyKind::Result, notes: 1, nonce: 42, id: 5 };
         let mut bytes = [&reply.header(b"[1]")[..], b"[1]"].concat();
         assert_eq!(Reply::read(&bytes, 42), Ok(Some((reply, HEADER..HEADER + 3))));
-        assert_eq!(Reply::read(&bytes[..HEADER], 43), Err(Forged));
+        assert_eq!(Reply::read(&bytes[..HEADER], 43), Err(InvalidFrame));
         bytes[4] = 77;
-        assert_eq!(Reply::read(&bytes, 42), Err(Forged));
+        assert_eq!(Reply::read(&bytes, 42), Err(InvalidFrame));
         bytes[4] = 1;
         bytes[..4].fill(0xff);
-        assert_eq!(Reply::read(&bytes, 42), Err(Forged));
+        assert_eq!(Reply::read(&bytes, 42), Err(InvalidFrame));
         assert_eq!(Reply::read(b"not a frame", 42), Ok(None));
     }
 }

@@ -1,4 +1,4 @@
-//! Where there are no worker processes: only libraries that are trusted can be opened.
+//! Systems without worker processes: only libraries that are trusted can be opened.
 
 mod settings;
 
@@ -12,16 +12,16 @@ use crate::plan::Plan;
 use crate::sandbox::Confinement;
 use crate::{LoadError, OpenError};
 
-/// What would start workers; there is none.
+/// Stands for the supervisor of workers; there is never one.
 #[derive(Debug)]
 pub(crate) enum Supervisor {}
 
 impl Supervisor {
-    /// Says that this system has no worker processes for libraries.
+    /// Fails: this system has no worker processes for libraries.
     pub(crate) fn start(_plan: Arc<Plan>, settings: Settings) -> Result<Supervisor, OpenError> {
         let system = std::env::consts::OS;
         let message = format!(
-            "opentool has no worker processes on {system} yet, so that nothing would keep it from harm: a library that is \
+            "opentool has no worker processes on {system} yet, which would confine it: a library that is \
              trusted can be opened with `--isolation none`"
         );
         Err(LoadError::new(settings.library, message).into())

@@ -1,4 +1,4 @@
-/* What the documents that are found in the wild describe. */
+/* What documents found in public repositories describe. */
 float wild_multiply(float a, float b) { return a * b; }
 void wild_swap(int *a, int *b) { int c = *a; *a = *b; *b = c; }
 int *wild_square(int v) { static int square; square = v * v; return &square; }

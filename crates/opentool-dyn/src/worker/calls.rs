@@ -1,8 +1,7 @@
-//! The worker's loop: read a call, make it, answer.
+//! The worker's loop: read a request, call the function, write the reply.
 
-use std::io;
+use std::io::{self, PipeReader, PipeWriter};
 use std::ops::Range;
-use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,41 +10,39 @@ use std::thread;
 use opentool_core::{ErrorKind, ToolError};
 use serde_json::value::RawValue;
 
-use super::frame::{HEADER, Kind, Reply, Request};
 use super::process;
-use super::{Board, LONGEST};
+use crate::denial::{Denial, READ_HINT, SPAWN_HINT};
 use crate::engine::{Engine, Notes, last_errno};
-use crate::lookout::Lookout;
 use crate::plan::Plan;
-use crate::sandbox::{READ_HINT, Refusal, SPAWN_HINT};
+use crate::protocol::{HEADER, LONGEST, Reply, ReplyKind, Request};
+use crate::shared_page::SharedPage;
 
-/// The stack of such a thread: as much as C code is used to.
+/// The stack of a thread that calls the library: the usual size for C code.
 const STACK: usize = 8 << 20;
 
-/// Beyond this, memory that one long call needed is given back after it.
+/// Beyond this, memory that one long call needed is freed after it.
 const KEPT: usize = 1 << 20;
+
+/// How much is read at once: what a pipe holds.
+const CHUNK: usize = 64 << 10;
 
 /// A result that is copied behind its header, rather than written by itself.
 const SHORT: usize = 16 << 10;
 
-/// After so many requests that came alone, the next one is expected to.
-const ALONE: u32 = 4;
-
-/// Requests as they come out of the pipe.
+/// Reads requests from the pipe.
 #[derive(Debug)]
-pub(super) struct Intake {
-    requests: OwnedFd,
+pub(super) struct RequestReader {
+    requests: PipeReader,
+    /// What one read gets.
+    chunk: Box<[u8]>,
     buffer: Vec<u8>,
     /// Where the next request begins.
     next: usize,
-    /// How many requests in a row were alone in what was read.
-    alone: u32,
-    lookout: Lookout,
 }
 
-impl Intake {
-    pub(super) fn new(requests: OwnedFd) -> Self {
-        Intake { requests, buffer: Vec::new(), next: 0, alone: 0, lookout: Lookout::default() }
+impl RequestReader {
+    pub(super) fn new(requests: PipeReader) -> Self {
+        RequestReader { requests, chunk: vec![0; CHUNK].into(), buffer: Vec::new(), next: 0 }
     }
 
     /// Waits for a request and says where its payload is; none where the parent has closed the pipe.
@@ -55,18 +52,16 @@ impl Intake {
             match Request::read(rest) {
                 Ok(Some((request, payload))) => {
                     let payload = self.next + payload.start..self.next + payload.end;
-                    let alone = self.next == 0 && payload.end == self.buffer.len();
-                    self.alone = if alone { self.alone.saturating_add(1) } else { 0 };
                     self.next = payload.end;
                     return Ok(Some((request, payload)));
                 }
                 Ok(None) => {}
-                Err(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "the requests make no sense")),
+                Err(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "the requests are malformed")),
             }
             self.make_room();
-            let alone = self.alone >= ALONE;
-            if process::read(&self.requests, &mut self.buffer, &mut self.lookout, alone)? == 0 {
-                return Ok(None);
+            match process::read(&self.requests, &mut self.chunk)? {
+                0 => return Ok(None),
+                read => self.buffer.extend_from_slice(&self.chunk[..read]),
             }
         }
     }
@@ -89,26 +84,26 @@ impl Intake {
     }
 }
 
-/// Where replies go.
+/// Writes replies to the pipe.
 #[derive(Debug)]
-pub(super) struct Outlet {
-    replies: OwnedFd,
+pub(super) struct ReplyWriter {
+    replies: PipeWriter,
     nonce: u64,
-    /// What is written at once. It is locked for the whole of a reply, which may be longer than what a pipe takes.
+    /// What is written at once. It is locked for the whole of a reply, which may be longer than a pipe holds.
     frame: Mutex<Vec<u8>>,
 }
 
-impl Outlet {
-    pub(super) fn new(replies: OwnedFd, nonce: u64) -> Self {
-        Outlet { replies, nonce, frame: Mutex::default() }
+impl ReplyWriter {
+    pub(super) fn new(replies: PipeWriter, nonce: u64) -> Self {
+        ReplyWriter { replies, nonce, frame: Mutex::default() }
     }
 
-    pub(super) fn send(&self, kind: Kind, notes: u8, id: u64, payload: &[u8]) -> io::Result<()> {
+    pub(super) fn send(&self, kind: ReplyKind, notes: u8, id: u64, payload: &[u8]) -> io::Result<()> {
         let header = Reply { kind, notes, nonce: self.nonce, id }.header(payload);
         let mut frame = self.frame.lock().unwrap_or_else(PoisonError::into_inner);
         frame.clear();
         frame.extend_from_slice(&header);
-        // Most replies are shorter than a second system call is long.
+        // Copying a short payload is faster than a second system call.
         let whole = payload.len() <= SHORT;
         if whole {
             frame.extend_from_slice(payload);
@@ -122,41 +117,41 @@ impl Outlet {
 pub(super) fn serve(
     plan: &Plan,
     engine: &Engine,
-    mut intake: Intake,
-    outlet: &Outlet,
-    board: &Board,
+    mut requests: RequestReader,
+    replies: &ReplyWriter,
+    page: &SharedPage,
 ) -> io::Result<()> {
-    let desk = Desk { plan, engine, outlet, board };
+    let dispatcher = Dispatcher { plan, engine, replies, page };
     if plan.thread_safe {
-        return desk.serve_together(intake);
+        return dispatcher.serve_with_threads(requests);
     }
     let mut out = Vec::new();
-    while let Some((request, payload)) = intake.next()? {
-        desk.answer(request, intake.payload(payload), &mut out)?;
+    while let Some((request, payload)) = requests.next()? {
+        dispatcher.answer(request, requests.payload(payload), &mut out)?;
     }
     Ok(())
 }
 
-/// What is needed to answer a call.
+/// Answers requests with calls of the library.
 #[derive(Clone, Copy)]
-struct Desk<'a> {
+struct Dispatcher<'a> {
     plan: &'a Plan,
     engine: &'a Engine,
-    outlet: &'a Outlet,
-    board: &'a Board,
+    replies: &'a ReplyWriter,
+    page: &'a SharedPage,
 }
 
-impl Desk<'_> {
-    /// Answers calls in several threads. Whoever is free reads the next one itself, so that nothing is handed over.
-    fn serve_together(self, intake: Intake) -> io::Result<()> {
-        let (intake, idle, count) = (Mutex::new(intake), AtomicUsize::new(0), AtomicUsize::new(1));
-        thread::scope(|scope| self.take_turns(scope, &intake, &idle, &count))
+impl Dispatcher<'_> {
+    /// Answers requests in several threads. A free thread reads the next request itself, which saves a hand-over.
+    fn serve_with_threads(self, requests: RequestReader) -> io::Result<()> {
+        let (requests, idle, count) = (Mutex::new(requests), AtomicUsize::new(0), AtomicUsize::new(1));
+        thread::scope(|scope| self.serve_in_thread(scope, &requests, &idle, &count))
     }
 
-    fn take_turns<'scope, 'env: 'scope>(
+    fn serve_in_thread<'scope, 'env: 'scope>(
         self,
         scope: &'scope thread::Scope<'scope, 'env>,
-        intake: &'env Mutex<Intake>,
+        requests: &'env Mutex<RequestReader>,
         idle: &'env AtomicUsize,
         count: &'env AtomicUsize,
     ) -> io::Result<()>
@@ -167,22 +162,22 @@ impl Desk<'_> {
         loop {
             idle.fetch_add(1, Ordering::Relaxed);
             let request = {
-                let mut intake = intake.lock().unwrap_or_else(PoisonError::into_inner);
-                let next = intake.next()?;
+                let mut requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
+                let next = requests.next()?;
                 let Some((request, payload)) = next else { return Ok(()) };
                 text.clear();
-                text.extend_from_slice(intake.payload(payload));
+                text.extend_from_slice(requests.payload(payload));
                 request
             };
             let others = idle.fetch_sub(1, Ordering::Relaxed) - 1;
-            if others == 0 && count.load(Ordering::Relaxed) < self.plan.lanes() {
+            if others == 0 && count.load(Ordering::Relaxed) < self.plan.max_concurrency() {
                 let work = move || {
-                    if self.take_turns(scope, intake, idle, count).is_err() {
-                        // The pipes are gone, and with them whoever could be told.
+                    if self.serve_in_thread(scope, requests, idle, count).is_err() {
+                        // The pipes are closed, so the parent cannot be reached.
                         std::process::exit(1);
                     }
                 };
-                // Where there is no thread to be had, those that are there do the work.
+                // Where no thread can be started, the existing ones do the work.
                 if thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_ok() {
                     count.fetch_add(1, Ordering::Relaxed);
                 }
@@ -194,18 +189,18 @@ impl Desk<'_> {
 
     fn answer(self, request: Request, text: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         let id = request.id;
-        self.board.forget();
-        Refusal::note_here(0);
-        if !self.board.begin(id) {
-            return self.outlet.send(Kind::Skipped, 0, id, &[]);
+        self.page.clear_denial();
+        Denial::record_for_thread(0);
+        if !self.page.begin(id) {
+            return self.replies.send(ReplyKind::Skipped, 0, id, &[]);
         }
         let called = self.call(request.function as usize, text, out);
         let kept = if self.engine.has_handles() { Notes::HANDLES } else { Notes::default() };
         match called {
-            Ok(notes) => self.outlet.send(Kind::Result, notes.with(kept).bits(), id, out)?,
+            Ok(notes) => self.replies.send(ReplyKind::Result, notes.with(kept).bits(), id, out)?,
             Err(error) => {
                 let error = serde_json::to_vec(&error).map_err(io::Error::from)?;
-                self.outlet.send(Kind::Error, kept.bits(), id, &error)?;
+                self.replies.send(ReplyKind::Error, kept.bits(), id, &error)?;
             }
         }
         out.clear();
@@ -221,23 +216,22 @@ impl Desk<'_> {
         let text = std::str::from_utf8(text).map_err(ToolError::from_error)?;
         let called = catch_unwind(AssertUnwindSafe(|| self.engine.call(function, text, out)));
         let called = called.unwrap_or_else(|_| Err(ToolError::panicked(format!("the worker panicked in `{name}`"))));
-        let noted = self.board.refused();
-        // What another thread of the library was refused may have nothing to do with this call, and where calls run beside
-        // each other, it may be another one's.
-        let refusal =
-            Refusal::of_this_thread(&noted).or(noted.filter(|_| !self.plan.thread_safe).map(Refusal::softened));
-        let refusal = refusal.or_else(|| Refusal::of_errno(last_errno()));
+        let last = self.page.last_denial();
+        // What another thread of the library was denied may be unrelated to this call; where calls run concurrently, it may
+        // belong to another one.
+        let denial = Denial::of_thread(&last).or(last.filter(|_| !self.plan.thread_safe).map(Denial::softened));
+        let denial = denial.or_else(|| Denial::from_errno(last_errno()));
         match called {
             Ok(_) if out.len() > LONGEST => {
                 Err(ToolError::invalid_result(format!("`{name}` gave {} bytes, which is too much", out.len())))
             }
-            Ok(notes) => match refusal {
+            Ok(notes) => match denial {
                 None => Ok(notes),
-                // It went on, and what it gives may be as good as ever.
-                Some(refusal) if refusal.soft => Ok(notes.with(Notes::REFUSED)),
-                Some(refusal) => {
-                    let error = ToolError::denied(format!("`{name}` was refused something: {}", refusal.hint()));
-                    // What it made of the refusal may still tell somebody something.
+                // It went on without, so its result counts.
+                Some(denial) if denial.soft => Ok(notes.with(Notes::DENIED)),
+                Some(denial) => {
+                    let error = ToolError::denied(format!("`{name}` was refused something: {}", denial.hint()));
+                    // The result may still help to find out what happened.
                     let result = String::from_utf8_lossy(out).into_owned();
                     let result =
                         RawValue::from_string(result).ok().and_then(|result| serde_json::to_value(result).ok());
@@ -247,11 +241,11 @@ impl Desk<'_> {
                     })
                 }
             },
-            // Whatever else went wrong, the function was not called, or not to blame.
+            // Any other kind means that the function was not called, or is not the cause.
             Err(error) if error.kind() != ErrorKind::Failed => Err(error),
             Err(error) => {
-                let hint = match refusal {
-                    Some(refusal) => refusal.hint(),
+                let hint = match denial {
+                    Some(denial) => denial.hint(),
                     None => match last_errno() {
                         libc::EACCES | libc::EPERM => READ_HINT.to_owned(),
                         libc::ENOMEM => SPAWN_HINT.to_owned(),

@@ -1,16 +1,16 @@
-//! Whoever may start processes may leave some behind: [`keep`] puts a process above the worker that ends them all.
+//! A library that may start processes may leave some behind: [`split`] puts a process above the worker that kills them.
 //!
-//! The keeper inherits every orphan below it (as a subreaper), so that none gets away by leaving the group, and it is told
-//! by a signal when the program that started it dies. It runs no code of the library.
+//! The subreaper inherits every orphan below it, so that none escapes by leaving the process group, and it gets a signal
+//! when the program that started it dies. It runs no code of the library.
 
 use std::io;
 use std::ptr;
 
 use super::process::die_by;
-use super::{BOARD, REPLIES, REQUESTS};
+use crate::protocol::{PAGE, REPLIES, REQUESTS};
 
-/// Splits this process: the child returns and becomes the worker, the other one stays as its keeper.
-pub(super) fn keep() -> io::Result<()> {
+/// Forks this process: the child returns and becomes the worker, the parent stays as its subreaper.
+pub(super) fn split() -> io::Result<()> {
     let signals = signals(&[libc::SIGTERM, libc::SIGCHLD]);
     // SAFETY: takes nothing.
     let parent = unsafe { libc::getppid() };
@@ -23,14 +23,14 @@ pub(super) fn keep() -> io::Result<()> {
         std::process::exit(0);
     }
     // SAFETY: takes nothing.
-    let keeper = unsafe { libc::getpid() };
-    // SAFETY: there is one thread, so that the child is as good as its parent.
+    let subreaper = unsafe { libc::getpid() };
+    // SAFETY: there is one thread, so that no lock is held in the child.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
             // SAFETY: as above.
             unsafe { libc::sigprocmask(libc::SIG_UNBLOCK, &raw const signals, ptr::null_mut()) };
-            if die_by(libc::SIGKILL, keeper).is_err() {
+            if die_by(libc::SIGKILL, subreaper).is_err() {
                 std::process::exit(0);
             }
             Ok(())
@@ -39,9 +39,9 @@ pub(super) fn keep() -> io::Result<()> {
     }
 }
 
-/// Waits for the end of the worker, or for the order to end it, and leaves nothing behind.
+/// Waits for the worker to exit, or for SIGTERM, and kills all that is left.
 fn watch(worker: libc::pid_t, signals: &libc::sigset_t) -> ! {
-    for fd in [0, 1, 2, REQUESTS, REPLIES, BOARD] {
+    for fd in [0, 1, 2, REQUESTS, REPLIES, PAGE] {
         // The parent must see the pipes close when the worker's are closed.
         // SAFETY: nothing in this process uses them any more.
         unsafe { libc::close(fd) };
@@ -58,7 +58,7 @@ fn watch(worker: libc::pid_t, signals: &libc::sigset_t) -> ! {
     }
     loop {
         for child in children() {
-            // SAFETY: plain numbers; nobody else waits for our children, so that the number is still theirs.
+            // SAFETY: plain numbers; only this process waits for its children, so that the number is still theirs.
             unsafe { libc::kill(child, libc::SIGKILL) };
         }
         let mut status = 0;
@@ -74,7 +74,7 @@ fn watch(worker: libc::pid_t, signals: &libc::sigset_t) -> ! {
     end_like(ended.unwrap_or(libc::SIGKILL))
 }
 
-/// Reaps everybody who has ended; gives the status of the worker once it is among them.
+/// Reaps all children that have exited; returns the status of the worker once it is among them.
 fn reap(worker: libc::pid_t) -> Option<libc::c_int> {
     loop {
         let mut status = 0;
@@ -103,7 +103,7 @@ fn children() -> Vec<libc::pid_t> {
     numbers.filter(is_child).collect()
 }
 
-/// Ends as the worker has, so that whoever waits for the keeper learns what became of the worker.
+/// Exits as the worker did, so that the parent, which waits for the subreaper, gets the worker's status.
 fn end_like(status: libc::c_int) -> ! {
     if libc::WIFSIGNALED(status) {
         let signal = libc::WTERMSIG(status);
@@ -117,7 +117,7 @@ fn end_like(status: libc::c_int) -> ! {
             libc::raise(signal);
         }
     }
-    // SAFETY: ends the process and returns to nobody.
+    // SAFETY: ends the process and does not return.
     unsafe { libc::_exit(libc::WEXITSTATUS(status)) }
 }
 

@@ -1,17 +1,17 @@
-//! Why a worker ended, in words.
+//! Why a worker exited, in words: [`WorkerExit`].
 
 use std::time::Duration;
 
 use opentool_core::{ErrorKind, ToolError};
 
-use crate::sandbox::Refusal;
+use crate::denial::Denial;
 
-/// Why a worker ended.
+/// Why a worker exited.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Cause {
+pub(super) enum ExitCause {
     /// By a signal that we did not send.
     Signal(i32),
-    /// By itself.
+    /// It called `exit`.
     Exit(i32),
     /// A call took too long.
     Timeout { call: u64, after: Duration },
@@ -19,87 +19,87 @@ pub(super) enum Cause {
     GivenUp { call: u64 },
     /// It closed its pipes and went on.
     ClosedPipes,
-    /// Something else than the worker wrote into its pipe.
-    Forged,
-    /// Nobody needs it any more.
+    /// Its pipe had bytes that are no frame of the worker.
+    InvalidFrame,
+    /// The library was closed, or the worker is not needed.
     Retired,
     /// It did not become ready in time.
     NotReady(Duration),
-    /// Somebody else has waited for it, so that nobody knows.
+    /// Its status is lost: another part of the program has waited for it.
     Unknown,
 }
 
-/// What is known about a worker that ended.
+/// What is known about a worker that exited.
 #[derive(Debug, Clone)]
-pub(super) struct Death {
-    pub(super) cause: Cause,
+pub(super) struct WorkerExit {
+    pub(super) cause: ExitCause,
     /// The last lines that it printed.
     pub(super) output: Vec<String>,
     /// Whether it had used up nearly all of the memory that it may have.
-    pub(super) starved: bool,
+    pub(super) near_memory_limit: bool,
     /// How much memory it may have, as the operator would write it.
     pub(super) memory: String,
-    /// What it was refused last.
-    pub(super) refusal: Option<Refusal>,
+    /// What the sandbox denied it last.
+    pub(super) denial: Option<Denial>,
 }
 
-impl Death {
+impl WorkerExit {
     /// What happened, as the end of a sentence that begins with what was going on.
     pub(super) fn reason(&self) -> String {
         let printed = |text: &str| self.output.iter().any(|line| line.contains(text));
         let mut reason = match &self.cause {
-            Cause::Signal(libc::SIGABRT) if printed("has overflowed its stack") => {
+            ExitCause::Signal(libc::SIGABRT) if printed("has overflowed its stack") => {
                 "the library crashed: stack overflow (SIGABRT)".to_owned()
             }
-            Cause::Signal(libc::SIGABRT) if printed("memory allocation of") => {
+            ExitCause::Signal(libc::SIGABRT) if printed("memory allocation of") => {
                 format!("the library crashed: out of memory (SIGABRT), {}", self.memory_hint())
             }
-            Cause::Signal(libc::SIGKILL) => {
+            ExitCause::Signal(libc::SIGKILL) => {
                 "the worker was killed by SIGKILL from outside, perhaps because the machine is out of memory".to_owned()
             }
-            Cause::Signal(signal) => {
+            ExitCause::Signal(signal) => {
                 let (name, meaning) = named(*signal);
                 let comma = if meaning.is_empty() { "" } else { ", " };
                 format!("the library crashed with {name}{comma}{meaning}")
             }
-            Cause::Exit(status) => format!("the library ended the process with exit status {status}"),
-            Cause::Timeout { after, .. } => {
+            ExitCause::Exit(status) => format!("the library ended the process with exit status {status}"),
+            ExitCause::Timeout { after, .. } => {
                 format!("it did not answer within {after:?}, and its worker was killed")
             }
-            Cause::GivenUp { .. } => "the call was given up, and its worker was killed".to_owned(),
-            Cause::ClosedPipes => "the library closed the pipes of its worker".to_owned(),
-            Cause::Forged => "the library wrote into the pipe of its worker".to_owned(),
-            Cause::Retired => "the library was closed".to_owned(),
-            Cause::NotReady(after) => format!("it was not ready within {after:?}, and its worker was killed"),
-            Cause::Unknown => "the worker ended, and nobody knows why".to_owned(),
+            ExitCause::GivenUp { .. } => "the call was given up, and its worker was killed".to_owned(),
+            ExitCause::ClosedPipes => "the library closed the pipes of its worker".to_owned(),
+            ExitCause::InvalidFrame => "the library wrote into the pipe of its worker".to_owned(),
+            ExitCause::Retired => "the library was closed".to_owned(),
+            ExitCause::NotReady(after) => format!("it was not ready within {after:?}, and its worker was killed"),
+            ExitCause::Unknown => "the worker ended, and its exit status is not known".to_owned(),
         };
-        if self.starved && !reason.contains("out of memory") {
+        if self.near_memory_limit && !reason.contains("out of memory") {
             reason.push_str(&format!("; it had used nearly all of its memory: {}", self.memory_hint()));
         }
-        if let Some(refusal) = &self.refusal {
-            reason.push_str(&format!("; {}", refusal.hint()));
+        if let Some(denial) = &self.denial {
+            reason.push_str(&format!("; {}", denial.hint()));
         }
-        if !self.output.is_empty() && matches!(self.cause, Cause::Signal(_) | Cause::Exit(_)) {
+        if !self.output.is_empty() && matches!(self.cause, ExitCause::Signal(_) | ExitCause::Exit(_)) {
             reason.push_str(&format!("; it printed last: {}", self.output.join(" | ")));
         }
         reason
     }
 
-    /// Whether the worker ended because of this call.
-    pub(super) fn is_by(&self, id: u64) -> bool {
-        matches!(self.cause, Cause::Timeout { call, .. } | Cause::GivenUp { call } if call == id)
+    /// Whether the worker was killed because of this call.
+    pub(super) fn is_caused_by(&self, id: u64) -> bool {
+        matches!(self.cause, ExitCause::Timeout { call, .. } | ExitCause::GivenUp { call } if call == id)
     }
 
-    /// The answer to a call that had begun; `guilty` where the worker ended because of it.
-    pub(super) fn error(&self, name: &str, guilty: bool) -> ToolError {
+    /// The error of a call that had begun; `is_cause` where the worker was killed because of it.
+    pub(super) fn error(&self, name: &str, is_cause: bool) -> ToolError {
         let kind = match &self.cause {
-            Cause::Timeout { .. } if guilty => ErrorKind::Timeout,
-            Cause::GivenUp { .. } if guilty => ErrorKind::Cancelled,
-            Cause::Retired => ErrorKind::Cancelled,
+            ExitCause::Timeout { .. } if is_cause => ErrorKind::Timeout,
+            ExitCause::GivenUp { .. } if is_cause => ErrorKind::Cancelled,
+            ExitCause::Retired => ErrorKind::Cancelled,
             _ => ErrorKind::Failed,
         };
         let message = match &self.cause {
-            Cause::Timeout { .. } | Cause::GivenUp { .. } if !guilty => {
+            ExitCause::Timeout { .. } | ExitCause::GivenUp { .. } if !is_cause => {
                 format!("`{name}` was lost with its worker, in which another call ran for too long")
             }
             _ => format!("`{name}` failed: {}", self.reason()),

@@ -1,0 +1,384 @@
+//! The parent's end of the pipes of one worker, and the calls in flight: [`Connection`].
+
+use std::collections::VecDeque;
+use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Instant;
+
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
+
+use super::exit::WorkerExit;
+use crate::denial::Denial;
+use crate::engine::Notes;
+use crate::protocol::{HEADER, InvalidFrame, LONGEST, Reply, ReplyKind, Request};
+use crate::shared_page::{SLOTS, SharedPage, Stage, slot_of};
+
+/// How much is read at once.
+const CHUNK: usize = 64 << 10;
+
+/// Beyond this, memory that one long call needed is freed after it.
+const KEPT: usize = 1 << 20;
+
+/// How a call ends, or why its caller has to act.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// The worker has answered.
+    Reply { kind: ReplyKind, notes: Notes, text: Vec<u8>, denial: Option<Denial> },
+    /// The worker exited after the call had begun, perhaps because of it.
+    WorkerExited { exit: Arc<WorkerExit>, is_cause: bool },
+    /// The worker exited before the call began: it can be sent to another one.
+    Retry,
+    /// The task that read the pipe has stopped: the call is still in flight, and the caller has to start another reader.
+    ReaderStopped,
+}
+
+/// A call in flight.
+#[derive(Debug)]
+struct PendingCall {
+    /// 0 where there is none.
+    id: u64,
+    /// When it can have begun; none as long as others run before it.
+    since: Option<Instant>,
+    caller: Caller,
+}
+
+/// The caller of a call in flight.
+#[derive(Debug)]
+enum Caller {
+    /// It waits for the answer.
+    Waiting(oneshot::Sender<Answer>),
+    /// It has to start another reader, and then waits again.
+    Restarting,
+    /// The same, and its answer has arrived meanwhile.
+    Answered(Answer),
+    /// It has given the call up.
+    Gone,
+}
+
+/// What came of reading a pipe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Received {
+    /// Everything that was there, and this many answers.
+    All(usize),
+    /// As much as was asked for: there may be more.
+    Some(usize),
+    /// The other end is closed.
+    Closed,
+    /// Bytes that are no frame of this worker.
+    Invalid,
+}
+
+/// The parent's end of the pipes of one worker.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) worker: u64,
+    pub(super) requests: Arc<PipeWriter>,
+    pub(super) replies: Arc<PipeReader>,
+    page: SharedPage,
+    nonce: u64,
+    slots: Vec<PendingCall>,
+    free: Vec<usize>,
+    /// Counts the calls; the slot is part of a call's number.
+    count: u64,
+    /// What could not be sent yet, from `sent` on.
+    unsent: Vec<u8>,
+    sent: usize,
+    /// What one read gets.
+    chunk: Box<[u8]>,
+    received: Vec<u8>,
+    /// How many calls the worker runs at the same time.
+    max_concurrency: usize,
+    /// How many it has not answered.
+    unanswered: usize,
+    /// Those that wait in the worker for others to end, in the order in which they begin.
+    queued: VecDeque<u64>,
+    /// Whether handles are open, which would be lost with the worker.
+    pub(super) has_handles: bool,
+    /// The task that reads the replies, if there is one.
+    pub(super) reader: Option<AbortHandle>,
+    /// Whether there is nothing more to read: the exit of the worker answers the calls in flight.
+    pub(super) closed: bool,
+    /// How many such tasks were ever started.
+    pub(super) readers: u64,
+    /// How to wake the task.
+    pub(super) waker: Option<Waker>,
+}
+
+impl Connection {
+    pub(super) fn new(
+        worker: u64,
+        requests: PipeWriter,
+        replies: PipeReader,
+        page: SharedPage,
+        nonce: u64,
+        max_concurrency: usize,
+    ) -> Connection {
+        let slot = || PendingCall { id: 0, since: None, caller: Caller::Gone };
+        Connection {
+            worker,
+            requests: Arc::new(requests),
+            replies: Arc::new(replies),
+            page,
+            nonce,
+            slots: std::iter::repeat_with(slot).take(SLOTS).collect(),
+            free: (0..SLOTS).rev().collect(),
+            count: 0,
+            unsent: Vec::new(),
+            sent: 0,
+            chunk: vec![0; CHUNK].into(),
+            received: Vec::new(),
+            max_concurrency,
+            unanswered: 0,
+            queued: VecDeque::new(),
+            has_handles: false,
+            reader: None,
+            closed: false,
+            readers: 0,
+            waker: None,
+        }
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.free.len() == SLOTS
+    }
+
+    /// Whether one call is in flight and no other.
+    pub(super) fn has_one_call(&self) -> bool {
+        self.free.len() + 1 == SLOTS
+    }
+
+    /// How many more calls it takes.
+    pub(super) fn capacity(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Sends a call; none where there is no capacity.
+    ///
+    /// A first call is written at once, others are collected and written together by the reader task.
+    pub(super) fn send(&mut self, function: usize, arguments: &str) -> Option<(u64, oneshot::Receiver<Answer>)> {
+        let idle = self.is_idle();
+        let slot = self.free.pop()?;
+        self.count += 1;
+        let id = self.count * SLOTS as u64 + slot as u64;
+        let (sender, receiver) = oneshot::channel();
+        let since = (self.unanswered < self.max_concurrency).then(Instant::now);
+        if since.is_none() {
+            self.queued.push_back(id);
+        }
+        self.unanswered += 1;
+        self.slots[slot] = PendingCall { id, since, caller: Caller::Waiting(sender) };
+        self.page.mark_sent(id);
+        Request { function: function as u32, id }.write(arguments.as_bytes(), &mut self.unsent);
+        if idle {
+            // An error shows when the pipe is read.
+            let _ = self.flush();
+        }
+        if !self.unsent.is_empty()
+            && let Some(waker) = &self.waker
+        {
+            waker.wake_by_ref();
+        }
+        Some((id, receiver))
+    }
+
+    /// Writes what is unsent; says whether that was everything.
+    pub(super) fn flush(&mut self) -> io::Result<bool> {
+        while self.sent < self.unsent.len() {
+            match (&*self.requests).write(&self.unsent[self.sent..]) {
+                Ok(written) => self.sent += written,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => {
+                    self.drop_unsent();
+                    return Err(error);
+                }
+            }
+        }
+        self.drop_unsent();
+        Ok(true)
+    }
+
+    fn drop_unsent(&mut self) {
+        self.unsent.clear();
+        self.unsent.shrink_to(KEPT);
+        self.sent = 0;
+    }
+
+    /// Reads once, and answers the calls whose replies are there.
+    pub(super) fn receive(&mut self) -> Received {
+        let full = match (&*self.replies).read(&mut self.chunk) {
+            Ok(0) => return Received::Closed,
+            Ok(read) => {
+                self.received.extend_from_slice(&self.chunk[..read]);
+                read == CHUNK
+            }
+            Err(error) => {
+                return match error.kind() {
+                    io::ErrorKind::Interrupted => Received::Some(0),
+                    io::ErrorKind::WouldBlock => Received::All(0),
+                    _ => Received::Closed,
+                };
+            }
+        };
+        match self.take_replies() {
+            Err(InvalidFrame) => Received::Invalid,
+            Ok(answered) if full => Received::Some(answered),
+            Ok(answered) => Received::All(answered),
+        }
+    }
+
+    fn take_replies(&mut self) -> Result<usize, InvalidFrame> {
+        let (mut at, mut answered) = (0, 0);
+        let now = Instant::now();
+        while let Some((reply, payload)) = Reply::read(&self.received[at..], self.nonce)? {
+            let text = &self.received[at + payload.start..at + payload.end];
+            let slot = &mut self.slots[slot_of(reply.id)];
+            if slot.id == 0 || slot.id != reply.id || matches!(reply.kind, ReplyKind::Ready | ReplyKind::NotLoaded) {
+                return Err(InvalidFrame);
+            }
+            let text = if matches!(slot.caller, Caller::Gone) { Vec::new() } else { text.to_vec() };
+            let (kind, mut notes) = (reply.kind, Notes::from_bits(reply.notes));
+            if kind != ReplyKind::Skipped {
+                answered += 1;
+                self.has_handles = notes.take(Notes::HANDLES);
+            }
+            let denial = if notes.take(Notes::DENIED) { self.page.last_denial() } else { None };
+            if slot.answer(Answer::Reply { kind, notes, text, denial }) {
+                self.free.push(slot_of(reply.id));
+            }
+            self.unanswered = self.unanswered.saturating_sub(1);
+            // The next one can begin.
+            if let Some(next) = self.queued.pop_front() {
+                let slot = &mut self.slots[slot_of(next)];
+                slot.since = (slot.id == next).then_some(now);
+            }
+            at += payload.end;
+        }
+        self.received.drain(..at);
+        if self.received.is_empty() && self.received.capacity() > KEPT {
+            self.received = Vec::new();
+        } else if let Some(length) = self.received.first_chunk::<4>() {
+            let length = u32::from_le_bytes(*length) as usize;
+            // The number at the start of a header is a length only once the header has been checked.
+            if self.received.len() >= HEADER && length <= LONGEST {
+                self.received.reserve((HEADER + length).saturating_sub(self.received.len()));
+            }
+        }
+        Ok(answered)
+    }
+
+    /// Since when a call that is not answered can have run; none where others still run before it.
+    ///
+    /// The shared page is not asked, since the library can write to it.
+    pub(super) fn running(&self, id: u64) -> Option<Instant> {
+        let slot = &self.slots[slot_of(id)];
+        if slot.id == id { slot.since } else { None }
+    }
+
+    /// Whether other calls run at the same time, which would end with this one's worker.
+    pub(super) fn runs_others(&self, id: u64) -> bool {
+        self.slots.iter().any(|slot| slot.id != 0 && slot.id != id && slot.since.is_some())
+    }
+
+    /// Gives a call up; says whether it has begun and goes on regardless.
+    pub(super) fn give_up(&mut self, id: u64) -> bool {
+        let slot = &mut self.slots[slot_of(id)];
+        if slot.id != id {
+            return false;
+        }
+        match std::mem::replace(&mut slot.caller, Caller::Gone) {
+            Caller::Answered(_) => {
+                slot.id = 0;
+                self.free.push(slot_of(id));
+                false
+            }
+            _ => !self.page.give_up(id),
+        }
+    }
+
+    /// Lets the caller wait for its answer again, after it has started another reader.
+    pub(super) fn rejoin(&mut self, id: u64) -> Option<oneshot::Receiver<Answer>> {
+        let (sender, receiver) = oneshot::channel();
+        let slot = &mut self.slots[slot_of(id)];
+        if slot.id != id {
+            return None;
+        }
+        if let Caller::Answered(answer) = std::mem::replace(&mut slot.caller, Caller::Restarting) {
+            slot.id = 0;
+            self.free.push(slot_of(id));
+            let _ = sender.send(answer);
+        } else {
+            slot.caller = Caller::Waiting(sender);
+        }
+        Some(receiver)
+    }
+
+    /// The reader task has stopped: every caller gets [`Answer::ReaderStopped`].
+    pub(super) fn reader_stopped(&mut self) {
+        self.reader = None;
+        self.waker = None;
+        if self.closed {
+            return;
+        }
+        for slot in self.slots.iter_mut().filter(|slot| slot.id != 0) {
+            match std::mem::replace(&mut slot.caller, Caller::Restarting) {
+                Caller::Waiting(caller) => {
+                    let _ = caller.send(Answer::ReaderStopped);
+                }
+                other => slot.caller = other,
+            }
+        }
+    }
+
+    /// What the library was denied last.
+    pub(super) fn last_denial(&self) -> Option<Denial> {
+        self.page.last_denial()
+    }
+
+    /// Ends the connection of a worker that has exited: reads what it still wrote, and answers all calls in flight.
+    ///
+    /// Returns the answers of callers that are restarting a reader, each with its worker and the number of the call.
+    pub(super) fn close(mut self, exit: &Arc<WorkerExit>) -> Vec<(u64, u64, Answer)> {
+        while matches!(self.receive(), Received::Some(_) | Received::All(1..)) {}
+        let mut kept = Vec::new();
+        // In the order in which they were sent, so that they are sent again in that order.
+        self.slots.sort_unstable_by_key(|slot| slot.id);
+        for slot in self.slots.iter_mut().filter(|slot| slot.id != 0) {
+            let answer = match self.page.stage(slot.id) {
+                Stage::Begun => Answer::WorkerExited { exit: exit.clone(), is_cause: exit.is_caused_by(slot.id) },
+                Stage::Sent | Stage::GivenUp => Answer::Retry,
+            };
+            let id = slot.id;
+            if !matches!(slot.caller, Caller::Answered(_)) {
+                slot.answer(answer);
+            }
+            if let Caller::Answered(answer) = std::mem::replace(&mut slot.caller, Caller::Gone) {
+                kept.push((self.worker, id, answer));
+            }
+        }
+        if let Some(reader) = self.reader.take() {
+            reader.abort();
+        }
+        kept
+    }
+}
+
+impl PendingCall {
+    /// Passes the answer to the caller; says whether the slot is free again.
+    fn answer(&mut self, answer: Answer) -> bool {
+        match std::mem::replace(&mut self.caller, Caller::Gone) {
+            Caller::Waiting(caller) => {
+                let _ = caller.send(answer);
+            }
+            Caller::Restarting => {
+                self.caller = Caller::Answered(answer);
+                return false;
+            }
+            Caller::Answered(_) | Caller::Gone => {}
+        }
+        self.id = 0;
+        true
+    }
+}
