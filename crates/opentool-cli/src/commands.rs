@@ -18,33 +18,21 @@ mod version;
 use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::{
+    exit_status::ExitStatus,
     failure::Failure,
     telemetry::{self, LogFormat},
 };
-
-/// How a command that did its work ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// No errors: exit code 0.
-    Clean,
-    /// A document has errors, or a tool answered with one: exit code 1.
-    Faulty,
-    /// Something could not be read, the rest was done: exit code 2.
-    Incomplete,
-    /// The user gave it up: exit code 130.
-    Interrupted,
-}
 
 const EXAMPLES: &str = "\
 Examples:
   opentool serve                              Serve the demo tools at http://127.0.0.1:9627
   opentool tools http://127.0.0.1:9627        List the tools of a server
   opentool call http://127.0.0.1:9627 add a=1 b=2
-  opentool chat --model ollama:qwen3          Talk to a model that calls tools
+  opentool chat --model ollama:qwen3          Chat with a model that calls tools
   opentool check                              Check every document below this folder
   opentool check weather.opentool.json        … or one, with all its faults at once
-  opentool fix weather.opentool.json          Show what can be mended without asking
-  opentool fix weather.opentool.json --write  … and mend it
+  opentool fix weather.opentool.json          Show what can be fixed without asking
+  opentool fix weather.opentool.json --write  … and fix it
   opentool convert weather.opentool.json --to openai
   opentool dyn describe libm.so.6 --header math.h -o libm.opendyn.json
   opentool schema opentool > opentool.schema.json
@@ -53,7 +41,7 @@ Exit codes: 0 no errors; 1 a document has errors, or a tool or a model answered 
 file; 3 a server cannot be reached; 4 it refused the API key.
 `opentool help COMMAND` says more about each.";
 
-/// Tools for language models: serve them, call them, and check, mend and convert the documents that describe them.
+/// Tools for language models: serve them, call them, and check, fix and convert the documents that describe them.
 #[derive(Debug, Parser)]
 #[command(name = "opentool", version, after_help = EXAMPLES, arg_required_else_help = true)]
 #[command(max_term_width = 110)]
@@ -87,7 +75,7 @@ enum Command {
 
 impl Cli {
     /// Does what the command line says.
-    pub(crate) fn run() -> Result<Verdict, Failure> {
+    pub(crate) fn run() -> Result<ExitStatus, Failure> {
         let matches = Cli::command().get_matches();
         let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         match &cli.command {
@@ -95,7 +83,7 @@ impl Cli {
             Command::Tools(_) | Command::Call(_) | Command::Load(_) | Command::Version(_) => {
                 telemetry::start(cli.verbose, cli.log_format, false)?;
             }
-            // These talk to nobody, so that there is nothing to log.
+            // These contact no server, so there is nothing to log.
             _ => {}
         }
         match &cli.command {
@@ -114,13 +102,7 @@ impl Cli {
             Command::Convert(convert) => convert.run(),
             Command::Library(library) => library.run(),
             Command::Schema(schema) => schema.run(),
-            Command::Completions(completions) => completions.run(),
+            Command::Completions(completions) => completions.run(Cli::command()),
         }
     }
-}
-
-/// Runs what a command waits for.
-fn wait<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|source| Failure::Runtime { source })?.block_on(work)
 }

@@ -1,10 +1,10 @@
-//! Documents that a command needs and does not judge.
+//! Documents that a command uses without reporting on them.
 
 use opentool_spec::{Document, Severity};
 
 use crate::{
     report::{Checked, Shown, counted},
-    terminal::{tell, visible, warn},
+    terminal::{note, visible, warn},
 };
 
 /// Reads a document; where it cannot be used, shows its errors and returns how many they are, in words.
@@ -21,7 +21,7 @@ pub(crate) fn read(name: &str, text: &str) -> Result<Document, String> {
     }
     let checked = Checked { name, text, report };
     for finding in report.findings.iter().filter(|finding| finding.severity == Severity::Error) {
-        tell(&format_args!("{}\n", Shown::new(&checked, finding)));
+        note(&format_args!("{}\n", Shown::new(&checked, finding)));
     }
     Err(counted(report.count(Severity::Error), "error"))
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use opentool::ToolboxError;
+use opentool::{ToolError, ToolboxError};
 use opentool_chat::{Cause, ChatError};
 use opentool_client::ClientError;
 
@@ -60,7 +60,7 @@ impl Failure {
         Failure::Output { source }
     }
 
-    /// A failure to talk to a server.
+    /// A request to a server that failed.
     pub(crate) fn client(source: ClientError) -> Self {
         Failure::Client { source: Box::new(source) }
     }
@@ -83,13 +83,13 @@ impl Failure {
                 ClientError::Unauthorized => 4,
                 ClientError::Call { .. } => 1,
                 ClientError::InvalidUrl { .. } | ClientError::Setup { .. } => 2,
-                // Whoever answers with something else is no OpenTool server.
+                // A server that answers something else is no OpenTool server.
                 _ => 3,
             },
             Failure::Chat { source } => match source.cause() {
                 Cause::Refused { status: Some(401 | 403), .. } => 4,
                 Cause::Refused { .. } | Cause::Tool { .. } | Cause::Limit(_) => 1,
-                // Whoever answers with something else is no such provider.
+                // A server that answers something else is no such provider.
                 Cause::Unreachable { .. } | Cause::Interrupted { .. } | Cause::Unreadable { .. } => 3,
                 _ => 2,
             },
@@ -98,7 +98,19 @@ impl Failure {
     }
 }
 
-/// The system's words without its numbers, which help nobody.
+/// The failed request to a server that made a call fail, if it was one.
+pub(crate) fn client_error(error: &ToolError) -> Option<&ClientError> {
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref() {
+            return Some(error);
+        }
+        cause = error.source();
+    }
+    None
+}
+
+/// The system's message without its error number.
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let plain = text.split(" (os error").next().unwrap_or(&text);

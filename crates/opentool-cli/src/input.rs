@@ -78,7 +78,7 @@ fn is_skipped(entry: &DirEntry) -> bool {
     name.starts_with('.') || (entry.file_type().is_dir() && matches!(&*name, "target" | "node_modules"))
 }
 
-/// Whether a JSON file that nobody named is a document, or is meant to be one.
+/// Whether a JSON file that was found, not named, is a document or is meant to be one.
 pub(crate) fn looks_like_a_document(path: &Path, bytes: &[u8]) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     if name.split('.').any(|part| matches!(part, "opentool" | "opendyn")) {

@@ -5,13 +5,16 @@ mod commands;
 mod demo;
 mod diff;
 mod document;
+mod exit_status;
 mod exports;
 mod failure;
 mod input;
 mod json_text;
 mod libraries;
+mod output;
 mod replace;
 mod report;
+mod runtime;
 mod source;
 mod telemetry;
 mod terminal;
@@ -19,7 +22,7 @@ mod time;
 
 use std::process::ExitCode;
 
-use commands::{Cli, Verdict};
+use commands::Cli;
 use failure::Failure;
 
 fn main() -> ExitCode {
@@ -28,12 +31,8 @@ fn main() -> ExitCode {
     let ended = Cli::run();
     telemetry::Export::finish();
     match ended {
-        Ok(Verdict::Clean) => ExitCode::SUCCESS,
-        Ok(Verdict::Faulty) => ExitCode::from(1),
-        Ok(Verdict::Incomplete) => ExitCode::from(2),
-        // What a shell makes of a process that Ctrl-C ended.
-        Ok(Verdict::Interrupted) => ExitCode::from(130),
-        // Whoever read the output has seen enough.
+        Ok(status) => status.into(),
+        // The reader has closed the pipe.
         Err(Failure::Output { source }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {
             terminal::complain(&failure);

@@ -1,4 +1,4 @@
-//! Writing files that nobody ever sees half-written.
+//! Writing files atomically: a reader sees the old or the new content.
 
 use std::{
     fs::{self, Permissions},
@@ -16,7 +16,7 @@ pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    // A link stays one: the file it points to is replaced.
+    // A symbolic link is kept: the file it points to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let old = fs::metadata(&target).ok();
     if old.as_ref().is_some_and(|old| !old.is_file()) {

@@ -1,5 +1,6 @@
 //! Findings, written for people, for programs and for GitHub.
 
+mod checked;
 mod excerpt;
 mod github;
 mod human;
@@ -8,8 +9,7 @@ mod totals;
 
 use std::io::{self, Write};
 
-use opentool_spec::{Finding, Report};
-
+pub(crate) use checked::Checked;
 pub(crate) use human::Shown;
 pub(crate) use totals::{Totals, counted, counted_all};
 
@@ -22,21 +22,6 @@ pub(crate) enum Format {
     Json,
     /// Workflow commands: GitHub shows them beside the lines of a pull request
     Github,
-}
-
-/// A document that was checked.
-#[derive(Debug)]
-pub(crate) struct Checked<'a> {
-    /// What messages call it.
-    pub(crate) name: &'a str,
-    pub(crate) text: &'a str,
-    pub(crate) report: &'a Report,
-}
-
-impl<'a> Checked<'a> {
-    fn findings(&self) -> &'a [Finding] {
-        &self.report.findings
-    }
 }
 
 /// Writes what is found, document by document, in one format.
@@ -74,7 +59,7 @@ impl<W: Write> Reporter<W> {
             Format::Human => writeln!(self.out, "{totals}")?,
             Format::Json => self.out.write_all(if self.begun { b"\n]\n" } else { b"[]\n" })?,
             // Standard output is for commands only.
-            Format::Github => crate::terminal::tell(totals),
+            Format::Github => crate::terminal::note(totals),
         }
         self.out.flush()
     }

@@ -58,7 +58,7 @@ impl Source {
 
     /// Whether a word of the command line stands for a source, rather than for something to say to a model.
     ///
-    /// A misspelt file name does too, so that nobody sends one to a model.
+    /// A misspelt file name counts too, so that it is not sent to a model as a prompt.
     pub(crate) fn is_named_by(word: &str) -> bool {
         if word.contains(char::is_whitespace) {
             return Path::new(word).is_file();

@@ -1,4 +1,4 @@
-//! What reaches the terminal: colour where it is wanted, and never a control character of somebody else's text.
+//! What reaches the terminal: colour where it is wanted, and never a control character of foreign text.
 
 use std::{
     borrow::Cow,
@@ -26,7 +26,7 @@ pub(crate) fn warn(what: &dyn Display) {
 }
 
 /// Says on standard error what was done.
-pub(crate) fn tell(what: &dyn Display) {
+pub(crate) fn note(what: &dyn Display) {
     let _ = writeln!(anstream::stderr().lock(), "{what}");
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn write_data(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// A text whose control, direction-changing and invisible characters stand as `�`; tabs stay.
+/// A text whose control, direction-changing and invisible characters stand as `�`; tabs are kept.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     shown(text, |_| false, |_, text| text.push(char::REPLACEMENT_CHARACTER))
 }
@@ -62,7 +62,7 @@ pub(crate) fn visible_json(json: &str) -> Cow<'_, str> {
     shown(json, |char| char == '\n', escape)
 }
 
-/// A text in which something else is shown for every character that nobody would see, unless it is spared.
+/// A text in which something else is shown for every invisible character, unless it is allowed.
 fn shown(text: &str, is_spared: fn(char) -> bool, show: impl Fn(char, &mut String)) -> Cow<'_, str> {
     let mut before = None;
     let mut hidden = text.char_indices().filter(|(_, char)| {
@@ -82,7 +82,7 @@ fn shown(text: &str, is_spared: fn(char) -> bool, show: impl Fn(char, &mut Strin
     Cow::Owned(shown)
 }
 
-/// Whether nobody would see a character behind another; what joins or varies its neighbour is seen by what it does.
+/// Whether a character is invisible; one that joins or varies its neighbour is not.
 fn is_hidden(before: Option<char>, char: char) -> bool {
     match char {
         _ if char.is_ascii() => char.is_ascii_control() && char != '\t',

@@ -34,7 +34,7 @@ pub(super) fn warn_of_visible_key() {
     warn(&format_args!("a key on the command line shows in `ps`: one in {API_KEY_VARIABLE} or a file does not"));
 }
 
-/// A text that nobody gets to see.
+/// A text that is never shown.
 #[derive(Clone)]
 pub(super) struct Secret(String);
 

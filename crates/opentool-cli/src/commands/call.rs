@@ -1,18 +1,20 @@
 //! `opentool call`: call a function and print its result.
 
-use std::{error::Error, io::Read as _};
+use std::io::Read as _;
 
 use clap::Args;
-use opentool::{Executor, Part, ToolError, ToolOutput};
+use opentool::Executor;
 use opentool_client::ClientError;
-use serde_json::json;
 
-use super::{Verdict, access::Access, wait};
+use super::access::Access;
 use crate::{
     arguments,
-    failure::Failure,
+    exit_status::ExitStatus,
+    failure::{Failure, client_error},
     json_text::indented,
     libraries::LibraryOptions,
+    output::as_json,
+    runtime::block_on,
     source::Source,
     terminal::{complain, visible, visible_json, write_data},
 };
@@ -52,11 +54,11 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+    pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = Source::open_with(&self.source, &self.libraries)?;
         let key = self.access.key();
         let given = self.given()?;
-        let answer = wait(async {
+        let answer = block_on(async {
             let (toolbox, _) = source.attach(key.as_deref(), |client| client).await?;
             let arguments = match given {
                 Some(arguments) => arguments,
@@ -68,13 +70,13 @@ impl Call {
             Ok(output) => {
                 let text = format!("{}\n", indented(&as_json(&output)));
                 write_data(&visible_json(&text)).map_err(Failure::output)?;
-                Ok(Verdict::Clean)
+                Ok(ExitStatus::Success)
             }
-            Err(error) => match of_client(&error) {
+            Err(error) => match client_error(&error) {
                 Some(error) if !matches!(error, ClientError::Call { .. }) => Err(Failure::client(error.clone())),
                 _ => {
                     complain(&visible(error.message()));
-                    Ok(Verdict::Faulty)
+                    Ok(ExitStatus::Errors)
                 }
             },
         }
@@ -93,33 +95,4 @@ impl Call {
             Some(text) => Ok(Some(text.to_owned())),
         }
     }
-}
-
-/// What went wrong between us and a server, if that is why a call failed.
-pub(super) fn of_client(error: &ToolError) -> Option<&ClientError> {
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref() {
-            return Some(error);
-        }
-        cause = error.source();
-    }
-    None
-}
-
-pub(super) fn as_json(output: &ToolOutput) -> String {
-    match output {
-        ToolOutput::Json(json) => json.get().to_owned(),
-        ToolOutput::Text(text) => json!(text).to_string(),
-        ToolOutput::Parts(parts) => parts_as_json(parts),
-        ToolOutput::Rich(rich) => match &rich.structured {
-            Some(json) => json.get().to_owned(),
-            None => parts_as_json(&rich.parts),
-        },
-        _ => "null".to_owned(),
-    }
-}
-
-fn parts_as_json(parts: &[Part]) -> String {
-    json!(parts).to_string()
 }

@@ -22,7 +22,7 @@ use clap::Args;
 
 use self::{interrupt::Interrupt, model::ModelName, session::Session, words::Words};
 use super::{
-    Verdict,
+    ExitStatus,
     access::{Secret, warn_of_visible_key},
 };
 use crate::{failure::Failure, libraries::LibraryGrants};
@@ -100,7 +100,7 @@ pub(super) struct Chat {
 }
 
 impl Chat {
-    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+    pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         if !self.source_api_key.is_empty() {
             warn_of_visible_key();
         }
@@ -119,14 +119,14 @@ impl Chat {
             let interrupt = Interrupt::listen();
             let session = tokio::select! {
                 session = Session::open(self, &sources, &model, prompt.is_none(), &interrupt) => session?,
-                () = interrupt.given() => return Ok(Verdict::Interrupted),
+                () = interrupt.given() => return Ok(ExitStatus::Interrupted),
             };
             let ended = match &prompt {
                 Some(prompt) => session.answer(prompt, self.json).await,
                 None => repl::run(&session).await,
             };
             // Whoever gave up does not wait for the file either; the next who opens it tidies up.
-            if !matches!(ended, Ok(Verdict::Interrupted)) {
+            if !matches!(ended, Ok(ExitStatus::Interrupted)) {
                 tokio::select! {
                     () = session.memory.close() => {}
                     () = interrupt.given() => {}

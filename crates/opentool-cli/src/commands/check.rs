@@ -9,8 +9,8 @@ use clap::Args;
 use opentool_dyn::{Exports, uncallable};
 use opentool_spec::{Code, DocumentKind, ExternalFinding, Report};
 
-use super::Verdict;
 use crate::{
+    exit_status::ExitStatus,
     exports,
     failure::Failure,
     input::{Input, looks_like_a_document, walk},
@@ -58,12 +58,12 @@ pub(super) struct Check {
 }
 
 impl Check {
-    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+    pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let out = BufWriter::new(anstream::stdout().lock());
         let exports = self.library.as_deref().map(exports::of).transpose()?;
         let mut run = Run {
             strict: self.strict,
-            library: exports.map(|exports| Library { exports, used: false }),
+            library: exports.map(|exports| LibraryCheck { exports, used: false }),
             reporter: Reporter::new(self.format, out),
             totals: Totals::default(),
         };
@@ -80,31 +80,32 @@ impl Check {
 /// A check under way.
 struct Run<W: Write> {
     strict: bool,
-    library: Option<Library>,
+    library: Option<LibraryCheck>,
     reporter: Reporter<W>,
     totals: Totals,
 }
 
 /// The library that documents are checked against.
-struct Library {
+struct LibraryCheck {
     exports: Exports,
     /// Whether a document about a library was there.
     used: bool,
 }
 
-impl Library {
-    fn judge(&mut self, text: &str, report: Report) -> Report {
+impl LibraryCheck {
+    /// Adds what the library cannot call to a report.
+    fn check(&mut self, text: &str, report: Report) -> Report {
         if report.kind != Some(DocumentKind::OpenDyn) {
             return report;
         }
         self.used = true;
-        let remarks = uncallable(text, &self.exports).into_iter().map(|found| ExternalFinding {
+        let findings = uncallable(text, &self.exports).into_iter().map(|found| ExternalFinding {
             pointer: found.pointer,
             code: Code::NotInLibrary,
             message: found.reason,
             help: None,
         });
-        report.with_external_findings(text, remarks)
+        report.with_external_findings(text, findings)
     }
 }
 
@@ -137,7 +138,7 @@ impl<W: Write> Run<W> {
         let mut report = opentool_spec::check_bytes(bytes);
         let text = String::from_utf8_lossy(bytes);
         if let Some(library) = &mut self.library {
-            report = library.judge(&text, report);
+            report = library.check(&text, report);
         }
         if self.strict {
             report = report.strict();
@@ -151,17 +152,17 @@ impl<W: Write> Run<W> {
         terminal::complain(failure);
     }
 
-    fn finish(self) -> Result<Verdict, Failure> {
+    fn finish(self) -> Result<ExitStatus, Failure> {
         if self.library.as_ref().is_some_and(|library| !library.used) {
             terminal::warn(&"no OpenDyn document was checked, so that --library had no effect");
         }
         self.reporter.finish(&self.totals).map_err(Failure::output)?;
         Ok(if self.totals.unreadable > 0 {
-            Verdict::Incomplete
+            ExitStatus::Incomplete
         } else if self.totals.has_errors() {
-            Verdict::Faulty
+            ExitStatus::Errors
         } else {
-            Verdict::Clean
+            ExitStatus::Success
         })
     }
 }

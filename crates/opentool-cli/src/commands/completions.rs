@@ -1,10 +1,9 @@
 //! `opentool completions`: what a shell needs to complete a command line.
 
-use clap::{Args, CommandFactory as _};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use super::{Cli, Verdict};
-use crate::{failure::Failure, terminal::write_data};
+use crate::{exit_status::ExitStatus, failure::Failure, terminal::write_data};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,11 +22,12 @@ pub(super) struct Completions {
 }
 
 impl Completions {
-    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+    /// Writes the script for a command line.
+    pub(super) fn run(&self, mut command: Command) -> Result<ExitStatus, Failure> {
         // The generator panics where it cannot write, so it writes into memory.
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "opentool", &mut script);
+        clap_complete::generate(self.shell, &mut command, "opentool", &mut script);
         write_data(&String::from_utf8_lossy(&script)).map_err(Failure::output)?;
-        Ok(Verdict::Clean)
+        Ok(ExitStatus::Success)
     }
 }

@@ -9,9 +9,9 @@ use opentool_spec::{
 };
 use serde::Serialize;
 
-use super::Verdict;
 use crate::{
     document,
+    exit_status::ExitStatus,
     failure::Failure,
     input::Input,
     terminal::{complain, visible, visible_json, warn, write_data},
@@ -73,10 +73,10 @@ impl To {
 }
 
 impl Convert {
-    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+    pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let input = Input::from(&self.input);
         let text = input.read_text()?;
-        let Some(document) = read(&input.name(), &text) else { return Ok(Verdict::Faulty) };
+        let Some(document) = read(&input.name(), &text) else { return Ok(ExitStatus::Errors) };
         match self.to.target() {
             None => print(&free_of_references(&document))?,
             Some(target) => match document_tool_list(&document, target) {
@@ -86,11 +86,11 @@ impl Convert {
                 }
                 Err(error) => {
                     complain(&visible(&error.to_string()));
-                    return Ok(Verdict::Faulty);
+                    return Ok(ExitStatus::Errors);
                 }
             },
         }
-        Ok(Verdict::Clean)
+        Ok(ExitStatus::Success)
     }
 }
 

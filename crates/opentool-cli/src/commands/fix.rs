@@ -1,53 +1,53 @@
-//! `opentool fix`: mends what can be mended without asking.
+//! `opentool fix`: fixes what needs no decision of the author.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use opentool_spec::{Fixed, Severity};
 
-use super::Verdict;
 use crate::{
     diff,
+    exit_status::ExitStatus,
     failure::Failure,
     input::Input,
     replace::replace_file,
     report::{Checked, Shown, counted_all},
-    terminal::{tell, visible, write_data},
+    terminal::{note, visible, write_data},
 };
 
 const EXAMPLES: &str = "\
 Examples:
-  opentool fix weather.json              Show what would change; weather.json stays as it is
+  opentool fix weather.json              Show what would change; weather.json is not changed
   opentool fix weather.json | patch -p0  … and let patch(1) change it
   opentool fix weather.json --write      Change weather.json
-  opentool fix old.json -o new.json      Write the mended document to another file
+  opentool fix old.json -o new.json      Write the fixed document to another file
   opentool fix - -o - < old.json         As a filter
 
 Only what has one right answer is changed: older forms of a document become the current one, misspelt keys and types \
-are corrected, absent defaults written out. Key order, layout and unknown keys stay. Fixing twice changes no more.
+are corrected, absent defaults written out. Key order, layout and unknown keys are kept. Fixing twice changes no more.
 
-Standard output: the changes as a unified diff, or with `-o -` the mended document. Standard error: how much was \
+Standard output: the changes as a unified diff, or with `-o -` the fixed document. Standard error: how much was \
 fixed, and what is left to you. --write replaces the file in one step and keeps its permissions.
 
 Exit codes: 0 no errors left; 1 errors left; 2 wrong usage, or a file that cannot be read or written.";
 
-/// Mend what can be mended without asking, and show the changes
+/// Fix what needs no decision of the author, and show the changes
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Fix {
     /// The document, or `-` for standard input
     #[arg(value_name = "FILE")]
     input: PathBuf,
-    /// Write the mended document here; `-` is standard output
+    /// Write the fixed document here; `-` is standard output
     #[arg(short, long, value_name = "OUT", conflicts_with = "write")]
     output: Option<PathBuf>,
-    /// Write the mended document back to FILE
+    /// Write the fixed document back to FILE
     #[arg(short, long)]
     write: bool,
 }
 
 impl Fix {
-    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+    pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let input = Input::from(&self.input);
         if self.write && matches!(input, Input::StandardInput) {
             return Err(Failure::WriteBackToStandardInput);
@@ -66,7 +66,7 @@ impl Fix {
             diff::show(&name, &text, &fixed.text).map_err(Failure::output)?;
         }
         self.summarise(&name, &text, &fixed);
-        Ok(if fixed.report.is_usable() { Verdict::Clean } else { Verdict::Faulty })
+        Ok(if fixed.report.is_usable() { ExitStatus::Success } else { ExitStatus::Errors })
     }
 
     /// Whether standard output takes the document, so that there is no place for a diff.
@@ -78,7 +78,7 @@ impl Fix {
     fn summarise(&self, name: &str, before: &str, fixed: &Fixed) {
         let checked = Checked { name, text: &fixed.text, report: &fixed.report };
         for finding in fixed.report.findings.iter().filter(|finding| finding.severity > Severity::Note) {
-            tell(&format_args!("{}\n", Shown::new(&checked, finding)));
+            note(&format_args!("{}\n", Shown::new(&checked, finding)));
         }
         let done = match (fixed.text == before, fixed.applied) {
             (true, _) => "nothing to fix".to_owned(),
@@ -99,6 +99,6 @@ impl Fix {
             left if left.is_empty() => left,
             left => format!("; left to you: {left}"),
         };
-        tell(&format_args!("{}: {done}{left}{written}", visible(name)));
+        note(&format_args!("{}: {done}{left}{written}", visible(name)));
     }
 }

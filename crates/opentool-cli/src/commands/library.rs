@@ -5,27 +5,26 @@ mod symbols;
 
 use clap::{Args, Subcommand};
 
-use super::Verdict;
-use crate::failure::Failure;
+use crate::{exit_status::ExitStatus, failure::Failure};
 
 /// Look into C libraries, and write documents about them
 #[derive(Debug, Args)]
 pub(super) struct Library {
     #[command(subcommand)]
-    command: Command,
+    command: DynCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum DynCommand {
     Describe(describe::Describe),
     Symbols(symbols::Symbols),
 }
 
 impl Library {
-    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+    pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         match &self.command {
-            Command::Describe(describe) => describe.run(),
-            Command::Symbols(symbols) => symbols.run(),
+            DynCommand::Describe(describe) => describe.run(),
+            DynCommand::Symbols(symbols) => symbols.run(),
         }
     }
 }

@@ -2,11 +2,13 @@
 
 use clap::Args;
 
-use super::{Verdict, access::Access, wait};
+use super::access::Access;
 use crate::{
+    exit_status::ExitStatus,
     failure::Failure,
+    runtime::block_on,
     source::Source,
-    terminal::{tell, visible_json, write_data},
+    terminal::{note, visible_json, write_data},
 };
 
 const EXAMPLES: &str = "\
@@ -30,18 +32,18 @@ pub(super) struct Load {
 }
 
 impl Load {
-    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+    pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = Source::open(&self.source)?;
         let key = self.access.key();
-        let mut text = match wait(source.document(key.as_deref()))? {
+        let mut text = match block_on(source.document(key.as_deref()))? {
             Some(document) => serde_json::to_string_pretty(&document).map_err(|error| Failure::output(error.into()))?,
             None => {
-                tell(&format_args!("{source} has no document"));
+                note(&format_args!("{source} has no document"));
                 "{}".to_owned()
             }
         };
         text.push('\n');
         write_data(&visible_json(&text)).map_err(Failure::output)?;
-        Ok(Verdict::Clean)
+        Ok(ExitStatus::Success)
     }
 }

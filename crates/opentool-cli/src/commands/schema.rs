@@ -3,15 +3,14 @@
 use clap::{Args, ValueEnum};
 use opentool_spec::{DocumentKind, document_schema};
 
-use super::Verdict;
-use crate::{failure::Failure, terminal::write_data};
+use crate::{exit_status::ExitStatus, failure::Failure, terminal::write_data};
 
 const EXAMPLES: &str = "\
 Examples:
   opentool schema opentool > opentool.schema.json
   opentool schema opendyn > opendyn.schema.json
 
-An editor that is told about the file completes and explains the keys of a document. In VS Code, for instance:
+An editor that knows the file completes and explains the keys of a document. In VS Code, for instance:
   \"json.schemas\": [{\"fileMatch\": [\"*.opentool.json\"], \"url\": \"./opentool.schema.json\"}]
 `opentool check` finds more than such a schema can.";
 
@@ -33,12 +32,12 @@ enum DocumentFormat {
 }
 
 impl Schema {
-    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+    pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let kind = match self.format {
             DocumentFormat::Opentool => DocumentKind::OpenTool,
             DocumentFormat::Opendyn => DocumentKind::OpenDyn,
         };
         write_data(document_schema(kind)).map_err(Failure::output)?;
-        Ok(Verdict::Clean)
+        Ok(ExitStatus::Success)
     }
 }

@@ -12,7 +12,7 @@ use opentool_server::{BoundServer, ConfigBuilder, ServeError, Server};
 
 use self::options::Options;
 use super::{
-    Verdict,
+    ExitStatus,
     access::{API_KEY_VARIABLE, Secret, warn_of_visible_key},
     known,
 };
@@ -61,7 +61,7 @@ pub(super) struct Serve {
 }
 
 impl Serve {
-    pub(super) fn run(&self, matches: &ArgMatches) -> Result<Verdict, Failure> {
+    pub(super) fn run(&self, matches: &ArgMatches) -> Result<ExitStatus, Failure> {
         let given = [&self.options.api_key, &self.options.listed_api_keys, &self.options.source_api_key];
         if given.iter().any(|keys| !keys.is_empty()) {
             warn_of_visible_key();
@@ -78,7 +78,7 @@ impl Serve {
         // A tool on the blocking pool may never end; everybody who waited for it has been told.
         runtime.shutdown_background();
         served?;
-        Ok(Verdict::Clean)
+        Ok(ExitStatus::Success)
     }
 }
 
@@ -214,7 +214,7 @@ fn drain_on(mut signals: signals::Signals, bound: &BoundServer) {
     tokio::spawn(async move {
         signals.next().await;
         handle.shutdown();
-        crate::terminal::tell(&"stopping: calls in flight are finished (Ctrl-C again to give them up)");
+        crate::terminal::note(&"stopping: calls in flight are finished (Ctrl-C again to give them up)");
         signals.next_interrupt().await;
         // What a shell makes of a process that Ctrl-C ended.
         std::process::exit(130);

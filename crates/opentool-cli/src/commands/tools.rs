@@ -7,11 +7,13 @@ use clap::Args;
 use opentool::ToolDefinition;
 use serde_json::{Value, json};
 
-use super::{Verdict, access::Access, wait};
+use super::access::Access;
 use crate::{
+    exit_status::ExitStatus,
     failure::Failure,
     libraries::LibraryOptions,
     report::counted,
+    runtime::block_on,
     source::{Listing, Source},
     terminal::{visible, visible_json, write_data},
 };
@@ -42,10 +44,10 @@ pub(super) struct Tools {
 }
 
 impl Tools {
-    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+    pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = Source::open_with(&self.source, &self.libraries)?;
         let key = self.access.key();
-        let listing = wait(source.definitions(key.as_deref()))?;
+        let listing = block_on(source.definitions(key.as_deref()))?;
         if self.json {
             let tools: Vec<_> = listing.definitions.iter().map(as_json).collect();
             let mut text = serde_json::to_string_pretty(&tools).map_err(|error| Failure::output(error.into()))?;
@@ -54,7 +56,7 @@ impl Tools {
         } else {
             anstream::stdout().lock().write_all(as_text(&source, &listing).as_bytes()).map_err(Failure::output)?;
         }
-        Ok(Verdict::Clean)
+        Ok(ExitStatus::Success)
     }
 }
 

@@ -2,9 +2,11 @@
 
 use clap::Args;
 
-use super::{Verdict, access::Access, wait};
+use super::access::Access;
 use crate::{
+    exit_status::ExitStatus,
     failure::Failure,
+    runtime::block_on,
     source::Source,
     terminal::{visible, write_data},
 };
@@ -29,13 +31,13 @@ pub(super) struct Version {
 }
 
 impl Version {
-    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+    pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = Source::open(&self.source)?;
         let version = match source.client(self.access.key().as_deref())? {
-            Some(client) => wait(async { client.version().await.map_err(Failure::client) })?.version,
+            Some(client) => block_on(async { client.version().await.map_err(Failure::client) })?.version,
             None => env!("CARGO_PKG_VERSION").to_owned(),
         };
         write_data(&format!("{}\n", visible(&version))).map_err(Failure::output)?;
-        Ok(Verdict::Clean)
+        Ok(ExitStatus::Success)
     }
 }

@@ -81,15 +81,15 @@ mod tests {
             let answer = probe.call("current_date_time", arguments).await;
             let ToolOutput::Json(json) = answer.output() else { unreachable!("{answer:?}") };
             let moment: Value = serde_json::from_str(json.get()).unwrap();
-            let told: Timestamp = moment["date_time"].as_str().unwrap().parse().unwrap();
-            assert_eq!(told.as_second(), moment["unix_seconds"].as_i64().unwrap());
-            assert!((before..=Timestamp::now().as_second()).contains(&told.as_second()), "{moment}");
+            let time: Timestamp = moment["date_time"].as_str().unwrap().parse().unwrap();
+            assert_eq!(time.as_second(), moment["unix_seconds"].as_i64().unwrap());
+            assert!((before..=Timestamp::now().as_second()).contains(&time.as_second()), "{moment}");
             assert!(moment["weekday"].as_str().unwrap().ends_with("day"));
         }
     }
 
     #[tokio::test]
-    async fn an_unknown_time_zone_is_told_with_what_to_give_instead() {
+    async fn an_unknown_time_zone_is_time_with_what_to_give_instead() {
         let answer = Probe::new(Clock).call("current_date_time", json!({ "time_zone": "Mars/Olympus" })).await;
         answer.assert_error(ErrorKind::Failed).assert_message(
             "there is no time zone named `Mars/Olympus`: give an IANA name such as `Europe/Berlin`, or `UTC`",

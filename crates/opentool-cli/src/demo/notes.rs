@@ -9,7 +9,7 @@ use opentool::{tool, toolbox};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How many notes there may be, so that nobody fills the memory.
+/// How many notes there may be, so that callers cannot fill the memory.
 const MAX_NOTES: usize = 10_000;
 
 /// Notes that last as long as the process.
@@ -45,7 +45,7 @@ pub(super) struct Heading {
 /// Why it could not be done. The model reads it.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotesError {
-    #[error("there is no note {0}: `list_notes` tells which there are")]
+    #[error("there is no note {0}: `list_notes` lists them")]
     NotFound(u64),
     #[error("there are {MAX_NOTES} notes already: delete one first")]
     Full,
@@ -115,7 +115,7 @@ impl Notes {
 
 impl Notes {
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        // No method leaves the shelf half changed, so a panic elsewhere is no reason to lose the notes.
+        // No method leaves the notes half changed, so they are kept after a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -154,7 +154,7 @@ mod tests {
         let probe = Probe::new(Notes::default());
         for name in ["read_note", "delete_note"] {
             let answer = probe.call(name, json!({ "id": 7 })).await;
-            let message = "there is no note 7: `list_notes` tells which there are";
+            let message = "there is no note 7: `list_notes` lists them";
             answer.assert_error(ErrorKind::Failed).assert_message(message);
         }
     }

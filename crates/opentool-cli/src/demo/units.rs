@@ -117,7 +117,7 @@ pub(super) enum ConversionError {
     Different { from: Unit, from_dimension: Dimension, to: Unit, to_dimension: Dimension },
     #[error("{value} {unit} is below absolute zero")]
     BelowAbsoluteZero { value: f64, unit: Unit },
-    #[error("{value} {from} is too much to be told in {to}")]
+    #[error("{value} {from} is too large for {to}")]
     Overflow { value: f64, from: Unit, to: Unit },
 }
 
@@ -189,7 +189,7 @@ mod tests {
                 "kilogram is a unit of mass, metre one of length: give two units that measure the same",
             ),
             (-300.0, "celsius", "kelvin", "-300 celsius is below absolute zero"),
-            (1e308, "kilometre", "millimetre", &format!("{} kilometre is too much to be told in millimetre", 1e308)),
+            (1e308, "kilometre", "millimetre", &format!("{} kilometre is too large for millimetre", 1e308)),
         ] {
             let answer = probe.call("convert_unit", json!({ "value": value, "from": from, "to": to })).await;
             answer.assert_error(ErrorKind::Failed).assert_message(message);

@@ -7,7 +7,7 @@ use opentool_spec::{Finding, Severity};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{
-    Checked,
+    checked::Checked,
     excerpt::{Excerpt, short_pointer},
 };
 use crate::terminal::{ERROR, GOOD, WARNING, visible};
@@ -19,7 +19,7 @@ const FRAME: Style = AnsiColor::BrightBlue.on_default().bold();
 /// The style of what is for the user to do.
 const HELP: Style = AnsiColor::BrightCyan.on_default().bold();
 
-/// A finding as a compiler would show it. Colours are taken out again by streams on which nobody sees them.
+/// A finding as a compiler would show it. Streams that show no colours strip them.
 #[derive(Debug)]
 pub(crate) struct Shown<'a> {
     checked: &'a Checked<'a>,

@@ -35,7 +35,7 @@ impl Export {
             return Ok(None);
         }
         warn_of_other_protocols();
-        // Installed once for the exporter's client; whoever did so before us has chosen as well.
+        // Installed once for the exporter's client; where one is installed already, that one is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let exporter = SpanExporter::builder().with_http().with_protocol(Protocol::HttpBinary).build();
         let exporter = exporter.map_err(|error| Failure::usage(format!("spans cannot be exported: {error}")))?;

@@ -1,4 +1,4 @@
-//! Our spans between those of whoever calls us and those of whom we call.
+//! Our spans between those of the caller and those of the servers that we call.
 
 use opentelemetry::{
     Context,
@@ -17,7 +17,7 @@ pub(crate) fn join_trace(incoming: Option<&TraceContext>) -> Option<TraceContext
     current_trace()
 }
 
-/// The current span, as whoever is called from it shall see it.
+/// The current span, as the trace context for a server that is called from it.
 pub(crate) fn current_trace() -> Option<TraceContext> {
     let context = Span::current().context();
     let span = context.span();

@@ -11,7 +11,7 @@ use std::{
 
 use super::{serving::Served, *};
 
-/// Tells the attacking process whom to attack.
+/// The address for the attacking process.
 const TARGET: &str = "OPENTOOL_TEST_TARGET";
 
 const DURATION: Duration = Duration::from_secs(8);
@@ -57,14 +57,14 @@ fn peak_memory(served: &Served) -> u64 {
 
 #[test]
 fn all_attacks_at_once_cost_little_memory_and_no_answer_to_a_good_client() {
-    let desk = Desk::new();
-    let peak = withstand(Served::start(&desk, &[], &[]));
+    let folder = TestFolder::new();
+    let peak = withstand(Served::start(&folder, &[], &[]));
     assert!(peak <= 128 * 1024, "{peak} KiB");
 }
 
 #[test]
 fn the_same_holds_where_the_system_gives_the_server_few_descriptors() {
-    let desk = Desk::new();
-    let peak = withstand(Served::start_limited(&desk, 300));
+    let folder = TestFolder::new();
+    let peak = withstand(Served::start_limited(&folder, 300));
     assert!(peak <= 128 * 1024, "{peak} KiB");
 }

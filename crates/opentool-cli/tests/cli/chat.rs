@@ -1,4 +1,4 @@
-//! `opentool chat` with a model that says what it is told to, over real HTTP.
+//! `opentool chat` with a scripted model, over real HTTP.
 
 mod conversations;
 mod model;
@@ -9,7 +9,7 @@ mod talking;
 #[cfg(unix)]
 mod terminal;
 
-use super::{Desk, Ran, json, serving, serving::document};
+use super::{Ran, TestFolder, json, serving, serving::document};
 use model::{Model, Reply};
 
 /// The variables that mean something to `opentool chat`.
@@ -39,19 +39,19 @@ fn environment(model: &Model) -> [(&'static str, String); 3] {
 }
 
 /// Runs `opentool chat` with a scripted model and something on standard input.
-fn chat(desk: &Desk, model: &Model, arguments: &[&str], input: &str) -> Ran {
+fn chat(folder: &TestFolder, model: &Model, arguments: &[&str], input: &str) -> Ran {
     let environment = environment(model);
     let environment: Vec<_> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    chat_in(desk, arguments, &environment, input)
+    chat_in(folder, arguments, &environment, input)
 }
 
 /// Runs `opentool chat` in an environment.
-fn chat_in(desk: &Desk, arguments: &[&str], environment: &[(&str, &str)], input: &str) -> Ran {
-    let mut command = desk.command();
+fn chat_in(folder: &TestFolder, arguments: &[&str], environment: &[(&str, &str)], input: &str) -> Ran {
+    let mut command = folder.command();
     for variable in VARIABLES {
         command.env_remove(variable);
     }
-    command.env("XDG_DATA_HOME", desk.path("data")).envs(environment.iter().copied());
+    command.env("XDG_DATA_HOME", folder.path("data")).envs(environment.iter().copied());
     let output = command.arg("chat").args(arguments).write_stdin(input).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Ran { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn a_clean_document_ends_with_0_and_one_line() {
-    let ran = Desk::with("a.json", CLEAN).run(&["check", "a.json"]);
+    let ran = TestFolder::with("a.json", CLEAN).run(&["check", "a.json"]);
     assert_eq!(
         (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
         (Some(0), "ok: 1 document checked, nothing to report\n", "")
@@ -11,7 +11,7 @@ fn a_clean_document_ends_with_0_and_one_line() {
 
 #[test]
 fn errors_end_with_1_and_are_shown_with_their_lines() {
-    let ran = Desk::with("a.json", FAULTY).run(&["check", "a.json"]);
+    let ran = TestFolder::with("a.json", FAULTY).run(&["check", "a.json"]);
     assert_eq!(ran.code, Some(1));
     assert_eq!(ran.stderr, "");
     insta::assert_snapshot!(ran.stdout);
@@ -19,11 +19,11 @@ fn errors_end_with_1_and_are_shown_with_their_lines() {
 
 #[test]
 fn warnings_end_with_0_and_with_1_when_strict() {
-    let desk = Desk::with("a.json", WARNED);
-    let ran = desk.run(&["check", "a.json"]);
+    let folder = TestFolder::with("a.json", WARNED);
+    let ran = folder.run(&["check", "a.json"]);
     assert_eq!(ran.code, Some(0));
     assert!(ran.stdout.starts_with("warning[OT025]"), "{}", ran.stdout);
-    let ran = desk.run(&["check", "--strict", "a.json"]);
+    let ran = folder.run(&["check", "--strict", "a.json"]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.stdout.starts_with("error[OT025]"), "{}", ran.stdout);
     assert!(ran.stdout.contains("1 error\n"), "{}", ran.stdout);
@@ -31,7 +31,7 @@ fn warnings_end_with_0_and_with_1_when_strict() {
 
 #[test]
 fn standard_input_is_checked_under_its_own_name() {
-    let ran = Desk::new().run_with(&["check", "-"], FAULTY);
+    let ran = TestFolder::new().run_with(&["check", "-"], FAULTY);
     assert_eq!(ran.code, Some(1));
     assert!(ran.stdout.contains("--> <stdin>:3:13\n"), "{}", ran.stdout);
     assert!(ran.stdout.ends_with("opentool fix -\n"), "{}", ran.stdout);
@@ -39,35 +39,35 @@ fn standard_input_is_checked_under_its_own_name() {
 
 #[test]
 fn a_folder_is_walked_and_other_json_is_skipped_and_counted() {
-    let desk = Desk::new();
-    desk.put("docs/a.json", CLEAN);
-    desk.put("docs/deep/er/b.JSON", WARNED);
-    desk.put("docs/package.json", r#"{"name": "x", "dependencies": {"opentool": "1"}}"#);
-    desk.put("docs/list.json", r#"["opentool"]"#);
-    desk.put("docs/broken-settings.json", "{ oops");
-    desk.put("docs/notes.txt", FAULTY);
+    let folder = TestFolder::new();
+    folder.put("docs/a.json", CLEAN);
+    folder.put("docs/deep/er/b.JSON", WARNED);
+    folder.put("docs/package.json", r#"{"name": "x", "dependencies": {"opentool": "1"}}"#);
+    folder.put("docs/list.json", r#"["opentool"]"#);
+    folder.put("docs/broken-settings.json", "{ oops");
+    folder.put("docs/notes.txt", FAULTY);
     for hidden in ["docs/.git/x.json", "docs/target/x.json", "docs/node_modules/x.json", "docs/.x.json"] {
-        desk.put(hidden, FAULTY);
+        folder.put(hidden, FAULTY);
     }
-    let ran = desk.run(&["check", "docs"]);
+    let ran = folder.run(&["check", "docs"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stdout);
     assert!(ran.stdout.contains(" docs/deep/er/b.JSON:4:"), "{}", ran.stdout);
     let summary =
         "2 documents checked, 1 warning (1 with errors or warnings); skipped 3 JSON files that are no documents";
     assert!(ran.stdout.contains(summary), "{}", ran.stdout);
     // Without a name, the folder one is in; and a folder one names is walked even if it is called so.
-    assert_eq!(desk.run(&["check"]).stdout, ran.stdout);
-    assert_eq!(desk.run(&["check", "docs/target"]).code, Some(1));
+    assert_eq!(folder.run(&["check"]).stdout, ran.stdout);
+    assert_eq!(folder.run(&["check", "docs/target"]).code, Some(1));
 }
 
 #[test]
 fn a_broken_document_in_a_folder_is_reported() {
-    let desk = Desk::new();
-    desk.put("a.json", r#"{"opentool": "1.1.0", "info": "#);
-    desk.put("b.opendyn.json", "");
-    desk.put("c.json", r#"{"info": {}, "functions": []}"#);
-    desk.put("d.json", b"{\"opendyn\": \"\xff\"}");
-    let ran = desk.run(&["check", "--format", "json", "."]);
+    let folder = TestFolder::new();
+    folder.put("a.json", r#"{"opentool": "1.1.0", "info": "#);
+    folder.put("b.opendyn.json", "");
+    folder.put("c.json", r#"{"info": {}, "functions": []}"#);
+    folder.put("d.json", b"{\"opendyn\": \"\xff\"}");
+    let ran = folder.run(&["check", "--format", "json", "."]);
     assert_eq!(ran.code, Some(1));
     let found = json(&ran.stdout);
     let files: Vec<_> = found.as_array().unwrap().iter().map(|finding| finding["file"].as_str().unwrap()).collect();
@@ -78,22 +78,22 @@ fn a_broken_document_in_a_folder_is_reported() {
 
 #[test]
 fn a_file_that_is_named_is_always_checked() {
-    let ran = Desk::with("package.json", r#"{"name": "x"}"#).run(&["check", "package.json"]);
+    let ran = TestFolder::with("package.json", r#"{"name": "x"}"#).run(&["check", "package.json"]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.stdout.contains("OT010"), "{}", ran.stdout);
 }
 
 #[test]
 fn a_folder_without_documents_is_said_to_be_so() {
-    let ran = Desk::with("a.json", "{}").run(&["check", "."]);
+    let ran = TestFolder::with("a.json", "{}").run(&["check", "."]);
     assert_eq!(ran.code, Some(0));
     assert_eq!(ran.stderr, "warning: no OpenTool or OpenDyn document in .\n");
 }
 
 #[test]
 fn what_cannot_be_read_does_not_stop_the_rest() {
-    let desk = Desk::with("a.json", FAULTY);
-    let ran = desk.run(&["check", "missing.json", "a.json"]);
+    let folder = TestFolder::with("a.json", FAULTY);
+    let ran = folder.run(&["check", "missing.json", "a.json"]);
     assert_eq!(ran.code, Some(2));
     assert_eq!(ran.stderr, "error: cannot read missing.json: no such file or directory\n");
     assert!(ran.stdout.contains("error[OT010]"), "{}", ran.stdout);
@@ -104,55 +104,55 @@ fn what_cannot_be_read_does_not_stop_the_rest() {
 #[test]
 fn a_file_without_read_permission_is_reported() {
     use std::os::unix::fs::PermissionsExt as _;
-    let desk = Desk::with("a.json", CLEAN);
-    std::fs::set_permissions(desk.path("a.json"), std::fs::Permissions::from_mode(0o000)).unwrap();
-    if std::fs::read(desk.path("a.json")).is_ok() {
+    let folder = TestFolder::with("a.json", CLEAN);
+    std::fs::set_permissions(folder.path("a.json"), std::fs::Permissions::from_mode(0o000)).unwrap();
+    if std::fs::read(folder.path("a.json")).is_ok() {
         // Root reads every file; a link to itself is what root cannot read either.
-        std::fs::remove_file(desk.path("a.json")).unwrap();
-        std::os::unix::fs::symlink("a.json", desk.path("a.json")).unwrap();
+        std::fs::remove_file(folder.path("a.json")).unwrap();
+        std::os::unix::fs::symlink("a.json", folder.path("a.json")).unwrap();
     }
-    let ran = desk.run(&["check", "a.json"]);
+    let ran = folder.run(&["check", "a.json"]);
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.starts_with("error: cannot read a.json: "), "{}", ran.stderr);
 }
 
 #[test]
 fn an_empty_file_and_one_that_is_not_text_are_findings() {
-    let desk = Desk::with("empty.json", "");
-    desk.put("latin.json", b"{\"opentool\": \"caf\xe9\"}");
-    let ran = desk.run(&["check", "empty.json", "latin.json"]);
+    let folder = TestFolder::with("empty.json", "");
+    folder.put("latin.json", b"{\"opentool\": \"caf\xe9\"}");
+    let ran = folder.run(&["check", "empty.json", "latin.json"]);
     assert_eq!(ran.code, Some(1));
     insta::assert_snapshot!(ran.stdout);
 }
 
 #[test]
 fn json_is_one_array_over_all_files() {
-    let desk = Desk::with("a.json", FAULTY);
-    desk.put("b.json", WARNED);
-    let ran = desk.run(&["check", "--format", "json", "a.json", "b.json"]);
+    let folder = TestFolder::with("a.json", FAULTY);
+    folder.put("b.json", WARNED);
+    let ran = folder.run(&["check", "--format", "json", "a.json", "b.json"]);
     assert_eq!(ran.code, Some(1));
     insta::assert_json_snapshot!(json(&ran.stdout));
-    let clean = Desk::with("a.json", CLEAN).run(&["check", "--format", "json", "a.json"]);
+    let clean = TestFolder::with("a.json", CLEAN).run(&["check", "--format", "json", "a.json"]);
     assert_eq!((clean.code, clean.stdout.as_str()), (Some(0), "[]\n"));
 }
 
 #[test]
 fn the_edits_of_a_fix_apply_to_the_bytes_of_the_file() {
-    let desk = Desk::with("a.json", WARNED);
-    let found = json(&desk.run(&["check", "--format=json", "a.json"]).stdout);
+    let folder = TestFolder::with("a.json", WARNED);
+    let found = json(&folder.run(&["check", "--format=json", "a.json"]).stdout);
     let mut text = WARNED.to_owned();
     for edit in found[0]["fix"]["edits"].as_array().unwrap().iter().rev() {
         let at = |key: &str| usize::try_from(edit[key].as_u64().unwrap()).unwrap();
         text.replace_range(at("start")..at("end"), edit["text"].as_str().unwrap());
     }
-    desk.put("a.json", text);
-    assert_eq!(desk.run(&["check", "--format=json", "a.json"]).stdout, "[]\n");
+    folder.put("a.json", text);
+    assert_eq!(folder.run(&["check", "--format=json", "a.json"]).stdout, "[]\n");
 }
 
 #[test]
 fn github_gets_one_escaped_command_a_finding() {
-    let desk = Desk::with("50%,a:b.json", FAULTY);
-    let ran = desk.run(&["check", "--format", "github", "50%,a:b.json"]);
+    let folder = TestFolder::with("50%,a:b.json", FAULTY);
+    let ran = folder.run(&["check", "--format", "github", "50%,a:b.json"]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.stderr.starts_with("error: 1 document checked, 2 errors, 1 warning, 1 note\n"), "{}", ran.stderr);
     insta::assert_snapshot!(ran.stdout, @r#"
@@ -171,7 +171,7 @@ fn a_minified_megabyte_of_findings_is_shown_in_short_lines() {
         r#"{{"opentool":"1.1.0","info":{{"title":"t","version":"1"}},"functions":[{functions}],"x-pad":"{}"}}"#,
         "p".repeat(600_000)
     );
-    let ran = Desk::with("a.json", text).run(&["check", "a.json"]);
+    let ran = TestFolder::with("a.json", text).run(&["check", "a.json"]);
     assert_eq!(ran.code, Some(1), "all but one are duplicates");
     assert!(ran.stdout.lines().all(|line| line.chars().count() < 160));
     assert_eq!(ran.stdout.matches("warning[OT042]").count(), 5_000);
@@ -180,9 +180,10 @@ fn a_minified_megabyte_of_findings_is_shown_in_short_lines() {
 #[test]
 fn terminal_commands_in_documents_and_names_are_not_passed_on() {
     let name = "evil\u{1b}[2J.json";
-    let desk = Desk::with(name, "{\"opentool\": \"1.1.0\", \"\u{1b}]0;owned\u{7}\": 1, \"in\u{9b}fo\": \u{202e}}");
+    let folder =
+        TestFolder::with(name, "{\"opentool\": \"1.1.0\", \"\u{1b}]0;owned\u{7}\": 1, \"in\u{9b}fo\": \u{202e}}");
     for format in ["human", "json", "github"] {
-        let ran = desk.run(&["check", "--format", format, name, "missing\u{1b}[2J"]);
+        let ran = folder.run(&["check", "--format", format, name, "missing\u{1b}[2J"]);
         assert_eq!(ran.code, Some(2));
         let hidden = |char: char| (char.is_control() && char != '\n') || char == '\u{202e}';
         assert!(!ran.stdout.contains(hidden), "{:?}", ran.stdout);

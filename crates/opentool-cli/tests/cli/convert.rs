@@ -28,7 +28,7 @@ fn the_strict_document_is_clean_and_says_what_was_cut() {
     let ran = run(&["convert", &example("calculator.opentool.json"), "--to", "opentool"]);
     assert_eq!(ran.code, Some(0));
     assert_eq!(ran.stderr, "warning: `#/schemas/Expression` is replaced by a plain object: it contains itself\n");
-    let checked = Desk::new().run_with(&["check", "--strict", "-"], ran.stdout.clone());
+    let checked = TestFolder::new().run_with(&["check", "--strict", "-"], ran.stdout.clone());
     assert_eq!(checked.code, Some(0), "{}", checked.stdout);
     assert!(!ran.stdout.contains("$ref"));
 }
@@ -40,7 +40,7 @@ fn what_a_target_cannot_say_is_a_warning() {
           {"name": "a", "schema": {"type": "string", "maxLength": 5}, "required": true}]},
         {"name": "g", "description": "d", "parameters": [
           {"name": "a", "schema": {"type": "object", "properties": {}, "additionalProperties": {"type": "string"}}, "required": true}]}]}"#;
-    let ran = Desk::new().run_with(&["convert", "-", "--to", "openai-strict"], document);
+    let ran = TestFolder::new().run_with(&["convert", "-", "--to", "openai-strict"], document);
     assert_eq!(ran.code, Some(0));
     let list = json(&ran.stdout);
     assert_eq!([&list[0]["function"]["strict"], &list[1]["function"]["strict"]], [true, false]);
@@ -54,7 +54,7 @@ fn a_reference_into_another_function_is_followed() {
         {"name": "f", "description": "d", "parameters": [{"name": "a", "schema": {"type": "integer"}, "required": true}]},
         {"name": "g", "description": "d", "parameters": [
           {"name": "b", "schema": {"$ref": "#/functions/0/parameters/0/schema"}, "required": true}]}]}"##;
-    let ran = Desk::new().run_with(&["convert", "-", "--to", "anthropic"], document);
+    let ran = TestFolder::new().run_with(&["convert", "-", "--to", "anthropic"], document);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let schema = &json(&ran.stdout)[1]["input_schema"];
     let reference = schema["properties"]["b"]["$ref"].as_str().unwrap();
@@ -66,7 +66,7 @@ fn an_older_document_is_converted_with_a_word_about_its_warnings() {
     let document = r#"{"opentool": "1.0.0", "info": {"title": "T", "version": "1"}, "functions": [
         {"name": "half", "description": "Halve.", "parameters":
           {"type": "object", "properties": {"x": {"type": "double", "required": true}}}}]}"#;
-    let ran = Desk::with("a.json", document).run(&["convert", "a.json", "--to", "openai"]);
+    let ran = TestFolder::with("a.json", document).run(&["convert", "a.json", "--to", "openai"]);
     assert_eq!(ran.code, Some(0));
     assert_eq!(json(&ran.stdout)[0]["function"]["parameters"]["properties"]["x"]["type"], "number");
     assert_eq!(ran.stderr, "warning: a.json has 2 warnings: `opentool check` shows how it was understood\n");
@@ -74,7 +74,7 @@ fn an_older_document_is_converted_with_a_word_about_its_warnings() {
 
 #[test]
 fn a_document_with_errors_is_refused_with_them() {
-    let ran = Desk::with("a.json", FAULTY).run(&["convert", "a.json", "--to", "mcp"]);
+    let ran = TestFolder::with("a.json", FAULTY).run(&["convert", "a.json", "--to", "mcp"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
     assert_eq!(ran.stderr.matches("error[").count(), 2);
     assert!(ran.stderr.ends_with("error: a.json has 2 errors and was not converted\n"), "{}", ran.stderr);
@@ -82,22 +82,22 @@ fn a_document_with_errors_is_refused_with_them() {
 
 #[test]
 fn faulty_requests_end_with_2() {
-    let desk = Desk::with("a.json", CLEAN);
-    for (arguments, told) in [
+    let folder = TestFolder::with("a.json", CLEAN);
+    for (arguments, message) in [
         (&["convert", "a.json"][..], "--to <TO>"),
         (&["convert", "a.json", "--to", "openia"], "similar value exists: 'openai'"),
         (&["convert", "missing.json", "--to", "mcp"], "cannot read missing.json"),
     ] {
-        let ran = desk.run(arguments);
+        let ran = folder.run(arguments);
         assert_eq!(ran.code, Some(2), "{arguments:?}");
-        assert!(ran.stderr.contains(told), "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(message), "{arguments:?}: {}", ran.stderr);
     }
 }
 
 #[test]
 fn hidden_characters_stand_escaped_in_the_json() {
     let document = CLEAN.replace("The time.", "a\u{9b}b\u{202e}c");
-    let ran = Desk::new().run_with(&["convert", "-", "--to", "openai"], document);
+    let ran = TestFolder::new().run_with(&["convert", "-", "--to", "openai"], document);
     assert!(ran.stdout.contains(r"a\u009bb\u202ec"), "{}", ran.stdout);
     assert_eq!(json(&ran.stdout)[0]["function"]["description"], "a\u{9b}b\u{202e}c");
 }

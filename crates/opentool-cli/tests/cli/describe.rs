@@ -12,19 +12,19 @@ void half(double x, double *result);
 int log_line(const char *format, ...);
 ";
 
-/// A desk with a vendor's library and header.
-fn vendor() -> Desk {
-    let desk = Desk::with("vendor.h", HEADER);
+/// A folder with a vendor's library and header.
+fn vendor() -> TestFolder {
+    let folder = TestFolder::with("vendor.h", HEADER);
     let source = "#include \"vendor.h\"\nint add(int a, int b) { return a + b; }\n\
                   void half(double x, double *result) { *result = x / 2; }\n\
                   int log_line(const char *format, ...) { return 0; }\nint limit = 3;\n";
-    compile(&desk, "libvendor.so", source);
-    desk
+    compile(&folder, "libvendor.so", source);
+    folder
 }
 
-fn compile(desk: &Desk, library: &str, source: &str) -> PathBuf {
-    let source = desk.put("source.c", source);
-    let library = desk.path(library);
+fn compile(folder: &TestFolder, library: &str, source: &str) -> PathBuf {
+    let source = folder.put("source.c", source);
+    let library = folder.path(library);
     let mut compiler = std::process::Command::new("cc");
     let compiled = compiler.args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status().unwrap();
     assert!(compiled.success());
@@ -33,8 +33,8 @@ fn compile(desk: &Desk, library: &str, source: &str) -> PathBuf {
 
 #[test]
 fn a_library_and_its_header_become_a_document_that_passes_the_check() {
-    let desk = vendor();
-    let ran = desk.run(&["dyn", "describe", "./libvendor.so", "--header", "vendor.h", "-o", "vendor.opendyn.json"]);
+    let folder = vendor();
+    let ran = folder.run(&["dyn", "describe", "./libvendor.so", "--header", "vendor.h", "-o", "vendor.opendyn.json"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{}", ran.stderr);
     assert_eq!(
         ran.stderr,
@@ -45,16 +45,16 @@ fn a_library_and_its_header_become_a_document_that_passes_the_check() {
              a shim would help: int log_line_tool(const char *format, const char *text) { return log_line(format, text); }\n\
          2 functions of ./libvendor.so described; 1 mark to review; 1 skipped; written to vendor.opendyn.json\n"
     );
-    let ran = desk.run(&["check", "--strict", "vendor.opendyn.json", "--library", "./libvendor.so"]);
+    let ran = folder.run(&["check", "--strict", "vendor.opendyn.json", "--library", "./libvendor.so"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "ok: 1 document checked, nothing to report\n"));
-    let document = json(&desk.read("vendor.opendyn.json"));
+    let document = json(&folder.read("vendor.opendyn.json"));
     assert_eq!(document["functions"][0]["description"], "Adds two numbers.");
 }
 
 #[test]
 fn without_an_output_the_document_goes_to_standard_output() {
-    let desk = vendor();
-    let ran = desk.run(&["dyn", "describe", "libvendor.so", "--header", "vendor.h", "--only", "a*"]);
+    let folder = vendor();
+    let ran = folder.run(&["dyn", "describe", "libvendor.so", "--header", "vendor.h", "--only", "a*"]);
     assert_eq!(ran.code, Some(0));
     let document = json(&ran.stdout);
     assert_eq!(document["info"]["title"], "libvendor");
@@ -64,59 +64,61 @@ fn without_an_output_the_document_goes_to_standard_output() {
 
 #[test]
 fn a_library_of_which_nothing_can_be_described_ends_with_1_and_writes_nothing() {
-    let desk = vendor();
+    let folder = vendor();
     let arguments = ["dyn", "describe", "./libvendor.so", "--header", "vendor.h", "--only", "log*", "-o", "out.json"];
-    let ran = desk.run(&arguments);
+    let ran = folder.run(&arguments);
     assert_eq!(ran.code, Some(1));
     assert!(ran.stderr.contains("log_line: takes any number of arguments"), "{}", ran.stderr);
     assert!(ran.stderr.ends_with("error: no function of ./libvendor.so can be described: nothing written\n"));
-    assert!(!desk.path("out.json").exists());
+    assert!(!folder.path("out.json").exists());
 }
 
 #[test]
 fn a_cpp_header_and_library_get_advice() {
-    let desk = Desk::with("shapes.hpp", "namespace shapes { double area(double width, double height); }\n");
-    compile(&desk, "libshapes.so", "double _ZN6shapes4areaEdd(double w, double h) { return w * h; }");
-    let ran = desk.run(&["dyn", "describe", "./libshapes.so", "--header", "shapes.hpp"]);
+    let folder = TestFolder::with("shapes.hpp", "namespace shapes { double area(double width, double height); }\n");
+    compile(&folder, "libshapes.so", "double _ZN6shapes4areaEdd(double w, double h) { return w * h; }");
+    let ran = folder.run(&["dyn", "describe", "./libshapes.so", "--header", "shapes.hpp"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
-    for told in [
+    for message in [
         "shapes.hpp:1: this needs a C++ compiler",
         "export those that you want as `extern \"C\"`",
         "  shapes::area(double, double)\n",
         "for example: extern \"C\" auto area_tool(double arg1, double arg2) { return shapes::area(arg1, arg2); }",
     ] {
-        assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
+        assert!(ran.stderr.contains(message), "{message}: {}", ran.stderr);
     }
-    let ran = desk.run(&["dyn", "symbols", "./libshapes.so"]);
+    let ran = folder.run(&["dyn", "symbols", "./libshapes.so"]);
     assert!(ran.stdout.contains("_ZN6shapes4areaEdd  function, C++ `shapes::area(double, double)`"), "{}", ran.stdout);
 }
 
 #[test]
 fn headers_and_libraries_that_are_not_there_end_with_2() {
-    let desk = vendor();
-    let told = |arguments: &[&str]| {
-        let ran = desk.run(arguments);
+    let folder = vendor();
+    let stderr_of = |arguments: &[&str]| {
+        let ran = folder.run(arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{arguments:?}");
         ran.stderr
     };
-    let missing = told(&["dyn", "describe", "./libvendor.so", "--header", "none.h"]);
+    let missing = stderr_of(&["dyn", "describe", "./libvendor.so", "--header", "none.h"]);
     assert!(missing.contains("cannot read the headers") && missing.contains("none.h"), "{missing}");
-    assert!(told(&["dyn", "describe", "./libvendor.so"]).contains("--header <H>"));
-    assert_eq!(told(&["dyn", "symbols", "./none.so"]), "error: there is no library at `./none.so`\n");
-    let text = told(&["dyn", "symbols", "./vendor.h"]);
+    assert!(stderr_of(&["dyn", "describe", "./libvendor.so"]).contains("--header <H>"));
+    assert_eq!(stderr_of(&["dyn", "symbols", "./none.so"]), "error: there is no library at `./none.so`\n");
+    let text = stderr_of(&["dyn", "symbols", "./vendor.h"]);
     assert_eq!(text, "error: `./vendor.h` is a text file, not a library; it begins with \"/* Adds two numbers. */\"\n");
-    assert!(told(&["check", "--library", "libnone.so.7"]).starts_with("error: there is no library `libnone.so.7`"));
+    assert!(
+        stderr_of(&["check", "--library", "libnone.so.7"]).starts_with("error: there is no library `libnone.so.7`")
+    );
 }
 
 #[test]
 fn symbols_are_listed_for_people_and_for_programs() {
-    let desk = vendor();
-    let ran = desk.run(&["dyn", "symbols", "./libvendor.so"]);
+    let folder = vendor();
+    let ran = folder.run(&["dyn", "symbols", "./libvendor.so"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     let lines: Vec<_> = ran.stdout.lines().collect();
     assert!(lines[0].starts_with("./libvendor.so: ELF, "), "{}", ran.stdout);
     assert!(lines.contains(&"  add       function") && lines.contains(&"  limit     data"), "{}", ran.stdout);
-    let listed = json(&desk.run(&["dyn", "symbols", "./libvendor.so", "--json"]).stdout);
+    let listed = json(&folder.run(&["dyn", "symbols", "./libvendor.so", "--json"]).stdout);
     assert_eq!(listed["loadable"], true);
     let symbols = listed["symbols"].as_array().unwrap();
     let half = symbols.iter().find(|symbol| symbol["name"] == "half").unwrap();
@@ -128,11 +130,11 @@ fn symbols_are_listed_for_people_and_for_programs() {
 
 #[test]
 fn a_function_that_the_library_lacks_is_a_finding_with_its_line() {
-    let desk = vendor();
-    desk.run(&["dyn", "describe", "./libvendor.so", "--header", "vendor.h", "-o", "vendor.opendyn.json"]);
-    let document = desk.read("vendor.opendyn.json");
-    desk.put("vendor.opendyn.json", document.replace("\"add\"", "\"ad\"").replace("\"half\"", "\"limit\""));
-    let ran = desk.run(&["check", "vendor.opendyn.json", "--library", "./libvendor.so"]);
+    let folder = vendor();
+    folder.run(&["dyn", "describe", "./libvendor.so", "--header", "vendor.h", "-o", "vendor.opendyn.json"]);
+    let document = folder.read("vendor.opendyn.json");
+    folder.put("vendor.opendyn.json", document.replace("\"add\"", "\"ad\"").replace("\"half\"", "\"limit\""));
+    let ran = folder.run(&["check", "vendor.opendyn.json", "--library", "./libvendor.so"]);
     assert_eq!(ran.code, Some(1));
     assert!(
         ran.stdout.contains("error[OT080]: the library has no function `ad`; the nearest are `add`\n"),
@@ -142,35 +144,35 @@ fn a_function_that_the_library_lacks_is_a_finding_with_its_line() {
     assert!(ran.stdout.contains("|               ^^^^ /functions/0/name\n"), "{}", ran.stdout);
     assert!(ran.stdout.contains("error[OT080]: `limit` is data of the library, not a function\n"), "{}", ran.stdout);
     let found =
-        json(&desk.run(&["check", "vendor.opendyn.json", "--library", "./libvendor.so", "--format", "json"]).stdout);
+        json(&folder.run(&["check", "vendor.opendyn.json", "--library", "./libvendor.so", "--format", "json"]).stdout);
     assert_eq!((&found[0]["code"], &found[0]["pointer"]), (&"OT080".into(), &"/functions/0/name".into()));
-    let line = desk.read("vendor.opendyn.json").lines().position(|line| line.contains("\"ad\"")).unwrap() + 1;
+    let line = folder.read("vendor.opendyn.json").lines().position(|line| line.contains("\"ad\"")).unwrap() + 1;
     assert_eq!(found[0]["line"], line);
     // By itself, the document is right.
-    assert_eq!(desk.run(&["check", "vendor.opendyn.json"]).code, Some(0));
+    assert_eq!(folder.run(&["check", "vendor.opendyn.json"]).code, Some(0));
 }
 
 #[test]
 fn what_only_a_needed_library_defines_is_told() {
-    let desk = Desk::new();
-    let source = desk.put("user.c", "double root(double x) { extern double cbrt(double); return cbrt(x); }");
-    let library = desk.path("libuser.so");
+    let folder = TestFolder::new();
+    let source = folder.put("user.c", "double root(double x) { extern double cbrt(double); return cbrt(x); }");
+    let library = folder.path("libuser.so");
     let mut compiler = std::process::Command::new("cc");
     let compiled = compiler.args(["-shared", "-fPIC", "-o"]).args([&library, &source]).arg("-lm").status().unwrap();
     assert!(compiled.success());
     let document = include_str!("../../../../examples/libm.opendyn.json");
-    desk.put("libm.opendyn.json", document);
-    let ran = desk.run(&["check", "libm.opendyn.json", "--library", "./libuser.so"]);
+    folder.put("libm.opendyn.json", document);
+    let ran = folder.run(&["check", "libm.opendyn.json", "--library", "./libuser.so"]);
     assert_eq!(ran.code, Some(1));
-    let told = "the library does not define `cos`: only libm.so.6 does, which it needs; open that one";
-    assert!(ran.stdout.contains(told), "{}", ran.stdout);
+    let message = "the library does not define `cos`: only libm.so.6 does, which it needs; open that one";
+    assert!(ran.stdout.contains(message), "{}", ran.stdout);
 }
 
 #[test]
 fn a_library_says_nothing_about_a_document_that_is_not_about_one() {
-    let desk = vendor();
-    desk.put("clock.json", CLEAN);
-    let ran = desk.run(&["check", "clock.json", "--library", "./libvendor.so"]);
+    let folder = vendor();
+    folder.put("clock.json", CLEAN);
+    let ran = folder.run(&["check", "clock.json", "--library", "./libvendor.so"]);
     assert_eq!(ran.code, Some(0));
     assert!(ran.stderr.contains("no OpenDyn document was checked, so that --library had no effect"), "{}", ran.stderr);
 }
@@ -191,9 +193,9 @@ fn the_example_of_the_diagnostic_gives_that_finding_against_the_library() {
     let section = page.split("\n## ").find(|section| section.starts_with("OT080")).unwrap();
     let blocks: Vec<_> =
         section.split("```").skip(1).step_by(2).map(|block| block.strip_prefix("json\n").unwrap()).collect();
-    let desk = Desk::with("wrong.json", blocks[0]);
-    desk.put("right.json", blocks[1]);
-    let ran = desk.run(&["check", "wrong.json", "--library", "libm.so.6"]);
+    let folder = TestFolder::with("wrong.json", blocks[0]);
+    folder.put("right.json", blocks[1]);
+    let ran = folder.run(&["check", "wrong.json", "--library", "libm.so.6"]);
     assert!(ran.stdout.starts_with("error[OT080]: the library has no function `cosine`"), "{}", ran.stdout);
-    assert_eq!(desk.run(&["check", "right.json", "--library", "libm.so.6"]).code, Some(0));
+    assert_eq!(folder.run(&["check", "right.json", "--library", "libm.so.6"]).code, Some(0));
 }

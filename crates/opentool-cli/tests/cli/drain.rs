@@ -48,8 +48,8 @@ fn sigterm_answers_everything_that_was_accepted() {
         }
         Some(json!({ name: true }))
     });
-    let desk = Desk::new();
-    let mut served = Served::start(&desk, &[&script.url(), "--drain-timeout", "10s"], &[]);
+    let folder = TestFolder::new();
+    let mut served = Served::start(&folder, &[&script.url(), "--drain-timeout", "10s"], &[]);
     let (slow, never, busy) = (ask(&served, "slow"), ask(&served, "never"), keep_calling(&served));
     for name in ["slow", "never", "quick"] {
         script.wait_for_call(name);
@@ -65,8 +65,8 @@ fn sigterm_answers_everything_that_was_accepted() {
 
 #[test]
 fn ctrl_c_stops_an_idle_server_at_once() {
-    let desk = Desk::new();
-    let mut served = Served::start(&desk, &[], &[]);
+    let folder = TestFolder::new();
+    let mut served = Served::start(&folder, &[], &[]);
     served.signal("INT");
     assert_eq!(served.wait().code(), Some(0), "{}", served.logged());
 }
@@ -74,8 +74,8 @@ fn ctrl_c_stops_an_idle_server_at_once() {
 #[test]
 fn a_second_ctrl_c_gives_up_what_is_in_flight() {
     let script = Script::with_functions(&["never"], |_| None);
-    let desk = Desk::new();
-    let mut served = Served::start(&desk, &[&script.url()], &[]);
+    let folder = TestFolder::new();
+    let mut served = Served::start(&folder, &[&script.url()], &[]);
     let mut connection = Connection::open(served.address);
     connection.send("POST", "/opentool/call", &[], &envelope("never", json!({})));
     script.wait_for_call("never");
@@ -87,8 +87,8 @@ fn a_second_ctrl_c_gives_up_what_is_in_flight() {
 
 #[test]
 fn while_it_waits_for_the_load_balancer_it_is_not_ready_and_still_serves() {
-    let desk = Desk::new();
-    let mut served = Served::start(&desk, &["--drain-delay", "10m"], &[]);
+    let folder = TestFolder::new();
+    let mut served = Served::start(&folder, &["--drain-delay", "10m"], &[]);
     assert_eq!(served.get("/readyz").status, 200);
     served.signal("TERM");
     served.wait_for_log("stopping");

@@ -2,92 +2,92 @@ use super::*;
 
 #[test]
 fn without_options_the_changes_are_shown_and_the_file_stays() {
-    let desk = Desk::with("a.json", FAULTY);
-    let ran = desk.run(&["fix", "a.json"]);
+    let folder = TestFolder::with("a.json", FAULTY);
+    let ran = folder.run(&["fix", "a.json"]);
     assert_eq!(ran.code, Some(1), "an error is left");
-    assert_eq!(desk.read("a.json"), FAULTY);
+    assert_eq!(folder.read("a.json"), FAULTY);
     insta::assert_snapshot!("fix_diff", ran.stdout);
     insta::assert_snapshot!("fix_left", ran.stderr);
 }
 
 #[test]
 fn write_changes_the_file_once_and_leaves_nothing_behind() {
-    let desk = Desk::with("a.json", WARNED);
-    let ran = desk.run(&["fix", "--write", "a.json"]);
+    let folder = TestFolder::with("a.json", WARNED);
+    let ran = folder.run(&["fix", "--write", "a.json"]);
     assert_eq!(ran.code, Some(0));
     assert_eq!(ran.stderr, "a.json: 1 fix, written\n");
     assert!(ran.stdout.starts_with("--- a.json\n+++ a.json\n"), "{}", ran.stdout);
-    let mended = WARNED.replace(r#""The time." }"#, r#""The time.", "parameters": [] }"#);
-    assert_eq!(desk.read("a.json"), mended);
-    assert_eq!(desk.names(), ["a.json"]);
+    let fixed = WARNED.replace(r#""The time." }"#, r#""The time.", "parameters": [] }"#);
+    assert_eq!(folder.read("a.json"), fixed);
+    assert_eq!(folder.names(), ["a.json"]);
 
-    let again = desk.run(&["fix", "-w", "a.json"]);
+    let again = folder.run(&["fix", "-w", "a.json"]);
     assert_eq!((again.code, again.stdout.as_str(), again.stderr.as_str()), (Some(0), "", "a.json: nothing to fix\n"));
-    assert_eq!(desk.read("a.json"), mended);
+    assert_eq!(folder.read("a.json"), fixed);
 }
 
 #[cfg(unix)]
 #[test]
 fn write_replaces_the_file_keeps_its_permissions_and_follows_a_link() {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-    let desk = Desk::with("real.json", WARNED);
-    std::fs::set_permissions(desk.path("real.json"), std::fs::Permissions::from_mode(0o640)).unwrap();
-    std::fs::hard_link(desk.path("real.json"), desk.path("old.json")).unwrap();
-    std::os::unix::fs::symlink("real.json", desk.path("link.json")).unwrap();
-    assert_eq!(desk.run(&["fix", "--write", "link.json"]).code, Some(0));
-    assert!(desk.path("link.json").is_symlink());
-    let metadata = std::fs::metadata(desk.path("real.json")).unwrap();
+    let folder = TestFolder::with("real.json", WARNED);
+    std::fs::set_permissions(folder.path("real.json"), std::fs::Permissions::from_mode(0o640)).unwrap();
+    std::fs::hard_link(folder.path("real.json"), folder.path("old.json")).unwrap();
+    std::os::unix::fs::symlink("real.json", folder.path("link.json")).unwrap();
+    assert_eq!(folder.run(&["fix", "--write", "link.json"]).code, Some(0));
+    assert!(folder.path("link.json").is_symlink());
+    let metadata = std::fs::metadata(folder.path("real.json")).unwrap();
     assert_eq!(metadata.mode() & 0o777, 0o640);
-    assert!(desk.read("real.json").contains("parameters"));
-    assert_eq!(desk.read("old.json"), WARNED, "whoever has the old file open keeps reading it whole");
+    assert!(folder.read("real.json").contains("parameters"));
+    assert_eq!(folder.read("old.json"), WARNED, "a reader that has the old file open keeps reading it whole");
 }
 
 #[cfg(unix)]
 #[test]
 fn a_file_that_must_not_be_written_stays() {
     use std::os::unix::fs::PermissionsExt as _;
-    let desk = Desk::with("a.json", WARNED);
-    std::fs::set_permissions(desk.path("a.json"), std::fs::Permissions::from_mode(0o444)).unwrap();
-    let ran = desk.run(&["fix", "--write", "a.json"]);
+    let folder = TestFolder::with("a.json", WARNED);
+    std::fs::set_permissions(folder.path("a.json"), std::fs::Permissions::from_mode(0o444)).unwrap();
+    let ran = folder.run(&["fix", "--write", "a.json"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(2), "error: cannot write a.json: the file is read-only\n"));
-    assert_eq!(desk.read("a.json"), WARNED);
-    assert_eq!(desk.names(), ["a.json"]);
+    assert_eq!(folder.read("a.json"), WARNED);
+    assert_eq!(folder.names(), ["a.json"]);
 }
 
 #[test]
 fn output_goes_to_another_file() {
-    let desk = Desk::with("a.json", WARNED);
-    let ran = desk.run(&["fix", "a.json", "-o", "b.json"]);
+    let folder = TestFolder::with("a.json", WARNED);
+    let ran = folder.run(&["fix", "a.json", "-o", "b.json"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), "a.json: 1 fix, written to b.json\n"));
-    assert_eq!(desk.read("a.json"), WARNED);
-    assert_eq!(desk.run(&["check", "--strict", "b.json"]).code, Some(0));
-    // Also where there is nothing to fix: whoever asks for a file gets one.
-    assert_eq!(desk.run(&["fix", "b.json", "-o", "c.json"]).code, Some(0));
-    assert_eq!(desk.read("c.json"), desk.read("b.json"));
+    assert_eq!(folder.read("a.json"), WARNED);
+    assert_eq!(folder.run(&["check", "--strict", "b.json"]).code, Some(0));
+    // Also where there is nothing to fix: asking for a file yields one.
+    assert_eq!(folder.run(&["fix", "b.json", "-o", "c.json"]).code, Some(0));
+    assert_eq!(folder.read("c.json"), folder.read("b.json"));
 }
 
 #[test]
 fn a_new_file_is_readable_like_any_other() {
-    let desk = Desk::with("a.json", WARNED);
-    desk.run(&["fix", "a.json", "-o", "b.json"]);
-    let permissions = |name: &str| std::fs::metadata(desk.path(name)).unwrap().permissions();
+    let folder = TestFolder::with("a.json", WARNED);
+    folder.run(&["fix", "a.json", "-o", "b.json"]);
+    let permissions = |name: &str| std::fs::metadata(folder.path(name)).unwrap().permissions();
     assert_eq!(permissions("a.json"), permissions("b.json"));
 }
 
 #[test]
 fn standard_input_to_standard_output_is_a_filter() {
-    let ran = Desk::new().run_with(&["fix", "-", "-o", "-"], WARNED);
+    let ran = TestFolder::new().run_with(&["fix", "-", "-o", "-"], WARNED);
     assert_eq!(ran.code, Some(0));
     assert_eq!(ran.stdout, WARNED.replace(r#""The time." }"#, r#""The time.", "parameters": [] }"#));
     assert_eq!(ran.stderr, "<stdin>: 1 fix\n");
-    assert_eq!(Desk::new().run_with(&["fix", "-", "-o", "-"], ran.stdout.clone()).stdout, ran.stdout);
+    assert_eq!(TestFolder::new().run_with(&["fix", "-", "-o", "-"], ran.stdout.clone()).stdout, ran.stdout);
 }
 
 #[test]
 fn standard_input_alone_gives_the_changes_and_cannot_be_written_back() {
-    let ran = Desk::new().run_with(&["fix", "-"], WARNED);
+    let ran = TestFolder::new().run_with(&["fix", "-"], WARNED);
     assert!(ran.stdout.starts_with("--- <stdin>\n"), "{}", ran.stdout);
-    let ran = Desk::new().run_with(&["fix", "-", "--write"], WARNED);
+    let ran = TestFolder::new().run_with(&["fix", "-", "--write"], WARNED);
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("use `-o FILE`"), "{}", ran.stderr);
 }
@@ -95,47 +95,47 @@ fn standard_input_alone_gives_the_changes_and_cannot_be_written_back() {
 #[test]
 fn line_ends_of_windows_stay() {
     let text = WARNED.replace('\n', "\r\n");
-    let desk = Desk::with("a.json", &text);
-    assert_eq!(desk.run(&["fix", "-w", "a.json"]).code, Some(0));
-    let mended = desk.read("a.json");
-    assert_eq!(mended.matches("\r\n").count(), text.matches("\r\n").count());
-    assert_eq!(mended.matches('\n').count(), mended.matches("\r\n").count());
+    let folder = TestFolder::with("a.json", &text);
+    assert_eq!(folder.run(&["fix", "-w", "a.json"]).code, Some(0));
+    let fixed = folder.read("a.json");
+    assert_eq!(fixed.matches("\r\n").count(), text.matches("\r\n").count());
+    assert_eq!(fixed.matches('\n').count(), fixed.matches("\r\n").count());
 }
 
 #[test]
 fn an_older_version_is_brought_up_to_date() {
-    let desk = Desk::with("a.json", CLEAN.replace("1.1.0", "1.0.0"));
-    let ran = desk.run(&["fix", "-w", "a.json"]);
+    let folder = TestFolder::with("a.json", CLEAN.replace("1.1.0", "1.0.0"));
+    let ran = folder.run(&["fix", "-w", "a.json"]);
     assert_eq!(ran.stderr, "a.json: the version updated, written\n");
-    assert_eq!(desk.read("a.json"), CLEAN);
+    assert_eq!(folder.read("a.json"), CLEAN);
 }
 
 #[test]
 fn what_cannot_be_fixed_is_left_as_it_is() {
     let text = "{\"opentool\": \"1.1.0\", ";
-    let desk = Desk::with("a.json", text);
-    let ran = desk.run(&["fix", "-w", "a.json"]);
+    let folder = TestFolder::with("a.json", text);
+    let ran = folder.run(&["fix", "-w", "a.json"]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.stderr.contains("error[OT001]"), "{}", ran.stderr);
-    assert_eq!(desk.read("a.json"), text);
+    assert_eq!(folder.read("a.json"), text);
 }
 
 #[test]
 fn faulty_requests_end_with_2() {
-    let desk = Desk::with("latin.json", b"{\"a\": \"\xe9\"}");
-    for (arguments, told) in [
+    let folder = TestFolder::with("latin.json", b"{\"a\": \"\xe9\"}");
+    for (arguments, message) in [
         (&["fix"][..], "<FILE>"),
         (&["fix", "missing.json"], "cannot read missing.json: no such file or directory"),
         (&["fix", "."], ". is a folder: give one file"),
         (&["fix", "latin.json"], "latin.json is not UTF-8 from byte 7 on"),
         (&["fix", "latin.json", "-w", "-o", "x"], "cannot be used with"),
     ] {
-        let ran = desk.run(arguments);
+        let ran = folder.run(arguments);
         assert_eq!(ran.code, Some(2), "{arguments:?}");
-        assert!(ran.stderr.contains(told), "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(message), "{arguments:?}: {}", ran.stderr);
     }
-    desk.put("a.json", WARNED);
-    let ran = desk.run(&["fix", "a.json", "-o", "no/such/folder.json"]);
+    folder.put("a.json", WARNED);
+    let ran = folder.run(&["fix", "a.json", "-o", "no/such/folder.json"]);
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.starts_with("error: cannot write no/such/folder.json: no such file"), "{}", ran.stderr);
 }

@@ -41,9 +41,9 @@ fn an_unknown_command_gets_a_suggestion() {
 
 #[test]
 fn colour_is_for_terminals_or_on_demand() {
-    let desk = Desk::with("a.json", FAULTY);
+    let folder = TestFolder::with("a.json", FAULTY);
     let coloured = |name: &str, value: &str| {
-        let output = desk.command().args(["check", "a.json"]).env(name, value).output().unwrap();
+        let output = folder.command().args(["check", "a.json"]).env(name, value).output().unwrap();
         String::from_utf8(output.stdout).unwrap().contains('\u{1b}')
     };
     assert!(!coloured("X", ""), "a pipe is no terminal");
@@ -56,10 +56,10 @@ fn a_reader_that_goes_away_is_no_error() {
     let function = r#"{"name":"f","description":"d"}"#;
     let functions = vec![function; 20_000].join(",");
     let text = format!(r#"{{"opentool":"1.1.0","info":{{"title":"t","version":"1"}},"functions":[{functions}]}}"#);
-    let desk = Desk::with("a.json", text);
+    let folder = TestFolder::with("a.json", text);
     for arguments in [&["check", "a.json"][..], &["check", "--format", "json", "a.json"], &["fix", "a.json"]] {
         let mut command = std::process::Command::new(binary());
-        command.args(arguments).current_dir(desk.0.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(arguments).current_dir(folder.0.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

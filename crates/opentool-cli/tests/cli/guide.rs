@@ -47,8 +47,8 @@ int station_watch(station *which, void (*changed)(double value, void *data), voi
 
 /// Does to the document what the guide asks of its reader: a function takes the place of the one of its name, and other keys
 /// are put beside the functions.
-fn edit(desk: &Desk, block: &str) {
-    let mut document = json(&desk.read("station.opendyn.json"));
+fn edit(folder: &TestFolder, block: &str) {
+    let mut document = json(&folder.read("station.opendyn.json"));
     let edited = json(block);
     match edited.get("name") {
         Some(name) => {
@@ -61,30 +61,30 @@ fn edit(desk: &Desk, block: &str) {
             document.as_object_mut().unwrap().extend(keys);
         }
     }
-    desk.put("station.opendyn.json", serde_json::to_string_pretty(&document).unwrap());
+    folder.put("station.opendyn.json", serde_json::to_string_pretty(&document).unwrap());
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn every_step_from_the_header_to_a_served_library_works() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let (mut commands, mut edits) = (0, 0);
     for block in GUIDE.split("```").skip(1).step_by(2) {
         let (language, text) = block.split_once('\n').unwrap();
         match language {
             "c" => {
-                desk.put("station.h", text);
-                let source = desk.put("station.c", SOURCE);
+                folder.put("station.h", text);
+                let source = folder.put("station.c", SOURCE);
                 let mut compiler = std::process::Command::new("cc");
-                let library = desk.path("libstation.so");
+                let library = folder.path("libstation.so");
                 assert!(compiler.args(["-shared", "-fPIC", "-o"]).args([library, source]).status().unwrap().success());
             }
             "json" => {
-                edit(&desk, text);
+                edit(&folder, text);
                 edits += 1;
             }
-            "console" => commands += walk(&desk, text, "2>&1"),
-            other => panic!("a block of `{other}` that nobody tries"),
+            "console" => commands += walk(&folder, text, "2>&1"),
+            other => panic!("a block of `{other}` that no test tries"),
         }
     }
     assert!(commands >= 10 && edits == 2, "{commands} commands, {edits} edits");

@@ -18,9 +18,9 @@ const char *variable(const char *name) { return getenv(name); }
 int make(const char *path) { int fd = open(path, O_WRONLY | O_CREAT, 0600); return fd < 0 ? errno : close(fd); }
 "#;
 
-/// A desk with a library and its document.
-fn desk() -> Desk {
-    let desk = Desk::new();
+/// A folder with a library and its document.
+fn folder() -> TestFolder {
+    let folder = TestFolder::new();
     let parameter = |name: &str, seen: &str, c: &str, pointer: bool| json!({ "name": name, "isIn": true, "required": true, "schema": { "type": seen, "cType": { "type": c, "isPointer": pointer } } });
     let function = |name: &str, parameters: Vec<serde_json::Value>, code: bool| {
         let result = json!({ "name": "result", "schema": { "type": "integer", "cType": { "type": "int", "isPointer": false } } });
@@ -38,20 +38,20 @@ fn desk() -> Desk {
             function("absent", vec![], false), variable, function("make", vec![parameter("path", "string", "char", true)], true),
         ],
     });
-    desk.put("sums.json", document.to_string());
-    desk.put("sums.c", CODE);
+    folder.put("sums.json", document.to_string());
+    folder.put("sums.c", CODE);
     let compiled = std::process::Command::new("cc")
         .args(["-shared", "-fPIC", "-o", "libsums.so", "sums.c"])
-        .current_dir(desk.0.path())
+        .current_dir(folder.0.path())
         .status();
     assert!(compiled.unwrap().success());
-    desk
+    folder
 }
 
 #[test]
 fn a_library_is_listed_and_called_without_a_line_of_code() {
-    let desk = desk();
-    let listed = desk.run(&["tools", "sums.json", "--library", "./libsums.so"]);
+    let folder = folder();
+    let listed = folder.run(&["tools", "sums.json", "--library", "./libsums.so"]);
     assert_eq!(listed.code, Some(0), "{listed:?}");
     assert!(
         listed.stdout.starts_with("Sums 1.2.3: 5 tools\n") && listed.stdout.contains("add(a: integer, b: integer)")
@@ -59,47 +59,47 @@ fn a_library_is_listed_and_called_without_a_line_of_code() {
     assert!(listed.stderr.contains("`absent` cannot be called"), "{listed:?}");
     for isolation in ["process", "none"] {
         let library = ["--library", "./libsums.so", "--isolation", isolation];
-        let called = desk.run(&[&["call", "sums.json", "add", "a=1", "b=2"][..], &library].concat());
+        let called = folder.run(&[&["call", "sums.json", "add", "a=1", "b=2"][..], &library].concat());
         assert_eq!((called.code, super::json(&called.stdout)), (Some(0), json!({ "result": 3 })), "{called:?}");
     }
 }
 
 #[test]
 fn a_document_without_its_library_and_a_library_without_its_document_are_told_apart() {
-    let desk = desk();
+    let folder = folder();
     for command in [&["call", "sums.json", "add"][..], &["tools", "sums.json"], &["serve", "sums.json"]] {
-        let ran = desk.run(command);
+        let ran = folder.run(command);
         assert_eq!(ran.code, Some(2));
         assert!(
             ran.stderr.contains("sums.json describes a C library") && ran.stderr.contains("--library LIB"),
             "{ran:?}"
         );
     }
-    let ran = desk.run(&["call", "demo", "add", "--library", "./libsums.so"]);
+    let ran = folder.run(&["call", "demo", "add", "--library", "./libsums.so"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("no source is an OpenDyn document"), "{ran:?}");
-    let ran = desk.run(&["call", "sums.json", "add", "--library", "./libnone.so"]);
+    let ran = folder.run(&["call", "sums.json", "add", "--library", "./libnone.so"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("libnone.so"), "{ran:?}");
-    let ran = desk.run(&["serve", "sums.json", "./sums.json", "--library", "./libsums.so"]);
+    let ran = folder.run(&["serve", "sums.json", "./sums.json", "--library", "./libsums.so"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("write DOCUMENT=LIB"), "{ran:?}");
 }
 
 #[test]
 fn a_crash_and_a_hang_are_errors_of_the_call() {
-    let desk = desk();
+    let folder = folder();
     let library = ["--library", "./libsums.so", "--timeout", "1s"];
-    let crashed = desk.run(&[&["call", "sums.json", "crash"][..], &library].concat());
+    let crashed = folder.run(&[&["call", "sums.json", "crash"][..], &library].concat());
     assert!(crashed.code == Some(1) && crashed.stderr.contains("SIGSEGV"), "{crashed:?}");
-    let hung = desk.run(&[&["call", "sums.json", "hang"][..], &library].concat());
+    let hung = folder.run(&[&["call", "sums.json", "hang"][..], &library].concat());
     assert!(hung.code == Some(1) && hung.stderr.contains("within 1s"), "{hung:?}");
 }
 
 #[test]
 fn what_the_operator_permits_is_permitted_and_nothing_else_can_be() {
-    let desk = desk();
-    let made = desk.0.path().join("made");
+    let folder = folder();
+    let made = folder.0.path().join("made");
     let call = |more: &[&str]| {
         let path = format!("path={}", made.display());
-        desk.run(&[&["call", "sums.json", "make", &path, "--library", "./libsums.so"][..], more].concat())
+        folder.run(&[&["call", "sums.json", "make", &path, "--library", "./libsums.so"][..], more].concat())
     };
     if cfg!(target_os = "linux") {
         let refused = call(&[]);
@@ -119,9 +119,9 @@ fn what_the_operator_permits_is_permitted_and_nothing_else_can_be() {
 
 #[test]
 fn options_that_would_do_nothing_are_refused() {
-    let desk = desk();
+    let folder = folder();
     let call = |more: &[&str]| {
-        desk.run(&[&["call", "sums.json", "add", "a=1", "b=2", "--library", "./libsums.so"][..], more].concat())
+        folder.run(&[&["call", "sums.json", "add", "a=1", "b=2", "--library", "./libsums.so"][..], more].concat())
     };
     for (option, value) in [("--timeout", "1s"), ("--allow", "net"), ("--env", "HOME"), ("--memory", "64M")] {
         let ran = call(&["--isolation", "none", option, value]);
@@ -135,16 +135,16 @@ fn options_that_would_do_nothing_are_refused() {
 
 #[test]
 fn a_library_is_served_from_the_configuration_file_and_goes_with_the_server() {
-    let desk = desk();
-    desk.put("opentool.toml", "sources = [\"sums.json\", \"demo\"]\nlibrary = \"sums.json=./libsums.so\"\nenv = [\"SUMS\"]\nmemory = \"512M\"\n");
+    let folder = folder();
+    folder.put("opentool.toml", "sources = [\"sums.json\", \"demo\"]\nlibrary = \"sums.json=./libsums.so\"\nenv = [\"SUMS\"]\nmemory = \"512M\"\n");
     // The demo tools have an `add` of their own.
-    let ran = desk.run(&["serve"]);
+    let ran = folder.run(&["serve"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("two sources have a tool named `add`"), "{ran:?}");
-    desk.put(
+    folder.put(
         "opentool.toml",
         "sources = \"sums.json\"\nlibrary = \"./libsums.so\"\nenv = [\"SUMS\"]\nmemory = \"512M\"\n",
     );
-    let mut served = Served::start(&desk, &[], &[("SUMS", "seven"), ("OTHER", "eight")]);
+    let mut served = Served::start(&folder, &[], &[("SUMS", "seven"), ("OTHER", "eight")]);
     assert_eq!(served.call("add", json!({ "a": 2, "b": 3 }))["result"], json!({ "result": 5 }));
     assert_eq!(served.call("variable", json!({ "name": "SUMS" }))["result"], json!({ "value": "seven" }));
     assert_eq!(served.call("variable", json!({ "name": "OTHER" }))["result"], json!({ "value": null }));

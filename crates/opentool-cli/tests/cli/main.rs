@@ -59,18 +59,18 @@ struct Ran {
 }
 
 /// A folder to run the binary in.
-struct Desk(TempDir);
+struct TestFolder(TempDir);
 
-impl Desk {
+impl TestFolder {
     fn new() -> Self {
-        Desk(TempDir::new().unwrap())
+        TestFolder(TempDir::new().unwrap())
     }
 
-    /// A desk with one file.
+    /// A folder with one file.
     fn with(name: &str, content: impl AsRef<[u8]>) -> Self {
-        let desk = Desk::new();
-        desk.put(name, content);
-        desk
+        let folder = TestFolder::new();
+        folder.put(name, content);
+        folder
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -121,7 +121,7 @@ fn binary() -> &'static Path {
 
 /// Runs in an empty folder.
 fn run(arguments: &[&str]) -> Ran {
-    Desk::new().run(arguments)
+    TestFolder::new().run(arguments)
 }
 
 fn json(text: &str) -> serde_json::Value {

@@ -1,4 +1,4 @@
-//! What an operator sees of `opentool serve`, and what nobody gets to see.
+//! What an operator sees of `opentool serve`, and what stays hidden.
 
 use std::collections::{HashMap, HashSet};
 
@@ -36,10 +36,10 @@ pub(crate) fn spans(collector: &Script) -> Vec<(String, Span)> {
 fn a_collector_gets_the_spans_of_a_call_and_its_parents_over_two_servers() {
     let collector = collector();
     let url = collector.url();
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let export = |service| [("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str()), ("OTEL_SERVICE_NAME", service)];
-    let mut inner = Served::start(&desk, &[], &export("inner"));
-    let mut outer = Served::start(&desk, &[&inner.url], &export("outer"));
+    let mut inner = Served::start(&folder, &[], &export("inner"));
+    let mut outer = Served::start(&folder, &[&inner.url], &export("outer"));
     let (trace, parent) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
     let header = format!("00-{trace}-{parent}-01");
     let headers = [("traceparent", header.as_str()), ("tracestate", "vendor=1")];
@@ -74,11 +74,11 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 #[test]
 fn a_collector_that_is_gone_does_not_keep_calls_from_being_answered() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let gone = format!("http://{gone}");
     let variables = [("OTEL_EXPORTER_OTLP_ENDPOINT", gone.as_str()), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")];
-    let mut served = Served::start(&desk, &[], &variables);
+    let mut served = Served::start(&folder, &[], &variables);
     served.wait_for_log("spans are exported as http/protobuf, not as grpc");
     assert_eq!(served.call("add", json!({ "a": 1, "b": 2 }))["result"], json!({ "sum": 3 }));
     served.signal("TERM");
@@ -91,10 +91,10 @@ fn a_secret_is_in_no_log_span_metric_or_error() {
     const KEY: &str = "planted-key-7c1f";
     const CONTENT: &str = "planted-content-93ab";
     let collector = collector();
-    let script = Script::with_functions(&["tell"], |_| Some(json!({ "told": CONTENT })));
-    let desk = Desk::new();
+    let script = Script::with_functions(&["reveal"], |_| Some(json!({ "content": CONTENT })));
+    let folder = TestFolder::new();
     let mut served = Served::start(
-        &desk,
+        &folder,
         &["demo", &script.url(), "--source-api-key", "planted-key-upstream", "-vv"],
         &[
             ("OPENTOOL_API_KEY", KEY),
@@ -110,7 +110,7 @@ fn a_secret_is_in_no_log_span_metric_or_error() {
     };
     assert!(call("add_note", json!({ "title": CONTENT, "text": CONTENT })).body.contains("\"id\":1"));
     assert!(call("read_note", json!({ "id": 1 })).body.contains(CONTENT));
-    assert!(call("tell", json!({})).body.contains(CONTENT));
+    assert!(call("reveal", json!({})).body.contains(CONTENT));
     assert_eq!(call("add", json!({ "a": CONTENT, "b": 1 })).json()["error"]["code"], 400);
     assert_eq!(served.ask("GET", "/opentool/load", &[("authorization", "Bearer planted-key-wrong")], "").status, 401);
     let metrics = served.ask("GET", "/metrics", &[("authorization", &key)], "").body;
@@ -139,9 +139,9 @@ fn a_secret_is_in_no_log_span_metric_or_error() {
 
 #[test]
 fn the_log_is_text_for_people_and_json_for_machines() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     for (format, line) in [("text", "http.response.status_code=200"), ("json", "\"http.response.status_code\":200")] {
-        let served = Served::start(&desk, &["--log-format", format], &[("RUST_LOG", "opentool::access=info")]);
+        let served = Served::start(&folder, &["--log-format", format], &[("RUST_LOG", "opentool::access=info")]);
         served.call("add", json!({ "a": 1, "b": 2 }));
         served.wait_for_log(line);
         if format == "json" {
@@ -150,18 +150,18 @@ fn the_log_is_text_for_people_and_json_for_machines() {
             }
         }
     }
-    let served = Served::start(&desk, &["-v"], &[]);
+    let served = Served::start(&folder, &["-v"], &[]);
     served.call("add", json!({ "a": 1, "b": 2 }));
     served.wait_for_log("DEBUG");
-    let ran = desk.command().args(["serve", "--port", "0"]).env("RUST_LOG", "opentool=loud").output().unwrap();
+    let ran = folder.command().args(["serve", "--port", "0"]).env("RUST_LOG", "opentool=loud").output().unwrap();
     assert_eq!(ran.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&ran.stderr).contains("RUST_LOG is `opentool=loud`, which is no filter"));
 }
 
 #[test]
 fn the_metrics_are_what_prometheus_reads() {
-    let desk = Desk::new();
-    let served = Served::start(&desk, &[], &[]);
+    let folder = TestFolder::new();
+    let served = Served::start(&folder, &[], &[]);
     served.call("add", json!({ "a": 1, "b": 2 }));
     served.call("add", json!({ "a": 1 }));
     served.call("made\"up\n\\name", json!({}));

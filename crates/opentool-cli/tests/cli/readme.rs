@@ -19,32 +19,32 @@ fn blocks(language: &str) -> impl Iterator<Item = &'static str> {
 const ADDRESS: &str = "127.0.0.1:9627";
 
 /// Runs a line of a sample in a shell that finds the binary.
-fn shell(desk: &Desk, line: &str) -> String {
-    let folder = binary().parent().unwrap().to_str().unwrap();
-    let path = format!("{folder}:{}", std::env::var("PATH").unwrap());
+fn shell(folder: &TestFolder, line: &str) -> String {
+    let bin = binary().parent().unwrap().to_str().unwrap();
+    let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
     let mut command = std::process::Command::new("sh");
-    command.args(["-c", line]).current_dir(desk.0.path()).env("PATH", path).env_remove("OPENTOOL_API_KEY");
+    command.args(["-c", line]).current_dir(folder.0.path()).env("PATH", path).env_remove("OPENTOOL_API_KEY");
     String::from_utf8(command.output().unwrap().stdout).unwrap()
 }
 
 /// Starts `NAME=VALUE… opentool serve …`.
-fn start(desk: &Desk, line: &str) -> Served {
+fn start(folder: &TestFolder, line: &str) -> Served {
     let (environment, arguments) = line.split_once("opentool serve").unwrap();
     let environment: Vec<_> = environment.split_whitespace().map(|pair| pair.split_once('=').unwrap()).collect();
-    Served::start(desk, &arguments.split_whitespace().collect::<Vec<_>>(), &environment)
+    Served::start(folder, &arguments.split_whitespace().collect::<Vec<_>>(), &environment)
 }
 
 /// Runs every step of a sample and compares what it prints; a step that ends with `&` is a server for the steps after it.
 ///
 /// `redirect` is put behind every line, as `2>&1` where the sample shows standard error too.
-pub(crate) fn walk(desk: &Desk, sample: &str, redirect: &str) -> usize {
+pub(crate) fn walk(folder: &TestFolder, sample: &str, redirect: &str) -> usize {
     let mut served: Option<Served> = None;
     let mut commands = 0;
     for step in sample.split("$ ").skip(1) {
         let (line, expected) = step.split_once('\n').unwrap();
         commands += 1;
         if let Some(line) = line.strip_suffix(" &") {
-            served = Some(start(desk, line));
+            served = Some(start(folder, line));
             continue;
         }
         let (line, expected) = match &served {
@@ -54,19 +54,19 @@ pub(crate) fn walk(desk: &Desk, sample: &str, redirect: &str) -> usize {
             }
             None => (line.to_owned(), expected.to_owned()),
         };
-        assert_eq!(shell(desk, &format!("{line} {redirect}")).trim_end(), expected.trim_end(), "{line}");
+        assert_eq!(shell(folder, &format!("{line} {redirect}")).trim_end(), expected.trim_end(), "{line}");
     }
     commands
 }
 
 #[test]
 fn every_console_sample_prints_what_the_readme_shows() {
-    let desk = Desk::with("clock.json", blocks("json").next().unwrap());
+    let folder = TestFolder::with("clock.json", blocks("json").next().unwrap());
     for example in EXAMPLES.read_dir().unwrap() {
         let example = example.unwrap();
-        desk.put(&format!("examples/{}", example.file_name().display()), std::fs::read(example.path()).unwrap());
+        folder.put(&format!("examples/{}", example.file_name().display()), std::fs::read(example.path()).unwrap());
     }
-    let commands: usize = blocks("console").map(|sample| walk(&desk, sample, "")).sum();
+    let commands: usize = blocks("console").map(|sample| walk(&folder, sample, "")).sum();
     assert!(commands > 0);
 }
 
@@ -74,25 +74,25 @@ fn every_console_sample_prints_what_the_readme_shows() {
 fn the_first_command_of_the_readme_serves() {
     let first = blocks("sh").next().unwrap().lines().next().unwrap();
     let command = first.strip_prefix("cargo run --release -- ").unwrap().split('#').next().unwrap();
-    let desk = Desk::new();
-    let served = start(&desk, &format!("opentool {command}"));
-    let version = shell(&desk, &format!("curl -s http://{}/opentool/version", served.address));
+    let folder = TestFolder::new();
+    let served = start(&folder, &format!("opentool {command}"));
+    let version = shell(&folder, &format!("curl -s http://{}/opentool/version", served.address));
     assert_eq!(version, concat!(r#"{"version":""#, env!("CARGO_PKG_VERSION"), r#""}"#));
 }
 
 #[test]
 fn a_program_of_its_own_gets_the_crates_that_the_readme_adds() {
-    let desk = Desk::with("src/lib.rs", "");
+    let folder = TestFolder::with("src/lib.rs", "");
     let manifest = "[package]\nname = \"own\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
-    desk.put("Cargo.toml", manifest);
+    folder.put("Cargo.toml", manifest);
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     let lines: Vec<_> = blocks("sh").flat_map(str::lines).filter(|line| line.starts_with("cargo add ")).collect();
     assert_eq!(lines.len(), 2);
     for line in lines {
         let line = line.replace("PATH/TO/THIS/REPOSITORY", repository.to_str().unwrap());
-        shell(&desk, &format!("CARGO_NET_OFFLINE=true {line}"));
+        shell(&folder, &format!("CARGO_NET_OFFLINE=true {line}"));
     }
-    let manifest = std::fs::read_to_string(desk.0.path().join("Cargo.toml")).unwrap();
+    let manifest = std::fs::read_to_string(folder.0.path().join("Cargo.toml")).unwrap();
     assert!(manifest.contains("opentool = {") && manifest.contains("\ntokio = {"), "{manifest}");
 }
 

@@ -9,9 +9,9 @@ use super::*;
 
 #[test]
 fn the_tools_of_a_server_are_listed_for_people_and_for_machines() {
-    let desk = Desk::new();
-    let served = Served::start(&desk, &[], &[]);
-    let ran = desk.run(&["tools", &served.url]);
+    let folder = TestFolder::new();
+    let served = Served::start(&folder, &[], &[]);
+    let ran = folder.run(&["tools", &served.url]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     assert!(ran.stdout.starts_with("opentool demo tools "), "{}", ran.stdout);
     assert!(
@@ -21,7 +21,7 @@ fn the_tools_of_a_server_are_listed_for_people_and_for_machines() {
     );
     assert!(ran.stdout.contains("\ncurrent_date_time(time_zone?: string)"), "{}", ran.stdout);
 
-    let ran = desk.run(&["tools", &served.url, "--json"]);
+    let ran = folder.run(&["tools", &served.url, "--json"]);
     let tools = json(&ran.stdout);
     let add = tools.as_array().unwrap().iter().find(|tool| tool["name"] == "add").unwrap();
     assert_eq!(add["inputSchema"]["required"], json!(["a", "b"]));
@@ -32,20 +32,20 @@ fn the_tools_of_a_server_are_listed_for_people_and_for_machines() {
 fn the_same_tools_come_from_the_program_itself_and_from_a_document() {
     let names =
         |text: &str| -> Vec<Value> { json(text).as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect() };
-    let desk = Desk::new();
-    let served = Served::start(&desk, &[], &[]);
-    desk.put("demo.json", desk.run(&["load", &served.url]).stdout);
-    let expected = names(&desk.run(&["tools", &served.url, "--json"]).stdout);
-    assert_eq!(names(&desk.run(&["tools", "demo", "--json"]).stdout), expected);
-    assert_eq!(names(&desk.run(&["tools", "demo.json", "--json"]).stdout), expected);
-    assert_eq!(desk.run(&["load", "demo"]).stdout, desk.read("demo.json"));
-    assert_eq!(desk.run(&["check", "demo.json", "--strict"]).code, Some(0));
+    let folder = TestFolder::new();
+    let served = Served::start(&folder, &[], &[]);
+    folder.put("demo.json", folder.run(&["load", &served.url]).stdout);
+    let expected = names(&folder.run(&["tools", &served.url, "--json"]).stdout);
+    assert_eq!(names(&folder.run(&["tools", "demo", "--json"]).stdout), expected);
+    assert_eq!(names(&folder.run(&["tools", "demo.json", "--json"]).stdout), expected);
+    assert_eq!(folder.run(&["load", "demo"]).stdout, folder.read("demo.json"));
+    assert_eq!(folder.run(&["check", "demo.json", "--strict"]).code, Some(0));
 }
 
 #[test]
 fn a_call_prints_its_result_as_json() {
-    let desk = Desk::new();
-    let served = Served::start(&desk, &[], &[]);
+    let folder = TestFolder::new();
+    let served = Served::start(&folder, &[], &[]);
     let url = served.url.as_str();
     for (arguments, result) in [
         (&["add", "a=1", "b=-2"][..], json!(-1)),
@@ -56,19 +56,19 @@ fn a_call_prints_its_result_as_json() {
         (&["read_note", "id=1"], json!({ "id": 1, "title": "12", "text": "a = b" })),
         (&["delete_note", "id=1"], Value::Null),
     ] {
-        let ran = desk.run(&[&["call", url], arguments].concat());
+        let ran = folder.run(&[&["call", url], arguments].concat());
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{arguments:?}");
         assert_eq!(json(&ran.stdout), result, "{arguments:?}");
     }
-    let ran = desk.run_with(&["call", url, "add", "--args", "-"], r#"{"a": 40, "b": 2}"#);
+    let ran = folder.run_with(&["call", url, "add", "--args", "-"], r#"{"a": 40, "b": 2}"#);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "42\n"));
-    assert_eq!(desk.run(&["call", "demo", "add", "a=1", "b=2"]).stdout, "3\n");
+    assert_eq!(folder.run(&["call", "demo", "add", "a=1", "b=2"]).stdout, "3\n");
 }
 
 #[test]
 fn a_tools_error_ends_with_1() {
-    let desk = Desk::new();
-    let served = Served::start(&desk, &[], &[]);
+    let folder = TestFolder::new();
+    let served = Served::start(&folder, &[], &[]);
     for (arguments, message) in [
         (&["divide", "a=1", "b=0"][..], "error: 1 cannot be divided by zero\n"),
         (&["add", "a=1"], "error: invalid arguments: missing required argument \"b\" (integer)\n"),
@@ -76,7 +76,7 @@ fn a_tools_error_ends_with_1() {
         (&["add", "--args", "{"], "error: invalid arguments"),
     ] {
         for source in [served.url.as_str(), "demo"] {
-            let ran = desk.run(&[&["call", source], arguments].concat());
+            let ran = folder.run(&[&["call", source], arguments].concat());
             assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{arguments:?}");
             assert!(ran.stderr.starts_with(message), "{arguments:?}: {}", ran.stderr);
         }
@@ -85,7 +85,7 @@ fn a_tools_error_ends_with_1() {
 
 #[test]
 fn wrong_usage_ends_with_2() {
-    let desk = Desk::with("plain.json", CLEAN);
+    let folder = TestFolder::with("plain.json", CLEAN);
     for (arguments, message) in [
         (&["call", "demo"][..], "required arguments were not provided"),
         (&["call", "demo", "add", "a=one"], "`a` must be an integer, not `one`"),
@@ -98,7 +98,7 @@ fn wrong_usage_ends_with_2() {
         (&["tools"], "required arguments were not provided"),
         (&["version", "http://"], "cannot be the address of a server"),
     ] {
-        let ran = desk.run(arguments);
+        let ran = folder.run(arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{arguments:?}");
         assert!(ran.stderr.contains(message), "{arguments:?}: {}", ran.stderr);
     }
@@ -108,7 +108,7 @@ fn wrong_usage_ends_with_2() {
 fn a_server_that_cannot_be_reached_ends_with_3() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let no_opentool = Script::start(|_| Some((404, "<html>".to_owned())));
-    let desk = Desk::with("gone.json", document(&["now"], Some(&format!("http://{gone}"))).to_string());
+    let folder = TestFolder::with("gone.json", document(&["now"], Some(&format!("http://{gone}"))).to_string());
     let (gone, no_opentool) = (format!("http://{gone}"), no_opentool.url());
     for arguments in [
         &["version", &gone][..],
@@ -118,7 +118,7 @@ fn a_server_that_cannot_be_reached_ends_with_3() {
         &["call", "gone.json", "now"],
         &["version", &no_opentool],
     ] {
-        let ran = desk.run(arguments);
+        let ran = folder.run(arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), ""), "{arguments:?}: {}", ran.stderr);
         assert!(ran.stderr.starts_with("error: no OpenTool server could be reached at http://127."), "{}", ran.stderr);
     }
@@ -126,10 +126,10 @@ fn a_server_that_cannot_be_reached_ends_with_3() {
 
 #[test]
 fn a_refused_key_ends_with_4_and_the_right_one_does_not() {
-    let desk = Desk::new();
-    let served = Served::start(&desk, &[], &[("OPENTOOL_API_KEY", "s3cret")]);
+    let folder = TestFolder::new();
+    let served = Served::start(&folder, &[], &[("OPENTOOL_API_KEY", "s3cret")]);
     let url = served.url.as_str();
-    desk.put("here.json", document(&["current_date_time"], Some(url)).to_string());
+    folder.put("here.json", document(&["current_date_time"], Some(url)).to_string());
     let commands = [
         &["version", url][..],
         &["load", url],
@@ -139,14 +139,14 @@ fn a_refused_key_ends_with_4_and_the_right_one_does_not() {
     ];
     for arguments in commands {
         for given in [&[][..], &["--api-key", "wrong-key"]] {
-            let ran = desk.run(&[arguments, given].concat());
+            let ran = folder.run(&[arguments, given].concat());
             assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{arguments:?}: {}", ran.stderr);
             assert!(ran.stderr.ends_with("error: the server refused the API key\n"), "{}", ran.stderr);
             assert!(!ran.stderr.contains("wrong-key"), "{}", ran.stderr);
         }
-        let output = desk.command().args(arguments).env("OPENTOOL_API_KEY", "s3cret").output().unwrap();
+        let output = folder.command().args(arguments).env("OPENTOOL_API_KEY", "s3cret").output().unwrap();
         assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{arguments:?}");
-        let ran = desk.run(&[arguments, &["--api-key", "s3cret"]].concat());
+        let ran = folder.run(&[arguments, &["--api-key", "s3cret"]].concat());
         assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.stderr);
         assert!(ran.stderr.contains("shows in `ps`"), "{}", ran.stderr);
     }
@@ -155,9 +155,9 @@ fn a_refused_key_ends_with_4_and_the_right_one_does_not() {
 #[test]
 fn the_version_of_a_server_is_printed() {
     let script = Script::with_functions(&[], |_| None);
-    let desk = Desk::with("a.json", document(&["f"], Some(&script.url())).to_string());
+    let folder = TestFolder::with("a.json", document(&["f"], Some(&script.url())).to_string());
     for source in [script.url().as_str(), "a.json"] {
-        assert_eq!(desk.run(&["version", source]).stdout, "9.8.7\n");
+        assert_eq!(folder.run(&["version", source]).stdout, "9.8.7\n");
     }
 }
 

@@ -1,4 +1,4 @@
-//! `opentool serve`: what it serves, what it is told, what it refuses.
+//! `opentool serve`: what it serves, its options, what it refuses.
 
 use std::net::TcpListener;
 
@@ -9,8 +9,8 @@ use super::*;
 
 #[test]
 fn without_a_source_the_demo_tools_are_served() {
-    let desk = Desk::new();
-    let served = Served::start(&desk, &[], &[]);
+    let folder = TestFolder::new();
+    let served = Served::start(&folder, &[], &[]);
     assert_eq!(served.get("/opentool/version").json(), json!({ "version": env!("CARGO_PKG_VERSION") }));
     assert_eq!(
         served.call("add", json!({ "a": 1, "b": 2 })),
@@ -30,8 +30,8 @@ fn without_a_source_the_demo_tools_are_served() {
 
 #[test]
 fn the_line_that_it_shows_calls_it() {
-    let desk = Desk::new();
-    let served = Served::start(&desk, &[], &[]);
+    let folder = TestFolder::new();
+    let served = Served::start(&folder, &[], &[]);
     let line = served.announcement.lines().find_map(|line| line.strip_prefix("try it:  ")).unwrap();
     let Ok(output) = std::process::Command::new("sh").args(["-c", line]).output() else { panic!("no shell") };
     assert_eq!(super::json(&String::from_utf8(output.stdout).unwrap())["result"], json!({ "sum": 3 }), "{line}");
@@ -39,9 +39,9 @@ fn the_line_that_it_shows_calls_it() {
 
 #[test]
 fn a_key_opens_the_server_and_its_name_in_the_options_does_not_matter() {
-    let desk = Desk::with("keys", "ci:from-file\n");
+    let folder = TestFolder::with("keys", "ci:from-file\n");
     let served = Served::start(
-        &desk,
+        &folder,
         &["-k", "one", "--apiKeys", "two", "--opentoolServerApiKeys", "three,four", "--api-keys-file", "keys"],
         &[("OPENTOOL_API_KEY", "not-this-one")],
     );
@@ -60,48 +60,48 @@ fn a_key_opens_the_server_and_its_name_in_the_options_does_not_matter() {
 
 #[test]
 fn the_ecosystems_names_of_options_are_taken() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let arguments = ["--opentoolServerTag", "3.2.1", "--opentoolServerHost", "127.0.0.1", "--opentoolServerPort", "0"];
-    let served = Served::start_exactly(&desk, &arguments, &[]);
+    let served = Served::start_exactly(&folder, &arguments, &[]);
     assert_eq!(served.get("/opentool/version").json(), json!({ "version": "3.2.1" }));
-    let served = Served::start_exactly(&desk, &["--toolPort", "0", "--prefix", "/x/"], &[]);
+    let served = Served::start_exactly(&folder, &["--toolPort", "0", "--prefix", "/x/"], &[]);
     assert_eq!(served.get("/x/version").status, 200);
     assert_eq!(served.get("/opentool/version").status, 404);
 }
 
 #[test]
 fn the_command_line_goes_before_the_environment_and_that_before_the_file() {
-    let desk = Desk::with("opentool.toml", "tag = \"1.1.1\"\napi-key = \"file\"\nprefix = \"/file\"\n");
+    let folder = TestFolder::with("opentool.toml", "tag = \"1.1.1\"\napi-key = \"file\"\nprefix = \"/file\"\n");
     let status = |served: &Served, key: &str| served.ask("GET", "/file/version", &[("authorization", key)], "").status;
 
-    let served = Served::start(&desk, &[], &[]);
+    let served = Served::start(&folder, &[], &[]);
     assert_eq!((status(&served, "file"), status(&served, "environment")), (200, 401));
-    let served = Served::start(&desk, &[], &[("OPENTOOL_API_KEY", "environment")]);
+    let served = Served::start(&folder, &[], &[("OPENTOOL_API_KEY", "environment")]);
     assert_eq!((status(&served, "file"), status(&served, "environment")), (401, 200));
-    let served = Served::start(&desk, &["--api-key", "given"], &[("OPENTOOL_API_KEY", "environment")]);
+    let served = Served::start(&folder, &["--api-key", "given"], &[("OPENTOOL_API_KEY", "environment")]);
     assert_eq!((status(&served, "file"), status(&served, "environment"), status(&served, "given")), (401, 401, 200));
 
-    desk.put("other.toml", "tag = \"2.2.2\"\nsources = [\"demo\"]");
-    let served = Served::start(&desk, &["--config", "other.toml"], &[]);
+    folder.put("other.toml", "tag = \"2.2.2\"\nsources = [\"demo\"]");
+    let served = Served::start(&folder, &["--config", "other.toml"], &[]);
     assert_eq!(served.get("/opentool/version").json()["version"], "2.2.2");
-    let served = Served::start(&desk, &["--config", "other.toml", "--tag", "3.3.3"], &[]);
+    let served = Served::start(&folder, &["--config", "other.toml", "--tag", "3.3.3"], &[]);
     assert_eq!(served.get("/opentool/version").json()["version"], "3.3.3");
 }
 
 #[test]
 fn a_configuration_that_cannot_be_is_refused_with_what_to_write_instead() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     for (file, message) in [
         ("prot = 1", "opentool.toml: there is no option `prot`; did you mean `port`?"),
         ("port = \"x\"", "opentool.toml: invalid value 'x' for '--port <PORT>'"),
         ("port = ", "opentool.toml: line 1, column "),
     ] {
-        desk.put("opentool.toml", file);
-        let ran = desk.run(&["serve"]);
+        folder.put("opentool.toml", file);
+        let ran = folder.run(&["serve"]);
         assert_eq!(ran.code, Some(2));
         assert!(ran.stderr.contains(message), "{}", ran.stderr);
     }
-    desk.put("opentool.toml", "");
+    folder.put("opentool.toml", "");
     for (arguments, message) in [
         (&["--config", "missing.toml"][..], "cannot read missing.toml: no such file"),
         (&["--tls-cert", "cert.pem"], "`--tls-cert` needs `--tls-key`"),
@@ -111,7 +111,7 @@ fn a_configuration_that_cannot_be_is_refused_with_what_to_write_instead() {
         (&["--api-keys-file", "missing"], "missing: "),
         (&["--source-api-key", "x"], "write SOURCE=KEY"),
     ] {
-        let ran = desk.run(&[&["serve"], arguments].concat());
+        let ran = folder.run(&[&["serve"], arguments].concat());
         assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.stderr);
         assert!(ran.stderr.contains(message), "{arguments:?}: {}", ran.stderr);
     }
@@ -119,13 +119,13 @@ fn a_configuration_that_cannot_be_is_refused_with_what_to_write_instead() {
 
 #[test]
 fn other_machines_are_let_in_with_a_key_or_by_saying_so() {
-    let desk = Desk::new();
-    let ran = desk.run(&["serve", "--host", "0.0.0.0", "--port", "0"]);
+    let folder = TestFolder::new();
+    let ran = folder.run(&["serve", "--host", "0.0.0.0", "--port", "0"]);
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("on 0.0.0.0:0 everybody on the network could call the tools"), "{}", ran.stderr);
     assert!(ran.stderr.contains("--insecure-no-auth"), "{}", ran.stderr);
     for (arguments, environment) in [(&["--insecure-no-auth"][..], &[][..]), (&[], &[("OPENTOOL_API_KEY", "s3cret")])] {
-        let served = Served::start(&desk, &[&["--host", "0.0.0.0"], arguments].concat(), environment);
+        let served = Served::start(&folder, &[&["--host", "0.0.0.0"], arguments].concat(), environment);
         assert!(served.url.starts_with("http://127.0.0.1:"), "{}", served.url);
         assert_eq!(served.get("/healthz").status, 200);
     }
@@ -150,9 +150,9 @@ fn a_taken_port_is_told_with_one_that_is_free() {
 fn several_sources_are_served_together() {
     let quick = Script::with_functions(&["quick"], |_| Some(json!({ "done": true })));
     let named = Script::with_functions(&["named"], |_| Some(json!({ "named": 1 })));
-    let desk = Desk::with("named.json", document(&["named"], Some(&named.url())).to_string());
+    let folder = TestFolder::with("named.json", document(&["named"], Some(&named.url())).to_string());
     let served = Served::start(
-        &desk,
+        &folder,
         &[&quick.url(), "named.json", "demo", "--source-api-key", &format!("{}=up=stream", quick.url())],
         &[],
     );
@@ -163,7 +163,7 @@ fn several_sources_are_served_together() {
         quick.requests().iter().all(|request| request.head.to_lowercase().contains("authorization: bearer up=stream"))
     );
     assert!(named.requests().iter().all(|request| !request.head.to_lowercase().contains("authorization")));
-    assert!(!named.requests().iter().any(|request| request.path().ends_with("/load")), "the document is at hand");
+    assert!(!named.requests().iter().any(|request| request.path().ends_with("/load")), "the document is already there");
 }
 
 #[test]
@@ -177,11 +177,11 @@ fn only_a_tool_that_the_operator_calls_idempotent_is_called_again() {
         _ if calls.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) => Some((503, "in trouble".to_owned())),
         _ => Some((200, json!({ "jsonrpc": "2.0", "result": { "done": true }, "id": "1" }).to_string())),
     });
-    let desk = Desk::with("opentool.toml", "idempotent = [\"set\"]");
-    let served = Served::start(&desk, &[&script.url()], &[]);
+    let folder = TestFolder::with("opentool.toml", "idempotent = [\"set\"]");
+    let served = Served::start(&folder, &[&script.url()], &[]);
     assert_eq!(served.call("set", json!({}))["result"], json!({ "done": true }));
     assert_eq!(served.call("add", json!({}))["error"]["code"], 503);
-    let ran = desk.run(&["serve", "--port", "0", &script.url(), "--destructive", "ad"]);
+    let ran = folder.run(&["serve", "--port", "0", &script.url(), "--destructive", "ad"]);
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("no server among the sources has the tool `ad`"), "{}", ran.stderr);
 }
@@ -199,8 +199,8 @@ fn two_sources_with_one_name_are_an_error_that_names_both() {
 fn a_source_that_cannot_be_used_is_told_at_the_start() {
     let refusing = Script::start(|_| Some((401, "{}".to_owned())));
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let desk = Desk::with("plain.json", CLEAN);
-    desk.put("faulty.json", FAULTY);
+    let folder = TestFolder::with("plain.json", CLEAN);
+    folder.put("faulty.json", FAULTY);
     for (source, code, message) in [
         (format!("http://{gone}"), 3, "no OpenTool server could be reached"),
         (refusing.url(), 4, "the server refused the API key"),
@@ -209,7 +209,7 @@ fn a_source_that_cannot_be_used_is_told_at_the_start() {
         ("missing.json".to_owned(), 2, "cannot read missing.json"),
         ("ftp://a:b@c".to_owned(), 2, "ftp://c is no http:// or https:// URL"),
     ] {
-        let ran = desk.run(&["serve", "--port", "0", &source]);
+        let ran = folder.run(&["serve", "--port", "0", &source]);
         assert_eq!(ran.code, Some(code), "{source}: {}", ran.stderr);
         assert!(ran.stderr.contains(message), "{source}: {}", ran.stderr);
     }
@@ -217,8 +217,8 @@ fn a_source_that_cannot_be_used_is_told_at_the_start() {
 
 #[test]
 fn pages_and_foreign_hosts_are_refused_with_the_option_that_lets_them_in() {
-    let desk = Desk::new();
-    let served = Served::start(&desk, &["--allowed-origin", "https://app.example", "--cors"], &[]);
+    let folder = TestFolder::new();
+    let served = Served::start(&folder, &["--allowed-origin", "https://app.example", "--cors"], &[]);
     let body = envelope("add", json!({ "a": 1, "b": 2 }));
     let reply = |origin: &str| served.ask("POST", "/opentool/call", &[("origin", origin)], &body);
     let refused = reply("https://evil.example");
@@ -235,8 +235,8 @@ fn pages_and_foreign_hosts_are_refused_with_the_option_that_lets_them_in() {
 
 #[test]
 fn the_operators_routes_can_have_an_address_of_their_own() {
-    let desk = Desk::new();
-    let served = Served::start(&desk, &["--admin-addr", "127.0.0.1:0"], &[]);
+    let folder = TestFolder::new();
+    let served = Served::start(&folder, &["--admin-addr", "127.0.0.1:0"], &[]);
     assert_eq!(served.get("/metrics").status, 404);
     let line = served.announcement.lines().find_map(|line| line.strip_prefix("operator's routes on http://"));
     let mut admin = serving::Connection::open(line.unwrap().parse().unwrap());
@@ -246,8 +246,8 @@ fn the_operators_routes_can_have_an_address_of_their_own() {
 
 #[test]
 fn somebody_with_a_key_can_stop_the_server_where_that_is_enabled() {
-    let desk = Desk::new();
-    let mut served = Served::start(&desk, &["--enable-stop"], &[("OPENTOOL_API_KEY", "s3cret")]);
+    let folder = TestFolder::new();
+    let mut served = Served::start(&folder, &["--enable-stop"], &[("OPENTOOL_API_KEY", "s3cret")]);
     assert_eq!(served.ask("POST", "/opentool/stop", &[], "").status, 401);
     let reply = served.ask("POST", "/opentool/stop", &[("authorization", "Bearer s3cret")], "");
     assert_eq!((reply.status, reply.json()), (200, json!({ "status": "stopped" })));
@@ -257,15 +257,15 @@ fn somebody_with_a_key_can_stop_the_server_where_that_is_enabled() {
 #[test]
 fn with_a_certificate_it_speaks_https_to_those_who_trust_it() {
     let certified = rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
-    let desk = Desk::with("cert.pem", certified.cert.pem());
-    desk.put("key.pem", certified.signing_key.serialize_pem());
-    let served = Served::start(&desk, &["--tls-cert", "cert.pem", "--tls-key", "key.pem"], &[]);
+    let folder = TestFolder::with("cert.pem", certified.cert.pem());
+    folder.put("key.pem", certified.signing_key.serialize_pem());
+    let served = Served::start(&folder, &["--tls-cert", "cert.pem", "--tls-key", "key.pem"], &[]);
     assert!(served.url.starts_with("https://127.0.0.1:"), "{}", served.url);
     let version = |trusted: Option<&str>| {
-        let mut command = desk.command();
+        let mut command = folder.command();
         command.args(["version", &served.url]);
         if let Some(file) = trusted {
-            command.env("SSL_CERT_FILE", desk.path(file));
+            command.env("SSL_CERT_FILE", folder.path(file));
         }
         let output = command.output().unwrap();
         (output.status.code(), String::from_utf8(output.stdout).unwrap())
@@ -276,14 +276,14 @@ fn with_a_certificate_it_speaks_https_to_those_who_trust_it() {
 
 #[test]
 fn load_names_the_server_of_the_one_source_unless_told_the_public_url() {
-    let desk = Desk::new();
-    desk.put("clock.json", document(&["now"], Some("http://127.0.0.1:1/opentool")).to_string());
-    desk.put("keyed.json", document(&["now"], Some("http://me:s3cret@127.0.0.1:1")).to_string());
+    let folder = TestFolder::new();
+    folder.put("clock.json", document(&["now"], Some("http://127.0.0.1:1/opentool")).to_string());
+    folder.put("keyed.json", document(&["now"], Some("http://me:s3cret@127.0.0.1:1")).to_string());
     let server_of =
-        |arguments: &[&str]| Served::start(&desk, arguments, &[]).get("/opentool/load").json()["server"].clone();
+        |arguments: &[&str]| Served::start(&folder, arguments, &[]).get("/opentool/load").json()["server"].clone();
     assert_eq!(server_of(&["clock.json"]), json!({ "url": "http://127.0.0.1:1/opentool" }));
-    let told = server_of(&["clock.json", "--public-url", "https://tools.example"]);
-    assert_eq!(told, json!({ "url": "https://tools.example" }));
+    let message = server_of(&["clock.json", "--public-url", "https://tools.example"]);
+    assert_eq!(message, json!({ "url": "https://tools.example" }));
     assert_eq!(server_of(&["clock.json", "demo"]), json!(null), "that server has not all of these");
-    assert_eq!(server_of(&["keyed.json"]), json!(null), "nobody is told a password");
+    assert_eq!(server_of(&["keyed.json"]), json!(null), "a password is never published");
 }

@@ -1,4 +1,4 @@
-//! A running `opentool serve`, a client as raw as a socket, and a server that does as it is told.
+//! A running `opentool serve`, a client as raw as a socket, and a scripted server.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -37,27 +37,27 @@ pub(crate) struct Served {
 
 impl Served {
     /// Starts a server on a port that is free.
-    pub(crate) fn start(desk: &Desk, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+    pub(crate) fn start(folder: &TestFolder, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut arguments = arguments.to_vec();
         arguments.extend(["--port", "0"]);
-        Self::start_exactly(desk, &arguments, environment)
+        Self::start_exactly(folder, &arguments, environment)
     }
 
     /// Starts a server that may have so many files and sockets open.
-    pub(crate) fn start_limited(desk: &Desk, descriptors: u32) -> Self {
+    pub(crate) fn start_limited(folder: &TestFolder, descriptors: u32) -> Self {
         let mut command = Command::new("sh");
         command.args(["-c", &format!(r#"ulimit -n {descriptors} && exec "$0" serve --port 0"#)]).arg(binary());
-        Self::start_by(command, desk, &[])
+        Self::start_by(command, folder, &[])
     }
 
-    pub(crate) fn start_exactly(desk: &Desk, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+    pub(crate) fn start_exactly(folder: &TestFolder, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut command = Command::new(binary());
         command.arg("serve").args(arguments);
-        Self::start_by(command, desk, environment)
+        Self::start_by(command, folder, environment)
     }
 
-    fn start_by(mut command: Command, desk: &Desk, environment: &[(&str, &str)]) -> Self {
-        command.current_dir(desk.0.path());
+    fn start_by(mut command: Command, folder: &TestFolder, environment: &[(&str, &str)]) -> Self {
+        command.current_dir(folder.0.path());
         for variable in VARIABLES {
             command.env_remove(variable);
         }
@@ -250,7 +250,7 @@ impl Request {
     }
 }
 
-/// A server that answers as it is told, each connection on a thread of its own.
+/// A scripted server, each connection on a thread of its own.
 pub(crate) struct Script {
     pub(crate) address: SocketAddr,
     requests: Arc<Mutex<Vec<Request>>>,
@@ -295,7 +295,7 @@ impl Script {
         self.requests.lock().unwrap().clone()
     }
 
-    /// Waits until somebody has called a function.
+    /// Waits until a function was called.
     pub(crate) fn wait_for_call(&self, function: &str) {
         let called = || {
             let requests = self.requests();

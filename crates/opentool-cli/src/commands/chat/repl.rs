@@ -1,6 +1,6 @@
 //! A conversation, line by line.
 
-use super::{super::Verdict, console::Line, session::Session};
+use super::{super::ExitStatus, console::Line, session::Session};
 use crate::{failure::Failure, report::counted, terminal::visible};
 
 const PROMPT: &str = "> ";
@@ -12,7 +12,7 @@ const HELP: &str = "\
 Ctrl-C gives up the turn, or the line. The arrow keys bring earlier lines back.";
 
 /// Talks until the user has had enough.
-pub(super) async fn run(session: &Session) -> Result<Verdict, Failure> {
+pub(super) async fn run(session: &Session) -> Result<ExitStatus, Failure> {
     let console = &session.console;
     if !console.is_manned() {
         return Err(Failure::usage("a conversation needs a terminal for standard error too: give a prompt instead"));
@@ -50,7 +50,7 @@ pub(super) async fn run(session: &Session) -> Result<Verdict, Failure> {
     if let Some(options) = session.memory.options() {
         console.note(format!("go on with: opentool chat {}", visible(&options)))?;
     }
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Success)
 }
 
 /// Whether a line is one slash and a word, rather than a path or something to say.

@@ -5,10 +5,10 @@ use opentool_chat::{Message, Usage};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::super::call::as_json;
 use crate::{
     failure::Failure,
     json_text::indented,
+    output::as_json,
     terminal::{visible_json, write_data},
 };
 
@@ -17,7 +17,7 @@ use crate::{
 pub(super) struct Report<'a> {
     pub(super) text: &'a str,
     pub(super) messages: &'a [Message],
-    pub(super) tool_calls: &'a [Call],
+    pub(super) tool_calls: &'a [CallReport],
     pub(super) usage: Usage,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) conversation: Option<&'a str>,
@@ -35,7 +35,7 @@ impl Report<'_> {
 
 /// A call and what became of it.
 #[derive(Debug, Serialize)]
-pub(super) struct Call {
+pub(super) struct CallReport {
     id: String,
     name: String,
     /// As the model wrote them: an object, or a text where they are none.
@@ -51,11 +51,11 @@ enum CallOutcome {
     Error { kind: &'static str, message: String },
 }
 
-impl Call {
+impl CallReport {
     /// Puts an event where it belongs among the calls of a turn.
-    pub(super) fn record(calls: &mut Vec<Call>, event: &ToolEvent) {
+    pub(super) fn record(calls: &mut Vec<CallReport>, event: &ToolEvent) {
         match event {
-            ToolEvent::Requested(call, arguments) => calls.push(Call {
+            ToolEvent::Requested(call, arguments) => calls.push(CallReport {
                 id: call.id.to_string(),
                 name: call.tool.to_string(),
                 arguments: raw(arguments.as_str()),

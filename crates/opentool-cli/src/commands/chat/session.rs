@@ -7,9 +7,8 @@ use opentool_chat::{Cause, ChatClient, ChatError, ChatModel, ChatOptions, Messag
 
 use super::{
     super::{
-        Verdict,
+        ExitStatus,
         access::{API_KEY_VARIABLE, Secret},
-        call::of_client,
         known,
     },
     Chat, approval,
@@ -20,7 +19,7 @@ use super::{
     turn::{self, Told},
 };
 use crate::{
-    failure::Failure,
+    failure::{Failure, client_error},
     source::{self, Source},
     telemetry::{self, Export},
     terminal::{complain, visible, warn},
@@ -82,15 +81,15 @@ impl Session {
     }
 
     /// Answers one prompt.
-    pub(super) async fn answer(&self, prompt: &str, json: bool) -> Result<Verdict, Failure> {
+    pub(super) async fn answer(&self, prompt: &str, json: bool) -> Result<ExitStatus, Failure> {
         let told = self.turn(prompt, json).await?;
         if json {
             told.print(self.memory.kept())?;
         }
         match told.error {
-            _ if told.was_cancelled() => Ok(Verdict::Interrupted),
+            _ if told.was_cancelled() => Ok(ExitStatus::Interrupted),
             Some(error) => Err(of_chat(error)),
-            None => Ok(Verdict::Clean),
+            None => Ok(ExitStatus::Success),
         }
     }
 
@@ -158,7 +157,7 @@ pub(super) fn open_sources(chat: &Chat, names: &[String]) -> Result<Vec<(Source,
 /// What a failure to chat means to somebody at a command line.
 fn of_chat(error: ChatError) -> Failure {
     if let Cause::Tools(cause) | Cause::Tool { error: cause, .. } = error.cause()
-        && let Some(client) = of_client(cause)
+        && let Some(client) = client_error(cause)
     {
         return Failure::client(client.clone());
     }

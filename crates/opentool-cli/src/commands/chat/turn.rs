@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use super::{
     console::Console,
     interrupt::Interrupt,
-    report::{Call, Report},
+    report::{CallReport, Report},
     show,
 };
 use crate::{failure::Failure, terminal::warn};
@@ -20,14 +20,14 @@ use crate::{failure::Failure, terminal::warn};
 pub(super) struct Told {
     text: String,
     exchange: Exchange,
-    calls: Vec<Call>,
+    calls: Vec<CallReport>,
     pub(super) error: Option<ChatError>,
     /// Why not all of it could be told.
     pub(super) unheard: Option<Failure>,
 }
 
 impl Told {
-    fn without_answer(error: ChatError, calls: Vec<Call>, unheard: Option<Failure>) -> Self {
+    fn without_answer(error: ChatError, calls: Vec<CallReport>, unheard: Option<Failure>) -> Self {
         Told { text: String::new(), exchange: error.exchange().clone(), calls, error: Some(error), unheard }
     }
 
@@ -98,7 +98,7 @@ pub(super) async fn run(
         match event {
             Some(Ok(ChatEvent::Text(text))) => teller.tell(|console| console.say(&text)),
             Some(Ok(ChatEvent::Tool(event))) => {
-                Call::record(&mut calls, &event);
+                CallReport::record(&mut calls, &event);
                 teller.tell(|console| tell(console, &event));
             }
             Some(Ok(ChatEvent::Done(response))) => {

@@ -5,13 +5,13 @@ use std::{fmt::Write as _, path::PathBuf};
 use clap::Args;
 use opentool_describe::{Describer, Description, Skipped};
 
-use super::super::Verdict;
 use crate::{
+    exit_status::ExitStatus,
     exports,
     failure::Failure,
     replace::replace_file,
     report::counted,
-    terminal::{complain, tell, visible, write_data},
+    terminal::{complain, note, visible, write_data},
 };
 
 const EXAMPLES: &str = "\
@@ -57,7 +57,7 @@ pub(super) struct Describe {
 }
 
 impl Describe {
-    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+    pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let exports = exports::of(&self.library)?;
         let mut describer = Describer::new();
         for header in &self.headers {
@@ -75,12 +75,12 @@ impl Describe {
         let described = describer.describe(&exports).map_err(|error| Failure::library(&error))?;
         let report = report(&described);
         if !report.is_empty() {
-            tell(&report);
+            note(&report);
         }
         let name = visible(&self.library);
         if described.document.functions.is_empty() {
             complain(&format_args!("no function of {name} can be described: nothing written"));
-            return Ok(Verdict::Faulty);
+            return Ok(ExitStatus::Errors);
         }
         let mut text =
             serde_json::to_string_pretty(&described.document).map_err(|error| Failure::output(error.into()))?;
@@ -93,13 +93,13 @@ impl Describe {
         );
         if self.output.as_os_str() == "-" {
             write_data(&text).map_err(Failure::output)?;
-            tell(&counts);
+            note(&counts);
         } else {
             replace_file(&self.output, &text)?;
             let output = self.output.to_string_lossy();
-            tell(&format_args!("{counts}; written to {output}", output = visible(&output)));
+            note(&format_args!("{counts}; written to {output}", output = visible(&output)));
         }
-        Ok(Verdict::Clean)
+        Ok(ExitStatus::Success)
     }
 }
 

@@ -6,8 +6,8 @@ use clap::Args;
 use opentool_dyn::{Export, ExportKind, Exports};
 use serde_json::{Value, json};
 
-use super::super::Verdict;
 use crate::{
+    exit_status::ExitStatus,
     exports,
     failure::Failure,
     report::counted,
@@ -41,7 +41,7 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
-    pub(super) fn run(&self) -> Result<Verdict, Failure> {
+    pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let exports = exports::of(&self.library)?;
         if self.json {
             let mut text =
@@ -54,7 +54,7 @@ impl Symbols {
                 warn(&format_args!("{}", visible(&error.to_string())));
             }
         }
-        Ok(Verdict::Clean)
+        Ok(ExitStatus::Success)
     }
 }
 

@@ -1,4 +1,4 @@
-//! A model that says what it is told to, over HTTP in the wire format of whichever provider asks.
+//! A scripted model, over HTTP in the wire format of whichever provider asks.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},

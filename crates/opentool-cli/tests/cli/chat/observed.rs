@@ -1,4 +1,4 @@
-//! What an operator sees of a chat, and what nobody gets to see.
+//! What an operator sees of a chat, and what stays hidden.
 
 use serde_json::json;
 
@@ -12,9 +12,9 @@ const CONTENT: &str = "planted-content-8e1c";
 
 #[test]
 fn a_turn_its_requests_and_its_calls_are_spans_without_secrets_and_reach_the_server_that_is_called() {
-    let (desk, collector) = (Desk::new(), collector());
-    let server = serving::Script::with_functions(&["tell"], |_| Some(json!({ "told": CONTENT })));
-    let model = Model::start(vec![Reply::calls("tell", "{}"), Reply::Says(vec!["planted-", "content-8e1c"])]);
+    let (folder, collector) = (TestFolder::new(), collector());
+    let server = serving::Script::with_functions(&["reveal"], |_| Some(json!({ "content": CONTENT })));
+    let model = Model::start(vec![Reply::calls("reveal", "{}"), Reply::Says(vec!["planted-", "content-8e1c"])]);
     let environment = [
         ("OPENAI_BASE_URL", model.url("/v1")),
         ("OPENAI_API_KEY", KEY.to_owned()),
@@ -25,13 +25,13 @@ fn a_turn_its_requests_and_its_calls_are_spans_without_secrets_and_reach_the_ser
     ];
     let environment: Vec<_> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let arguments = [&server.url(), "--conversation", "a", "--json", "-vv", CONTENT];
-    let ran = chat_in(&desk, &arguments, &environment, "");
+    let ran = chat_in(&folder, &arguments, &environment, "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(json(&ran.stdout)["text"], CONTENT);
 
     let spans = spans(&collector);
     let find = |name: &str| &spans.iter().find(|(_, span)| span.name == name).unwrap_or_else(|| panic!("{spans:#?}")).1;
-    let (turn, request, call) = (find("invoke_agent"), find("chat scripted"), find("execute_tool tell"));
+    let (turn, request, call) = (find("invoke_agent"), find("chat scripted"), find("execute_tool reveal"));
     for child in [request, call] {
         assert_eq!(hex(&child.parent_span_id), hex(&turn.span_id), "{child:?}");
     }

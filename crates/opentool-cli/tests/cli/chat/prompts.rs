@@ -13,12 +13,12 @@ use super::{super::binary, *};
 
 #[test]
 fn a_prompt_is_answered_with_what_tools_say_and_each_call_is_shown() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let model = Model::start(vec![
         Reply::SaysAndCalls("Let me see. ", ("add", r#"{"a": 17, "b": 25}"#)),
         Reply::Says(vec!["It is ", "42."]),
     ]);
-    let ran = chat(&desk, &model, &["What is 17 + 25?"], "");
+    let ran = chat(&folder, &model, &["What is 17 + 25?"], "");
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "Let me see. \nIt is 42.\n"), "{}", ran.stderr);
     assert_eq!(ran.stderr, "→ add {\"a\":17,\"b\":25}\n← add 42\n");
 
@@ -30,12 +30,12 @@ fn a_prompt_is_answered_with_what_tools_say_and_each_call_is_shown() {
     let tools = asked[0].body["tools"].as_array().unwrap();
     assert!(tools.iter().any(|tool| tool["function"]["name"] == "add"), "the demo tools are there");
     assert_eq!(asked[1].said_by("tool"), ["42"]);
-    assert!(!desk.path("data").join("opentool/conversations.sqlite").exists(), "one prompt is kept nowhere");
+    assert!(!folder.path("data").join("opentool/conversations.sqlite").exists(), "one prompt is kept nowhere");
 }
 
 #[test]
 fn what_tools_did_is_kept_although_nobody_reads_the_answer_to_its_end() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let (go_on, gate) = mpsc::channel();
     let model = Model::start(vec![
         Reply::SaysAndCalls("Let me see.", ("add", r#"{"a": 1, "b": 2}"#)),
@@ -46,7 +46,7 @@ fn what_tools_did_is_kept_although_nobody_reads_the_answer_to_its_end() {
     for variable in VARIABLES {
         command.env_remove(variable);
     }
-    command.current_dir(desk.0.path()).env("XDG_DATA_HOME", desk.path("data")).envs(environment(&model));
+    command.current_dir(folder.0.path()).env("XDG_DATA_HOME", folder.path("data")).envs(environment(&model));
     command.args(["chat", "--conversation", "a", "What is 1 + 2?"]);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut read = BufReader::new(child.stdout.take().unwrap());
@@ -56,9 +56,9 @@ fn what_tools_did_is_kept_although_nobody_reads_the_answer_to_its_end() {
     drop(read);
     go_on.send(()).unwrap();
     go_on.send(()).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0), "whoever read the output has seen enough");
+    assert_eq!(child.wait().unwrap().code(), Some(0), "the reader has closed the pipe");
 
-    chat(&desk, &model, &["--conversation", "a", "What did I ask?"], "");
+    chat(&folder, &model, &["--conversation", "a", "What did I ask?"], "");
     let last = model.asked().pop().unwrap();
     assert_eq!(last.said_by("user"), ["What is 1 + 2?", "What did I ask?"]);
     assert_eq!(
@@ -69,7 +69,7 @@ fn what_tools_did_is_kept_although_nobody_reads_the_answer_to_its_end() {
 
 #[test]
 fn the_prompt_may_come_from_standard_input_or_be_added_to_by_it() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let model = Model::start(vec![Reply::says("a"), Reply::says("b"), Reply::says("c"), Reply::says("d")]);
     for (arguments, input) in [
         (&[][..], "What time is it?\n"),
@@ -77,7 +77,7 @@ fn the_prompt_may_come_from_standard_input_or_be_added_to_by_it() {
         (&["Sum up:", "-"], "one\ntwo\n"),
         (&["--prompt", "demo"], "not read"),
     ] {
-        let ran = chat(&desk, &model, arguments, input);
+        let ran = chat(&folder, &model, arguments, input);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     }
     let said: Vec<_> = model.asked().iter().flat_map(|asked| asked.said_by("user")).collect();
@@ -86,7 +86,7 @@ fn the_prompt_may_come_from_standard_input_or_be_added_to_by_it() {
 
 #[test]
 fn json_is_one_object_with_everything_that_happened() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let model = Model::start(vec![
         Reply::Calls(vec![
             ("add", r#"{"a": 1, "b": 2}"#),
@@ -96,16 +96,16 @@ fn json_is_one_object_with_everything_that_happened() {
         ]),
         Reply::says("Three."),
     ]);
-    let ran = chat(&desk, &model, &["--json", "Count"], "");
+    let ran = chat(&folder, &model, &["--json", "Count"], "");
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     assert!(ran.stdout.contains("12345678901234567890123"), "digits stay: {}", ran.stdout);
-    let told = json(&ran.stdout);
-    assert_eq!(told["text"], "Three.");
-    assert_eq!(told["usage"]["input_tokens"], 20);
-    assert_eq!(told["usage"]["output_tokens"], 10);
-    let roles: Vec<_> = told["messages"].as_array().unwrap().iter().map(|message| message["role"].clone()).collect();
+    let message = json(&ran.stdout);
+    assert_eq!(message["text"], "Three.");
+    assert_eq!(message["usage"]["input_tokens"], 20);
+    assert_eq!(message["usage"]["output_tokens"], 10);
+    let roles: Vec<_> = message["messages"].as_array().unwrap().iter().map(|message| message["role"].clone()).collect();
     assert_eq!(roles, ["user", "assistant", "tool", "assistant"]);
-    let calls = told["tool_calls"].as_array().unwrap();
+    let calls = message["tool_calls"].as_array().unwrap();
     assert_eq!(calls.len(), 4);
     assert_eq!((&calls[0]["name"], &calls[0]["arguments"]), (&json!("add"), &json!({ "a": 1, "b": 2 })));
     assert_eq!(calls[0]["outcome"], json!({ "result": 3 }));
@@ -118,7 +118,7 @@ fn json_is_one_object_with_everything_that_happened() {
 
 #[test]
 fn a_destructive_tool_is_denied_where_nobody_can_be_asked_unless_it_was_said_before() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let script = || {
         Model::start(vec![
             Reply::calls("add_note", r#"{"title": "a", "text": "b"}"#),
@@ -133,7 +133,7 @@ fn a_destructive_tool_is_denied_where_nobody_can_be_asked_unless_it_was_said_bef
         (&["--json", "--yes", "Delete it"], "", json!([])),
     ] {
         let model = script();
-        let ran = chat(&desk, &model, arguments, input);
+        let ran = chat(&folder, &model, arguments, input);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         let calls = json(&ran.stdout)["tool_calls"].clone();
         assert_eq!(calls[2]["outcome"]["result"], left, "{arguments:?}");
@@ -141,29 +141,29 @@ fn a_destructive_tool_is_denied_where_nobody_can_be_asked_unless_it_was_said_bef
         assert_eq!(calls[1]["outcome"]["error"]["kind"], expected, "{arguments:?}");
     }
     let model = script();
-    let ran = chat(&desk, &model, &["Delete it"], "");
+    let ran = chat(&folder, &model, &["Delete it"], "");
     assert!(
         ran.stderr.contains("← delete_note error: the call was not approved: nobody is there to ask"),
         "{}",
         ran.stderr
     );
-    assert!(model.asked()[2].said_by("tool")[1].contains("only `--yes` approves"), "the model is told");
+    assert!(model.asked()[2].said_by("tool")[1].contains("only `--yes` approves"), "the model sees it");
 }
 
 #[test]
 fn a_tool_of_a_server_is_destructive_where_the_user_says_so() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let server = serving::Script::with_functions(&["wipe", "look"], |_| Some(json!({ "done": true })));
     let url = server.url();
     let replies = || vec![Reply::Calls(vec![("wipe", "{}"), ("look", "{}")]), Reply::says("Done.")];
     let model = Model::start(replies());
-    let ran = chat(&desk, &model, &[&url, "--destructive", "wipe", "--json", "Wipe it"], "");
+    let ran = chat(&folder, &model, &[&url, "--destructive", "wipe", "--json", "Wipe it"], "");
     let calls = json(&ran.stdout)["tool_calls"].clone();
     assert_eq!(calls[0]["outcome"]["error"]["kind"], "denied", "{}", ran.stderr);
     assert_eq!(calls[1]["outcome"]["result"]["done"], true);
 
     let model = Model::start(replies());
-    let ran = chat(&desk, &model, &[&url, "--destructive", "wip", "Wipe it"], "");
+    let ran = chat(&folder, &model, &[&url, "--destructive", "wip", "Wipe it"], "");
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("no server among the sources has the tool `wip`"), "{}", ran.stderr);
     assert!(model.asked().is_empty());
@@ -171,15 +171,15 @@ fn a_tool_of_a_server_is_destructive_where_the_user_says_so() {
 
 #[test]
 fn the_tools_of_every_source_are_there_and_each_key_goes_to_its_server_only() {
-    let desk = Desk::new();
-    let served = serving::Served::start(&desk, &[], &[("OPENTOOL_API_KEY", "t00l-key")]);
+    let folder = TestFolder::new();
+    let served = serving::Served::start(&folder, &[], &[("OPENTOOL_API_KEY", "t00l-key")]);
     let script = serving::Script::with_functions(&["look"], |_| Some(json!({ "seen": 7 })));
-    desk.put("look.opentool.json", document(&["look"], Some(&script.url())).to_string());
+    folder.put("look.opentool.json", document(&["look"], Some(&script.url())).to_string());
     let model =
         Model::start(vec![Reply::Calls(vec![("look", "{}"), ("add", r#"{"a":1,"b":2}"#)]), Reply::says("Done.")]);
     let key = format!("{}=t00l-key", served.url);
     let arguments = [&served.url, "look.opentool.json", "--source-api-key", &key, "--json", "Look"];
-    let ran = chat(&desk, &model, &arguments, "");
+    let ran = chat(&folder, &model, &arguments, "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let calls = json(&ran.stdout)["tool_calls"].clone();
     assert_eq!(calls[0]["outcome"]["result"], json!({ "seen": 7 }));
@@ -193,13 +193,13 @@ fn the_tools_of_every_source_are_there_and_each_key_goes_to_its_server_only() {
     let mut environment = environment(&model).to_vec();
     environment.push(("OPENTOOL_API_KEY", "t00l-key".to_owned()));
     let environment: Vec<_> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let ran = chat_in(&desk, &[&served.url, "Look"], &environment, "");
+    let ran = chat_in(&folder, &[&served.url, "Look"], &environment, "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
 }
 
 #[test]
 fn every_provider_is_asked_in_its_own_words() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     for (name, variable, path, key) in [
         ("openai", "OPENAI_BASE_URL", "/v1", Some("OPENAI_API_KEY")),
         ("anthropic", "ANTHROPIC_BASE_URL", "", Some("ANTHROPIC_API_KEY")),
@@ -210,7 +210,7 @@ fn every_provider_is_asked_in_its_own_words() {
         let mut environment = vec![(variable, url.as_str())];
         environment.extend(key.map(|key| (key, "s3cret-key")));
         let model_name = format!("{name}:scripted");
-        let ran = chat_in(&desk, &["--model", &model_name, "--system", "Be brief.", "1 + 2?"], &environment, "");
+        let ran = chat_in(&folder, &["--model", &model_name, "--system", "Be brief.", "1 + 2?"], &environment, "");
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "Three.\n"), "{name}: {}", ran.stderr);
         assert!(ran.stderr.contains("← add 3"), "{name}: {}", ran.stderr);
         let first = &model.asked()[0].body;
@@ -221,27 +221,27 @@ fn every_provider_is_asked_in_its_own_words() {
 
 #[test]
 fn without_a_model_or_its_key_it_says_what_to_set() {
-    let desk = Desk::new();
-    let ran = chat_in(&desk, &["Hello"], &[], "");
+    let folder = TestFolder::new();
+    let ran = chat_in(&folder, &["Hello"], &[], "");
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
     for word in ["--model PROVIDER:NAME", "OPENTOOL_MODEL", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OLLAMA_HOST"] {
         assert!(ran.stderr.contains(word), "{word}: {}", ran.stderr);
     }
     for (model, key) in [("openai:gpt", "OPENAI_API_KEY"), ("anthropic:claude", "ANTHROPIC_API_KEY")] {
-        let ran = chat_in(&desk, &["--model", model, "Hello"], &[], "");
+        let ran = chat_in(&folder, &["--model", model, "Hello"], &[], "");
         assert_eq!(ran.code, Some(2), "{}", ran.stderr);
         assert!(ran.stderr.contains(key), "{}", ran.stderr);
     }
-    let ran = chat_in(&desk, &["--model", "acme:gpt", "Hello"], &[], "");
+    let ran = chat_in(&folder, &["--model", "acme:gpt", "Hello"], &[], "");
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("`acme:gpt` is no model: write PROVIDER:NAME"), "{}", ran.stderr);
-    let ran = chat_in(&desk, &["Hello"], &[("OPENTOOL_MODEL", "gpt")], "");
+    let ran = chat_in(&folder, &["Hello"], &[("OPENTOOL_MODEL", "gpt")], "");
     assert!(ran.stderr.contains("OPENTOOL_MODEL: `gpt` is no model"), "{}", ran.stderr);
 }
 
 #[test]
 fn wrong_usage_ends_with_2_before_anybody_is_asked() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let model = Model::start(vec![]);
     for (arguments, message) in [
         (&["what", "time"][..], "`what` is no source"),
@@ -254,7 +254,7 @@ fn wrong_usage_ends_with_2_before_anybody_is_asked() {
         (&["--conversation", "a", "--memory", "no/folder/a.sqlite", "Hello"], "a.sqlite cannot be opened"),
         (&["--source-api-key", "k", "Hello"], "does not say whose key it is"),
     ] {
-        let ran = chat(&desk, &model, arguments, "");
+        let ran = chat(&folder, &model, arguments, "");
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{arguments:?}: {}", ran.stderr);
         assert!(ran.stderr.contains(message), "{arguments:?}: {}", ran.stderr);
     }
@@ -263,10 +263,10 @@ fn wrong_usage_ends_with_2_before_anybody_is_asked() {
 
 #[test]
 fn what_goes_wrong_with_a_model_has_its_exit_code_and_never_shows_the_key() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let ran = chat_in(
-        &desk,
+        &folder,
         &["Hello"],
         &[
             ("OPENAI_BASE_URL", &format!("http://{gone}/v1")),
@@ -279,27 +279,27 @@ fn what_goes_wrong_with_a_model_has_its_exit_code_and_never_shows_the_key() {
     assert!(ran.stderr.contains("cannot be reached") && !ran.stderr.contains("s3cret"), "{}", ran.stderr);
     for (status, message, code) in [(401, "no such key", 4), (400, "no such model", 1)] {
         let model = Model::start(vec![Reply::Refuses(status, message)]);
-        let ran = chat(&desk, &model, &["Hello"], "");
+        let ran = chat(&folder, &model, &["Hello"], "");
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(code), ""), "{}", ran.stderr);
         assert!(ran.stderr.contains(message) && !ran.stderr.contains("s3cret"), "{}", ran.stderr);
     }
     let model = Model::start(vec![Reply::calls("add", r#"{"a":1,"b":2}"#), Reply::Refuses(400, "too long")]);
-    let ran = chat(&desk, &model, &["--json", "Hello"], "");
+    let ran = chat(&folder, &model, &["--json", "Hello"], "");
     assert_eq!(ran.code, Some(1));
-    let told = json(&ran.stdout);
-    assert!(told["error"].as_str().unwrap().contains("too long"), "{told}");
-    assert_eq!(told["tool_calls"][0]["outcome"]["result"], 3, "the work done is not lost");
+    let message = json(&ran.stdout);
+    assert!(message["error"].as_str().unwrap().contains("too long"), "{message}");
+    assert_eq!(message["tool_calls"][0]["outcome"]["result"], 3, "the work done is not lost");
 }
 
 #[test]
 fn what_a_model_says_cannot_command_the_terminal() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let evil = r#"{"title": "\u001b]0;owned\u0007", "text": "\u009b2J\u202e"}"#;
     let model = Model::start(vec![
         Reply::Calls(vec![("add_note", evil), ("no\u{1b}[2Jtool", "{}"), ("list_notes", "{}")]),
         Reply::says("Done."),
     ]);
-    let ran = chat(&desk, &model, &["Hello"], "");
+    let ran = chat(&folder, &model, &["Hello"], "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let hidden = |char: char| matches!(char, '\u{1b}' | '\u{7}' | '\u{9b}' | '\u{202e}');
     assert!(!ran.stderr.contains(hidden), "{:?}", ran.stderr);

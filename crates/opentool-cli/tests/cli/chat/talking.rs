@@ -10,13 +10,13 @@ use super::{
 };
 
 /// Starts `opentool chat` at a terminal.
-fn talk(desk: &Desk, model: &Model, arguments: &[&str]) -> Terminal {
+fn start_chat(folder: &TestFolder, model: &Model, arguments: &[&str]) -> Terminal {
     let environment = environment(model);
     let environment: Vec<_> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    Terminal::start(desk, &[&["chat"], arguments].concat(), &environment)
+    Terminal::start(folder, &[&["chat"], arguments].concat(), &environment)
 }
 
-/// Somebody else who holds a file of conversations.
+/// Another process that holds a file of conversations.
 struct Holder(SqliteConnection, tokio::runtime::Runtime);
 
 impl Holder {
@@ -41,13 +41,13 @@ impl Holder {
 
 #[test]
 fn a_conversation_goes_on_until_its_user_has_had_enough() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let model = Model::start(vec![
         Reply::calls("add", r#"{"a": 1, "b": 2}"#),
         Reply::says("Three."),
         Reply::says("You asked for 1 + 2."),
     ]);
-    let mut terminal = talk(&desk, &model, &[]);
+    let mut terminal = start_chat(&folder, &model, &[]);
     terminal.wait_for("openai:scripted with ");
     terminal.wait_for("> ");
     terminal.enter("What is 1 + 2?");
@@ -69,10 +69,10 @@ fn a_conversation_goes_on_until_its_user_has_had_enough() {
 
 #[test]
 fn text_is_shown_as_it_comes() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let (go_on, gate) = mpsc::channel();
     let model = Model::start(vec![Reply::SaysSlowly(vec!["first piece, ", "second piece."], gate)]);
-    let mut terminal = talk(&desk, &model, &["Hello"]);
+    let mut terminal = start_chat(&folder, &model, &["Hello"]);
     terminal.wait_for("first piece, ");
     assert!(!terminal.shown().contains("second"), "{:?}", terminal.shown());
     go_on.send(()).unwrap();
@@ -82,8 +82,8 @@ fn text_is_shown_as_it_comes() {
 
 #[test]
 fn the_user_is_asked_before_a_destructive_tool_runs() {
-    let desk = Desk::new();
-    // An escape in the JSON hides the number from nobody, nor does one for the terminal.
+    let folder = TestFolder::new();
+    // An escape in the JSON does not hide the number, nor does one for the terminal.
     let delete = r#"{ "id": 1, "why": "\u001b[2K\u0072m" }"#;
     let model = Model::start(vec![
         Reply::calls("add_note", r#"{"title": "a", "text": "b"}"#),
@@ -92,7 +92,7 @@ fn the_user_is_asked_before_a_destructive_tool_runs() {
         Reply::calls("delete_note", r#"{"id": 1}"#),
         Reply::says("Deleted."),
     ]);
-    let mut terminal = talk(&desk, &model, &[]);
+    let mut terminal = start_chat(&folder, &model, &[]);
     terminal.wait_for("> ");
     terminal.enter("Delete it");
     let before = terminal.wait_for("allow it? [y]es, [a]lways, [N]o: ");
@@ -116,11 +116,11 @@ fn the_user_is_asked_before_a_destructive_tool_runs() {
 
 #[test]
 fn only_what_is_typed_after_the_question_answers_it() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let (go_on, gate) = mpsc::channel();
     let model =
         Model::start(vec![Reply::CallsSlowly(("delete_note", r#"{"id": 1}"#), gate), Reply::says("Not deleted.")]);
-    let mut terminal = talk(&desk, &model, &[]);
+    let mut terminal = start_chat(&folder, &model, &[]);
     terminal.wait_for("> ");
     terminal.enter("Delete it");
     model.wait_for_request(1);
@@ -138,7 +138,7 @@ fn only_what_is_typed_after_the_question_answers_it() {
 
 #[test]
 fn always_is_for_the_tool_that_was_asked_about() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let add = ("add_note", r#"{"title": "a", "text": "b"}"#);
     let model = Model::start(vec![
         Reply::Calls(vec![add, ("add_note", r#"{"title": "c", "text": "d"}"#)]),
@@ -146,7 +146,7 @@ fn always_is_for_the_tool_that_was_asked_about() {
         Reply::calls("delete_note", r#"{"id": 2}"#),
         Reply::says("Both are gone."),
     ]);
-    let mut terminal = talk(&desk, &model, &["Delete both"]);
+    let mut terminal = start_chat(&folder, &model, &["Delete both"]);
     terminal.wait_for("the model wants to run delete_note {\"id\":1}");
     terminal.wait_for("allow it?");
     terminal.enter("always");
@@ -157,9 +157,9 @@ fn always_is_for_the_tool_that_was_asked_about() {
 
 #[test]
 fn ctrl_c_gives_up_the_turn_and_not_the_program() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let model = Model::start(vec![Reply::Hangs, Reply::says("Here I am.")]);
-    let mut terminal = talk(&desk, &model, &[]);
+    let mut terminal = start_chat(&folder, &model, &[]);
     terminal.wait_for("> ");
     terminal.enter("Are you there?");
     model.wait_for_request(1);
@@ -180,11 +180,11 @@ fn ctrl_c_gives_up_the_turn_and_not_the_program() {
 
 #[test]
 fn ctrl_c_reaches_a_tool_that_runs_elsewhere() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let server = serving::Script::with_functions(&["wait"], |_| None);
     let url = server.url();
     let model = Model::start(vec![Reply::calls("wait", "{}"), Reply::says("Next.")]);
-    let mut terminal = talk(&desk, &model, &[&url]);
+    let mut terminal = start_chat(&folder, &model, &[&url]);
     terminal.wait_for("> ");
     terminal.enter("Wait");
     server.wait_for_call("wait");
@@ -202,10 +202,10 @@ fn ctrl_c_reaches_a_tool_that_runs_elsewhere() {
 
 #[test]
 fn ctrl_c_instead_of_an_answer_gives_up_the_turn() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let both = vec![("delete_note", r#"{"id": 1}"#), ("delete_note", r#"{"id": 2}"#)];
     let model = Model::start(vec![Reply::Calls(both), Reply::says("Next.")]);
-    let mut terminal = talk(&desk, &model, &[]);
+    let mut terminal = start_chat(&folder, &model, &[]);
     terminal.wait_for("> ");
     terminal.enter("Delete it");
     terminal.wait_for("allow it?");
@@ -223,9 +223,9 @@ fn ctrl_c_instead_of_an_answer_gives_up_the_turn() {
 
 #[test]
 fn one_prompt_that_was_given_up_ends_with_130() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let model = Model::start(vec![Reply::Hangs]);
-    let mut terminal = talk(&desk, &model, &["Are you there?"]);
+    let mut terminal = start_chat(&folder, &model, &["Are you there?"]);
     model.wait_for_request(1);
     terminal.type_in(CTRL_C);
     assert_eq!(terminal.wait().code(), Some(130), "{:?}", terminal.shown());
@@ -234,11 +234,11 @@ fn one_prompt_that_was_given_up_ends_with_130() {
 #[cfg(target_os = "linux")]
 #[test]
 fn ctrl_c_before_the_model_is_asked_is_heard() {
-    let desk = Desk::new();
-    let file = desk.path("held.sqlite");
+    let folder = TestFolder::new();
+    let file = folder.path("held.sqlite");
     let holder = Holder::of(&file, "BEGIN EXCLUSIVE");
     let model = Model::start(vec![Reply::says("Hello.")]);
-    let mut terminal = talk(&desk, &model, &["--memory", "held.sqlite", "--conversation", "a", "Hello"]);
+    let mut terminal = start_chat(&folder, &model, &["--memory", "held.sqlite", "--conversation", "a", "Hello"]);
     terminal.wait_for_file(&file);
     terminal.type_in(CTRL_C);
     assert_eq!(terminal.wait().code(), Some(130), "{:?}", terminal.shown());
@@ -248,16 +248,16 @@ fn ctrl_c_before_the_model_is_asked_is_heard() {
 
 #[test]
 fn ctrl_c_twice_gives_up_a_turn_that_waits_for_its_memory() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let (go_on, gate) = mpsc::channel();
     let model = Model::start(vec![Reply::SaysSlowly(vec!["One, ", "two."], gate), Reply::says("Hello.")]);
     let environment = environment(&model);
     let mut environment: Vec<_> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
     environment.push(("RUST_LOG", "opentool::chat=debug"));
     let arguments = ["chat", "--memory", "held.sqlite", "--conversation", "a", "Count"];
-    let mut terminal = Terminal::start(&desk, &arguments, &environment);
+    let mut terminal = Terminal::start(&folder, &arguments, &environment);
     terminal.wait_for("One, ");
-    let holder = Holder::of(&desk.path("held.sqlite"), "BEGIN IMMEDIATE");
+    let holder = Holder::of(&folder.path("held.sqlite"), "BEGIN IMMEDIATE");
     go_on.send(()).unwrap();
     terminal.wait_for("the model answered");
     terminal.type_in(CTRL_C);
@@ -267,25 +267,25 @@ fn ctrl_c_twice_gives_up_a_turn_that_waits_for_its_memory() {
     assert_eq!(terminal.wait().code(), Some(130), "{:?}", terminal.shown());
     holder.let_go();
 
-    let next = chat(&desk, &model, &["--memory", "held.sqlite", "--conversation", "a", "Hello"], "");
+    let next = chat(&folder, &model, &["--memory", "held.sqlite", "--conversation", "a", "Hello"], "");
     assert_eq!(next.code, Some(0), "{}", next.stderr);
     assert_eq!(model.asked()[1].said_by("user"), ["Hello"], "no half of a turn is there");
 }
 
 #[test]
 fn lines_end_as_they_should_whatever_they_end_with() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let model = Model::start(vec![Reply::Says(vec!["one\r\ntwo\r", "\nthree\r", "four\r\n"])]);
-    let mut terminal = talk(&desk, &model, &["Count"]);
+    let mut terminal = start_chat(&folder, &model, &["Count"]);
     assert_eq!(terminal.wait().code(), Some(0));
     terminal.wait_for("one\r\ntwo\r\nthree\u{fffd}four\r\n");
 }
 
 #[test]
 fn an_error_of_the_model_does_not_end_the_conversation() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let model = Model::start(vec![Reply::Refuses(400, "no such thing"), Reply::says("Here.")]);
-    let mut terminal = talk(&desk, &model, &[]);
+    let mut terminal = start_chat(&folder, &model, &[]);
     terminal.wait_for("> ");
     terminal.enter("one");
     terminal.wait_for("no such thing");
@@ -299,16 +299,16 @@ fn an_error_of_the_model_does_not_end_the_conversation() {
 
 #[test]
 fn earlier_lines_come_back_even_from_an_earlier_conversation() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let model = Model::start(vec![Reply::says("One."), Reply::says("Two.")]);
-    let mut terminal = talk(&desk, &model, &["--conversation", "a"]);
+    let mut terminal = start_chat(&folder, &model, &["--conversation", "a"]);
     terminal.wait_for("> ");
     terminal.enter("the same again");
     terminal.wait_for("One.\r\n");
     terminal.wait_for("> ");
     terminal.type_in(CTRL_D);
     assert_eq!(terminal.wait().code(), Some(0));
-    let mut terminal = talk(&desk, &model, &["--conversation", "b"]);
+    let mut terminal = start_chat(&folder, &model, &["--conversation", "b"]);
     terminal.wait_for("> ");
     terminal.type_in(UP);
     terminal.wait_for("the same again");
@@ -323,9 +323,9 @@ fn earlier_lines_come_back_even_from_an_earlier_conversation() {
 
 #[test]
 fn how_to_go_on_is_told_as_a_shell_wants_it() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let model = Model::start(vec![]);
-    let mut terminal = talk(&desk, &model, &["--memory", "my talks.sqlite", "--conversation=-it's mine"]);
+    let mut terminal = start_chat(&folder, &model, &["--memory", "my talks.sqlite", "--conversation=-it's mine"]);
     terminal.wait_for("> ");
     terminal.type_in(CTRL_D);
     terminal.wait_for(r"go on with: opentool chat --memory='my talks.sqlite' --conversation='-it'\''s mine'");
@@ -334,9 +334,9 @@ fn how_to_go_on_is_told_as_a_shell_wants_it() {
 
 #[test]
 fn a_conversation_that_cannot_be_kept_is_had_all_the_same() {
-    let desk = Desk::with("data", "a file where the folder should be");
+    let folder = TestFolder::with("data", "a file where the folder should be");
     let model = Model::start(vec![Reply::says("One."), Reply::says("Two.")]);
-    let mut terminal = talk(&desk, &model, &[]);
+    let mut terminal = start_chat(&folder, &model, &[]);
     terminal.wait_for("this conversation is not kept: ");
     terminal.wait_for("> ");
     terminal.enter("one");
@@ -352,7 +352,7 @@ fn a_conversation_that_cannot_be_kept_is_had_all_the_same() {
 
 #[test]
 fn one_question_comes_after_the_other_and_nothing_is_written_between() {
-    let desk = Desk::new();
+    let folder = TestFolder::new();
     let model = Model::start(vec![
         Reply::Calls(vec![
             ("add_note", r#"{"title": "a", "text": "b"}"#),
@@ -362,7 +362,7 @@ fn one_question_comes_after_the_other_and_nothing_is_written_between() {
         Reply::calls("list_notes", "{}"),
         Reply::says("One is left."),
     ]);
-    let mut terminal = talk(&desk, &model, &["Delete both"]);
+    let mut terminal = start_chat(&folder, &model, &["Delete both"]);
     terminal.wait_for("the model wants to run delete_note {\"id\":1}");
     terminal.wait_for("allow it?");
     terminal.enter("y");
@@ -375,6 +375,6 @@ fn one_question_comes_after_the_other_and_nothing_is_written_between() {
     terminal.wait_for("One is left.");
     assert_eq!(terminal.wait().code(), Some(0));
     let asked = model.asked();
-    let told = asked[2].said_by("tool");
-    assert_eq!(told[2..4], ["Done", "the user did not approve the call"], "answers are in the order of the calls");
+    let message = asked[2].said_by("tool");
+    assert_eq!(message[2..4], ["Done", "the user did not approve the call"], "answers are in the order of the calls");
 }

@@ -14,7 +14,7 @@ use pty_process::{
 };
 
 use super::super::{
-    Desk, binary,
+    TestFolder, binary,
     serving::{PATIENCE, wait_until},
 };
 
@@ -33,14 +33,14 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    pub(super) fn start(desk: &Desk, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+    pub(super) fn start(folder: &TestFolder, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let (pty, pts) = open().unwrap();
         pty.resize(Size::new(40, 200)).unwrap();
-        let mut command = Command::new(binary()).args(arguments).current_dir(desk.0.path());
+        let mut command = Command::new(binary()).args(arguments).current_dir(folder.0.path());
         for variable in super::VARIABLES {
             command = command.env_remove(variable);
         }
-        let command = command.env("TERM", "xterm").env("NO_COLOR", "1").env("XDG_DATA_HOME", desk.path("data"));
+        let command = command.env("TERM", "xterm").env("NO_COLOR", "1").env("XDG_DATA_HOME", folder.path("data"));
         let child = command.envs(environment.iter().copied()).spawn(pts).unwrap();
         let (pty, shown) = (Arc::new(pty), Arc::new(Mutex::new(String::new())));
         let (reader, screen) = (pty.clone(), shown.clone());

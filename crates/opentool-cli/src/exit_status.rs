@@ -1,0 +1,27 @@
+//! The exit status of a command that did its work: [`ExitStatus`].
+
+use std::process::ExitCode;
+
+/// How a command that did its work ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExitStatus {
+    /// No errors: exit code 0.
+    Success,
+    /// A document has errors, or a tool answered with one: exit code 1.
+    Errors,
+    /// Something could not be read, the rest was done: exit code 2.
+    Incomplete,
+    /// The user interrupted it: exit code 130, as a shell reports a process that Ctrl-C ended.
+    Interrupted,
+}
+
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
+        match status {
+            ExitStatus::Success => Self::SUCCESS,
+            ExitStatus::Errors => Self::from(1),
+            ExitStatus::Incomplete => Self::from(2),
+            ExitStatus::Interrupted => Self::from(130),
+        }
+    }
+}
