@@ -1,7 +1,6 @@
 //! The many ways to spell a C type.
 
-use crate::json::near::misspelt;
-use crate::model::CTypeName;
+use crate::{json::near::misspelt, model::CTypeName};
 
 /// What a text means as a C type.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,11 +7,10 @@ use super::{
     draft::{At, Remedy},
     field::{SpecObject, may, must, should},
 };
-use crate::json::near::misspelt;
-use crate::tree::quote;
 use crate::{
+    json::near::misspelt,
     model::{CTypeName, CallingConvention, SchemaType},
-    tree::{Kind, NodeId, json_string},
+    tree::{Kind, NodeId, json_string, quote},
 };
 
 /// How a value is passed, by its schema.

@@ -30,7 +30,7 @@ impl std::fmt::Display for Severity {
 }
 
 macro_rules! codes {
-    ($( $(#[$doc:meta])* $Name:ident = $id:literal $severity:ident $(, $normal:ident)?; )*) => {
+    ($( $(#[$doc:meta])* $Name:ident = $id:literal $severity:ident; )*) => {
         /// The kind of a finding. Its text form (`OT010`) is stable: it never changes its meaning and is never reused.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
@@ -51,18 +51,13 @@ macro_rules! codes {
             pub const fn severity(self) -> Severity {
                 match self { $( Code::$Name => Severity::$severity, )* }
             }
-
-            /// Whether the typed model can hold the document only after the finding's fix.
-            pub(crate) const fn shapes_the_model(self) -> bool {
-                match self { $( Code::$Name => false $(|| stringify!($normal).len() > 0)?, )* }
-            }
         }
     };
 }
 
 codes! {
     /// The text is not JSON.
-    NotJson = "OT001" Error, model;
+    NotJson = "OT001" Error;
     /// Values nest too deep.
     TooDeep = "OT002" Error;
     /// The document is not a JSON object.
@@ -74,12 +69,12 @@ codes! {
     /// An integer is beyond 64 bits.
     NumberRounded = "OT006" Warning;
     /// The text starts with a byte order mark.
-    ByteOrderMark = "OT007" Note, model;
+    ByteOrderMark = "OT007" Note;
 
     /// A required field is absent.
-    MissingField = "OT010" Error, model;
+    MissingField = "OT010" Error;
     /// A value has the wrong JSON type.
-    WrongType = "OT011" Error, model;
+    WrongType = "OT011" Error;
     /// A key is not in the spec.
     UnknownKey = "OT012" Note;
     /// The document's version is not 1.x.
@@ -104,11 +99,11 @@ codes! {
     /// A parameter has no `required`.
     NoRequired = "OT026" Warning;
     /// The parameters are written as a JSON Schema.
-    GenerationA = "OT027" Warning, model;
+    GenerationA = "OT027" Warning;
     /// The parameters are written as an object by name.
-    GenerationB = "OT028" Warning, model;
+    GenerationB = "OT028" Warning;
     /// The return value is written under `returns`.
-    Returns = "OT029" Warning, model;
+    Returns = "OT029" Warning;
     /// A function declares `stream`, an extension.
     Stream = "OT030" Note;
     /// A parameter's name is empty.
@@ -117,11 +112,11 @@ codes! {
     /// A schema has neither `type` nor `$ref`.
     NoType = "OT040" Error;
     /// A schema's type is none of the six.
-    UnknownType = "OT041" Error, model;
+    UnknownType = "OT041" Error;
     /// A schema's type is written as in another language.
-    TypeAlias = "OT042" Warning, model;
+    TypeAlias = "OT042" Warning;
     /// A schema's type is a list of types.
-    TypeUnion = "OT043" Warning, model;
+    TypeUnion = "OT043" Warning;
     /// An object schema has no `properties`.
     NoProperties = "OT044" Warning;
     /// An array schema has no `items`.
@@ -140,7 +135,7 @@ codes! {
     /// A reference has siblings, which readers ignore.
     ReferenceSiblings = "OT051" Warning;
     /// A reference or its schemas are where another format keeps them.
-    ReferencePlace = "OT052" Warning, model;
+    ReferencePlace = "OT052" Warning;
     /// References lead in a circle and never reach a schema.
     CircularReference = "OT053" Error;
     /// A reference leaves the document.
@@ -149,21 +144,21 @@ codes! {
     /// The calling convention is absent.
     NoCallingConvention = "OT060" Warning;
     /// The calling convention is unknown.
-    UnknownConvention = "OT061" Error, model;
+    UnknownConvention = "OT061" Error;
     /// A parameter has no `isIn`.
     NoIsIn = "OT062" Warning;
     /// `isIn` is inside `cType`.
-    IsInInsideCType = "OT063" Warning, model;
+    IsInInsideCType = "OT063" Warning;
     /// A C type has no `isPointer`.
     NoIsPointer = "OT064" Warning;
     /// A schema has no C type; one is assumed.
     NoCType = "OT065" Note;
     /// A C type is not spelt as in the spec.
-    CSpelling = "OT066" Warning, model;
+    CSpelling = "OT066" Warning;
     /// A C type cannot be passed.
-    UnsupportedCType = "OT067" Error, model;
+    UnsupportedCType = "OT067" Error;
     /// A C type is unknown.
-    UnknownCType = "OT068" Error, model;
+    UnknownCType = "OT068" Error;
     /// Two results of a function have the same name.
     ResultClash = "OT069" Error;
     /// An output parameter is not a pointer.
@@ -193,6 +188,29 @@ impl Code {
     /// The code with this text form.
     pub fn from_id(id: &str) -> Option<Code> {
         Code::ALL.iter().copied().find(|code| code.as_str() == id)
+    }
+
+    /// Whether the typed model can hold the document only after the fix of such a finding.
+    pub(crate) const fn shapes_the_model(self) -> bool {
+        matches!(
+            self,
+            Code::NotJson
+                | Code::ByteOrderMark
+                | Code::MissingField
+                | Code::WrongType
+                | Code::GenerationA
+                | Code::GenerationB
+                | Code::Returns
+                | Code::UnknownType
+                | Code::TypeAlias
+                | Code::TypeUnion
+                | Code::ReferencePlace
+                | Code::UnknownConvention
+                | Code::IsInInsideCType
+                | Code::CSpelling
+                | Code::UnsupportedCType
+                | Code::UnknownCType
+        )
     }
 }
 

@@ -7,8 +7,7 @@ use super::{
     field::{SpecObject, may, must, should},
     kind::{DocumentKind, is_one_point_x},
 };
-use crate::tree::quote;
-use crate::tree::{Kind, NodeId, Tree, json_string};
+use crate::tree::{Kind, NodeId, Tree, json_string, quote};
 
 /// Keys that are checked with the references, and the one by which editors find the format's schema.
 const HANDLED: &[&str] = &["components", "definitions", "$defs", "$schema"];

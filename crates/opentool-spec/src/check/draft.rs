@@ -1,8 +1,7 @@
 //! A finding while the check runs: where it is, and what would fix it.
 
 use super::{code::Code, finding::Fix};
-use crate::tree::quote;
-use crate::tree::{Edit, NodeId, Tree, json_string};
+use crate::tree::{Edit, NodeId, Tree, json_string, quote};
 
 /// A finding before its pointer, line and column are worked out.
 #[derive(Debug)]

@@ -11,9 +11,10 @@ use super::{
     kind::DocumentKind,
     signature::Signature,
 };
-use crate::json::near::{is_same, misspelt};
-use crate::tree::quote;
-use crate::tree::{Kind, NodeId, Tree};
+use crate::{
+    json::near::{is_same, misspelt},
+    tree::{Kind, NodeId, Tree, quote},
+};
 
 /// The most bytes or elements that a buffer may have.
 const LARGEST: u64 = 16 << 20;

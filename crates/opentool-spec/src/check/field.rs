@@ -1,8 +1,10 @@
 //! The fields of the objects in the specs.
 
 use super::code::Code;
-use crate::json::near::misspelt;
-use crate::tree::{Kind, NodeId};
+use crate::{
+    json::near::misspelt,
+    tree::{Kind, NodeId},
+};
 
 /// A field of an object of a spec.
 #[derive(Debug, Clone, Copy)]

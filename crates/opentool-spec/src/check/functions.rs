@@ -11,8 +11,7 @@ use super::{
     names::{LONGEST_NAME, Names, is_valid_name, unused_name, valid_name},
     signature::{ParameterNodes, Signature},
 };
-use crate::tree::quote;
-use crate::tree::{Kind, NodeId, json_string};
+use crate::tree::{Kind, NodeId, json_string, quote};
 
 impl<'a> Checker<'_, 'a> {
     pub(super) fn functions(&mut self, functions: NodeId) {

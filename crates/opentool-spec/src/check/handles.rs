@@ -8,9 +8,10 @@ use super::{
     draft::{At, Remedy},
     signature::{ParameterNodes, Signature},
 };
-use crate::json::near::misspelt;
-use crate::tree::quote;
-use crate::tree::{NodeId, json_string};
+use crate::{
+    json::near::misspelt,
+    tree::{NodeId, json_string, quote},
+};
 
 /// How many names are compared for "did you mean", for all handles of a document.
 const COMPARED_IN_ALL: usize = 10_000;

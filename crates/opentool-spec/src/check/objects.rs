@@ -8,8 +8,7 @@ use super::{
     draft::{At, Remedy},
     field::{Field, SpecObject},
 };
-use crate::tree::quote;
-use crate::tree::{Kind, NodeId, json_string};
+use crate::tree::{Kind, NodeId, json_string, quote};
 
 impl Checker<'_, '_> {
     /// Sorts the members of an object into `fields`, and reports the unknown ones.

@@ -10,12 +10,11 @@ use super::{
     draft::{At, Remedy},
     reference_index::Reference,
 };
-use crate::json::near::misspelt;
-use crate::tree::quote;
 use crate::{
+    json::near::misspelt,
     json::pointer::reference_tokens,
     reference::schema_reference,
-    tree::{Edit, Kind, NodeId, Tree, json_string},
+    tree::{Edit, Kind, NodeId, Tree, json_string, quote},
 };
 
 /// Where other formats keep their schemas.

@@ -10,11 +10,10 @@ use super::{
     field::{may, should},
     kind::DocumentKind,
 };
-use crate::json::near::misspelt;
-use crate::tree::quote;
 use crate::{
+    json::near::misspelt,
     model::SchemaType,
-    tree::{Edit, Kind, NodeId, json_string},
+    tree::{Edit, Kind, NodeId, json_string, quote},
 };
 
 /// Where a schema is, as far as the check depends on it.

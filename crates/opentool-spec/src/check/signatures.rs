@@ -10,10 +10,9 @@ use super::{
     names::Names,
     signature::ParameterNodes,
 };
-use crate::tree::quote;
 use crate::{
     model::{CTypeName, SchemaType},
-    tree::{NodeId, json_string},
+    tree::{NodeId, json_string, quote},
 };
 
 impl Checker<'_, '_> {
