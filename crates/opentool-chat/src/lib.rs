@@ -66,8 +66,8 @@
 //!
 //! # Conversations
 //!
-//! A [`ChatMemory`] keeps conversations by their id: [`InProcessMemory`] for as long as the process lives, `SqliteMemory` for
-//! longer. Whole turns are added, and a [window](window()) of the latest messages is sent to the model.
+//! A [`ChatMemory`] keeps conversations by their id: [`InProcessMemory`] in the process, `SqliteMemory`
+//! (feature `sqlite`) in a file. Whole turns are added, and a [window](window()) of the latest messages is sent to the model.
 //!
 //! ```
 //! use opentool_chat::{ChatClient, InProcessMemory};
@@ -124,7 +124,10 @@
 //!
 //! # Features
 //!
-//! `sqlite` (default): `SqliteMemory`. `testing`: a scripted model, a function model, and a guard against real requests.
+//! - `sqlite`: `SqliteMemory`, conversations in an SQLite file.
+//! - `testing`: a scripted model, a function model, and a guard against requests to real models.
+//!
+//! None is on by default.
 
 mod assembly;
 mod client;
@@ -170,3 +173,8 @@ pub use provider::{ModelRequest, Provider};
 pub use response::{ChatResponse, RunState};
 pub use stream::ChatStream;
 pub use usage::Usage;
+
+/// The sample of the README is compiled and run.
+#[cfg(all(doctest, feature = "testing"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -51,27 +51,6 @@ impl ChatResponse {
         self
     }
 
-    /// Sets the provider's id of the answer.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<String>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-
-    /// Sets the model that answered.
-    #[must_use]
-    pub fn with_model(mut self, model: impl Into<String>) -> Self {
-        self.model = Some(model.into());
-        self
-    }
-
-    /// Adds further data of the provider.
-    #[must_use]
-    pub fn with_metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.metadata.insert(key.into(), value.into());
-        self
-    }
-
     /// Returns the text of the answer; several answers are lines of it.
     #[must_use]
     pub fn text(&self) -> String {

@@ -15,6 +15,8 @@
 
 mod fake;
 mod probe;
+mod spans;
 
 pub use self::fake::{CallLog, FakeTool};
 pub use self::probe::{Answer, Probe};
+pub use self::spans::{RecordedSpan, SpanRecorder};

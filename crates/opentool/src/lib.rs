@@ -1,10 +1,10 @@
-//! The Rust home of tool calling: describe a function, run it safely, bring the answer back.
+//! Tool calling: describe a function, run it safely, send the result back.
 //!
-//! A language model can ask for a tool to be called; somebody has to describe the tools, check what the model asks for,
-//! run it, and bring the answer back. That somebody is this crate. Everything that can be called becomes a [`Tool`], and
-//! every way of calling goes through one [`Executor`].
+//! A language model can ask for a tool to be called. This crate describes the tools to the model, checks the arguments, runs the
+//! calls, and returns the results. Everything that can be called becomes a [`Tool`], and every way of calling goes through one
+//! [`Executor`].
 //!
-//! # Hello, tool
+//! # A first tool
 //!
 //! A tool is a plain function with types and docs:
 //!
@@ -117,8 +117,8 @@
 //!
 //! # Sets of tools
 //!
-//! A [`Toolbox`] is an ordered set of tools with unique names, which can be filtered, renamed, prefixed and merged. Whatever
-//! wants tools takes anything that converts: tools, toolboxes, `#[toolbox]` types, [handlers](ToolHandler) and
+//! A [`Toolbox`] is an ordered set of tools with unique names, which can be filtered, renamed, prefixed and merged. Every
+//! API that takes tools accepts tools, toolboxes, `#[toolbox]` types, [handlers](ToolHandler) and
 //! [sources](ToolSource) that are asked per request, and tuples of all these ([`IntoToolSource`]).
 //!
 //! ```
@@ -135,7 +135,7 @@
 //!
 //! # Running calls
 //!
-//! With your own model client, hand the calls of a model's answer to the executor. They are checked against the schemas, run
+//! With your own model client, pass the calls of a model's answer to the executor. They are checked against the schemas, run
 //! concurrently under limits and deadlines, and each has exactly one outcome, in the order of the calls:
 //!
 //! ```
@@ -163,8 +163,8 @@
 //!
 //! # Errors
 //!
-//! Whatever goes wrong with a call is one [`ToolError`], which keeps what the model is told apart from what only the
-//! operator reads. In a fallible tool `?` works on every `std::error::Error`; a [`ToolError`] passes through as it is:
+//! Every failure of a call is one [`ToolError`], which keeps the text for the model apart from the detail for the
+//! operator. In a fallible tool `?` works on every `std::error::Error`; a [`ToolError`] passes through as it is:
 //!
 //! ```
 //! use opentool::prelude::*;
@@ -172,7 +172,7 @@
 //! #[tool]
 //! fn withdraw(amount: u32) -> Result<(), Failure> {
 //!     if amount > 100 {
-//!         return Err(Failure::new("at most 100 a day")); // told to the model, which may try again
+//!         return Err(Failure::new("at most 100 a day")); // the model gets it and may try again
 //!     }
 //!     std::fs::metadata("/nowhere").map_err(ToolError::fatal)?; // ends the turn and reaches the caller
 //!     Ok(())
@@ -191,11 +191,12 @@
 //!
 //! - `macros` (default): [`#[tool]`](macro@tool) and [`#[toolbox]`](macro@toolbox).
 //! - `server`: `opentool::server`, which serves tools over HTTP.
-//! - `client`: `opentool::client`, which makes tools of somebody else's server.
+//! - `client`: `opentool::client`, which makes tools of another server.
 //! - `dyn`: `opentool::opendyn`, which makes tools of C libraries.
 //! - `describe`: `opentool::describe`, which writes the documents of C libraries from their headers.
 //! - `chat`: `opentool::chat`, models that call tools.
-//! - `testing`: what tests of tools need, and of chats.
+//! - `sqlite`: `opentool::chat::SqliteMemory`, conversations in an SQLite file; turns `chat` on.
+//! - `testing`: test kits for tools and for chats.
 
 #[doc(inline)]
 pub use opentool_core::*;
@@ -256,3 +257,8 @@ pub mod prelude {
 #[cfg(all(doctest, feature = "macros", feature = "server", feature = "chat"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// So is that of the crate.
+#[cfg(all(doctest, feature = "macros"))]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;

@@ -1,11 +1,11 @@
 //! `opentool chat` with a scripted model, over real HTTP.
 
 mod conversations;
+#[cfg(unix)]
+mod interactive;
 mod model;
 mod observed;
 mod prompts;
-#[cfg(unix)]
-mod talking;
 #[cfg(unix)]
 mod terminal;
 

@@ -1,89 +1,23 @@
 //! One span per outcome, with OpenTelemetry's names.
 
-use std::collections::BTreeMap;
-use std::fmt::Debug;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use opentool_core::testing::FakeTool;
+use opentool_core::testing::{FakeTool, RecordedSpan, SpanRecorder};
 use opentool_core::{
     Ask, BoxFuture, Decision, Executor, ToolCall, ToolContext, ToolError, ToolMetadata, ToolOutput, ToolSource,
     Toolbox, Turn,
 };
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Instrument, Level, Subscriber};
-use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
-use tracing_subscriber::registry::LookupSpan;
+use tracing::Instrument;
 
 use super::{pair, toolbox};
 
-#[derive(Clone, Debug, Default)]
-struct Seen {
-    name: String,
-    /// The parent as it was when this one began.
-    parent: Option<Box<Seen>>,
-    fields: BTreeMap<String, String>,
+async fn start_recording() -> SpanRecorder {
+    SpanRecorder::start(run(&Executor::new(), &["good", "fails", "nowhere"])).await
 }
 
-impl Visit for Seen {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        self.fields.insert(field.name().to_owned(), format!("{value:?}"));
-    }
-    fn record_str(&mut self, field: &Field, value: &str) {
-        self.fields.insert(field.name().to_owned(), value.to_owned());
-    }
-}
-
-/// Keeps every span that was closed, and the DEBUG events.
-#[derive(Clone, Default)]
-struct Recorder {
-    spans: Arc<Mutex<Vec<Seen>>>,
-    events: Arc<Mutex<Vec<String>>>,
-}
-
-impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
-    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
-        let span = context.span(id).unwrap();
-        let parent = span.parent().map(|parent| Box::new(parent.extensions().get::<Seen>().unwrap().clone()));
-        let mut seen = Seen { name: span.name().to_owned(), parent, ..Seen::default() };
-        attributes.record(&mut seen);
-        span.extensions_mut().insert(seen);
-    }
-    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
-        values.record(context.span(id).unwrap().extensions_mut().get_mut::<Seen>().unwrap());
-    }
-    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let mut seen = Seen::default();
-        event.record(&mut seen);
-        if *event.metadata().level() == Level::DEBUG && event.metadata().target().starts_with("opentool") {
-            self.events.lock().unwrap().push(seen.fields["message"].clone());
-        }
-    }
-    fn on_close(&self, id: Id, context: Context<'_, S>) {
-        let seen = context.span(&id).unwrap().extensions().get::<Seen>().unwrap().clone();
-        self.spans.lock().unwrap().push(seen);
-    }
-}
-
-impl Recorder {
-    fn spans(&self) -> Vec<Seen> {
-        self.spans.lock().unwrap().clone()
-    }
-    /// The spans of calls.
-    fn calls(&self) -> Vec<Seen> {
-        self.spans().into_iter().filter(|span| span.name == "execute_tool").collect()
-    }
-    async fn install(&self) -> tracing::subscriber::DefaultGuard {
-        let guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(self.clone()));
-        // A test on another thread may be the first to pass a place that traces, at the very moment at which this
-        // subscriber comes, and nobody would tell that place of it: so pass them all, then ask them all again.
-        run(&Executor::new(), &["good", "fails", "nowhere"]).await;
-        tracing::callsite::rebuild_interest_cache();
-        self.spans.lock().unwrap().clear();
-        self.events.lock().unwrap().clear();
-        guard
-    }
+/// The spans of calls.
+fn calls(spans: Vec<RecordedSpan>) -> Vec<RecordedSpan> {
+    spans.into_iter().filter(|span| span.name().starts_with("execute_tool")).collect()
 }
 
 async fn run(executor: &Executor, names: &[&str]) {
@@ -107,13 +41,10 @@ async fn run(executor: &Executor, names: &[&str]) {
 
 #[tokio::test(start_paused = true)]
 async fn every_outcome_has_a_span_with_the_names_of_opentelemetry() {
-    let recorder = Recorder::default();
-    let guard = recorder.install().await;
+    let recorder = start_recording().await;
     run(&Executor::new(), &["good"]).await;
-    drop(guard);
-    let spans = recorder.spans();
-    let span = spans.iter().find(|span| span.name == "execute_tool").unwrap();
-    let field = |name: &str| span.fields.get(name).map(String::as_str);
+    let span = &calls(recorder.finish().0)[0];
+    let field = |name: &str| span.field(name);
     assert_eq!(field("otel.name"), Some("execute_tool good"));
     assert_eq!(field("gen_ai.operation.name"), Some("execute_tool"));
     assert_eq!(field("gen_ai.tool.name"), Some("good"));
@@ -125,30 +56,22 @@ async fn every_outcome_has_a_span_with_the_names_of_opentelemetry() {
 
 #[tokio::test(start_paused = true)]
 async fn an_unknown_tool_and_an_error_told_to_the_model_have_spans_that_say_so() {
-    let recorder = Recorder::default();
-    let guard = recorder.install().await;
+    let recorder = start_recording().await;
     run(&Executor::new(), &["fails", "nowhere"]).await;
-    drop(guard);
-    let errors: Vec<_> = recorder
-        .spans()
-        .into_iter()
-        .filter(|span| span.name == "execute_tool")
-        .map(|span| (span.fields["gen_ai.tool.name"].clone(), span.fields["error.type"].clone()))
-        .collect();
-    assert_eq!(errors, [("fails".into(), "failed".into()), ("nowhere".into(), "unknown_tool".into())]);
+    let spans = calls(recorder.finish().0);
+    let errors: Vec<_> = spans.iter().map(|span| (span.field("gen_ai.tool.name"), span.field("error.type"))).collect();
+    assert_eq!(errors, [(Some("fails"), Some("failed")), (Some("nowhere"), Some("unknown_tool"))]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn arguments_and_results_are_in_spans_only_by_opt_in() {
     for (record, arguments, result) in [(false, None, None), (true, Some(r#"{"secret":1}"#), Some("the result"))] {
-        let recorder = Recorder::default();
-        let guard = recorder.install().await;
+        let recorder = start_recording().await;
         run(&Executor::builder().record_content(record).build(), &["good"]).await;
-        drop(guard);
-        let spans = recorder.spans();
-        let span = spans.iter().find(|span| span.name == "execute_tool").unwrap();
-        assert_eq!(span.fields.get("gen_ai.tool.call.arguments").map(String::as_str), arguments);
-        assert_eq!(span.fields.get("gen_ai.tool.call.result").map(String::as_str), result);
+        let (spans, _) = recorder.finish();
+        let span = &calls(spans.clone())[0];
+        assert_eq!(span.field("gen_ai.tool.call.arguments"), arguments);
+        assert_eq!(span.field("gen_ai.tool.call.result"), result);
         if !record {
             assert!(!format!("{spans:?}").contains("secret"));
         }
@@ -157,21 +80,16 @@ async fn arguments_and_results_are_in_spans_only_by_opt_in() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_tool_does_is_inside_the_span_of_its_own_call_in_concurrent_runs() {
-    let recorder = Recorder::default();
-    let guard = recorder.install().await;
+    let recorder = start_recording().await;
     run(&Executor::new(), &["good", "fails", "good"]).await;
-    drop(guard);
-    let spans = recorder.spans();
+    let (spans, _) = recorder.finish();
     for name in ["inside", "later"] {
-        let inside: Vec<_> = spans.iter().filter(|span| span.name == name).collect();
+        let inside: Vec<_> = spans.iter().filter(|span| span.name() == name).collect();
         let mut calls = Vec::new();
         for span in inside {
-            let parent = span.parent.as_ref().unwrap();
-            assert_eq!(
-                (parent.name.as_str(), &parent.fields["gen_ai.tool.call.id"]),
-                ("execute_tool", &span.fields["call"])
-            );
-            calls.push(span.fields["call"].as_str());
+            let (parent, call) = (span.parent().unwrap(), span.field("call").unwrap());
+            assert_eq!((parent.name(), parent.field("gen_ai.tool.call.id")), ("execute_tool good", Some(call)));
+            calls.push(call);
         }
         calls.sort_unstable();
         assert_eq!(calls, ["id_good", "id_good_2"]);
@@ -180,24 +98,22 @@ async fn what_a_tool_does_is_inside_the_span_of_its_own_call_in_concurrent_runs(
 
 #[tokio::test(start_paused = true)]
 async fn the_span_of_a_call_is_inside_that_of_its_caller() {
-    let recorder = Recorder::default();
-    let guard = recorder.install().await;
+    let recorder = start_recording().await;
     run(&Executor::new(), &["good", "fails"]).instrument(tracing::info_span!("caller")).await;
     run(&Executor::new(), &["good"]).await;
-    drop(guard);
-    let parents: Vec<_> = recorder.calls().into_iter().map(|span| span.parent.map(|parent| parent.name)).collect();
-    assert_eq!(parents, [Some("caller".to_owned()), Some("caller".to_owned()), None]);
+    let spans = calls(recorder.finish().0);
+    let parents: Vec<_> = spans.iter().map(|span| span.parent().map(RecordedSpan::name)).collect();
+    assert_eq!(parents, [Some("caller"), Some("caller"), None]);
 }
 
 /// Runs one call and returns what its only span says of it: `error.type` and `otel.status_code`.
 async fn judged(run: impl Future<Output = ()>) -> (Option<String>, Option<String>) {
-    let recorder = Recorder::default();
-    let guard = recorder.install().await;
+    let recorder = start_recording().await;
     run.await;
-    drop(guard);
-    let spans = recorder.calls();
+    let spans = calls(recorder.finish().0);
     assert_eq!(spans.len(), 1, "{spans:?}");
-    (spans[0].fields.get("error.type").cloned(), spans[0].fields.get("otel.status_code").cloned())
+    let field = |name| spans[0].field(name).map(str::to_owned);
+    (field("error.type"), field("otel.status_code"))
 }
 
 fn error(kind: &str) -> (Option<String>, Option<String>) {
@@ -284,11 +200,10 @@ async fn a_host_whose_source_fails_has_a_span_for_the_call_that_could_not_be_mad
 
 #[tokio::test(start_paused = true)]
 async fn every_main_step_is_a_debug_event() {
-    let recorder = Recorder::default();
-    let guard = recorder.install().await;
+    let recorder = start_recording().await;
     run(&Executor::new(), &["good"]).await;
     run(&Executor::new(), &["nowhere"]).await;
-    drop(guard);
-    let events = recorder.events.lock().unwrap().clone();
+    let (_, events) = recorder.finish();
+    let events: Vec<_> = events.iter().filter_map(|event| event.field("message")).collect();
     assert_eq!(events, ["arguments checked", "call started", "call finished", "tool unknown", "call failed"]);
 }

@@ -24,7 +24,7 @@ fn model() -> (ChatModel, ScriptedModel) {
 }
 
 #[tokio::test]
-async fn a_request_hands_context_to_tools() -> Tested {
+async fn a_request_passes_context_to_tools() -> Tested {
     let (chat_model, script) = model();
 
     let response = ChatClient::new(chat_model)
@@ -36,21 +36,21 @@ async fn a_request_hands_context_to_tools() -> Tested {
 
     println!("{response}");
 
-    assert_eq!(told(&script), "customer 42 of acme");
+    assert_eq!(tool_text(&script), "customer 42 of acme");
     let sent = serde_json::to_string(&script.requests()[0].messages)?;
     assert!(!sent.contains("acme"), "the model never sees it");
     Ok(())
 }
 
 #[tokio::test]
-async fn options_hand_context_to_tools() -> Tested {
+async fn options_pass_context_to_tools() -> Tested {
     let (chat_model, script) = model();
 
     let options = ChatOptions::new().with_tools(CustomerTools).with_context("tenant", "acme");
     let prompt = Prompt::new("Tell me more about the customer with ID 42").with_options(options);
     chat_model.call(prompt).await?;
 
-    assert_eq!(told(&script), "customer 42 of acme");
+    assert_eq!(tool_text(&script), "customer 42 of acme");
     Ok(())
 }
 
@@ -63,6 +63,6 @@ async fn contexts_are_merged_and_that_of_the_request_wins() -> Tested {
         .default_context("region", "north")
         .build();
     chat_client.prompt("Tell me more about the customer with ID 42").context("tenant", "acme").call().await?;
-    assert_eq!(told(&script), "customer 42 of acme");
+    assert_eq!(tool_text(&script), "customer 42 of acme");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The document shows nothing that does not compile.
+//! Every sample of the document is code that compiles.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,6 +51,6 @@ fn every_sample_of_the_document_is_code_that_compiles() {
         .collect();
     for Sample { line, code } in samples {
         let found = sources.iter().any(|source| source.windows(code.len()).any(|window| window == code));
-        assert!(found, "the sample in line {line} is nowhere in the sources:\n{}", code.join("\n"));
+        assert!(found, "the sample in line {line} is not in the sources:\n{}", code.join("\n"));
     }
 }

@@ -18,10 +18,10 @@ mod account {
 use account::withdraw;
 
 #[tokio::test]
-async fn an_error_is_told_to_the_model_unless_it_is_fatal() -> Tested {
+async fn an_error_reaches_the_model_unless_it_is_fatal() -> Tested {
     let (chat_model, script) = calling("withdraw", r#"{"amount": 200}"#, "At most 100 a day.");
     ChatClient::new(chat_model).prompt("Give me 200").tools(withdraw::tool()).call().await?;
-    assert_eq!(told(&script), "at most 100 a day");
+    assert_eq!(tool_text(&script), "at most 100 a day");
 
     let (chat_model, script) = calling("withdraw", r#"{"amount": 1}"#, "Here you are.");
     let error = ChatClient::new(chat_model).prompt("Give me 1").tools(withdraw::tool()).call().await.unwrap_err();
@@ -32,7 +32,7 @@ async fn an_error_is_told_to_the_model_unless_it_is_fatal() -> Tested {
 }
 
 #[tokio::test]
-async fn a_policy_has_the_last_word() -> Tested {
+async fn a_policy_decides_last() -> Tested {
     let executor = Executor::builder()
         .errors(|tool: &str, error: ToolError| match error.kind() {
             ErrorKind::Timeout => error.with_severity(ErrorSeverity::Fatal),
@@ -43,7 +43,7 @@ async fn a_policy_has_the_last_word() -> Tested {
     let script = provider.clone();
     let chat_model = ChatModel::builder(provider).executor(executor).build();
     ChatClient::new(chat_model).prompt("Give me 200").tools(withdraw::tool()).call().await?;
-    assert_eq!(told(&script), "withdraw cannot be used today");
+    assert_eq!(tool_text(&script), "withdraw cannot be used today");
     Ok(())
 }
 

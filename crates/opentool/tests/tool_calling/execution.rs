@@ -48,7 +48,7 @@ async fn the_manager_of_a_model_can_be_chosen() -> Tested {
 }
 
 #[tokio::test]
-async fn a_predicate_says_whose_calls_are_run() -> Tested {
+async fn a_predicate_decides_whether_calls_run() -> Tested {
     let (_, provider) = calling("customer_info", r#"{"id": 42}"#, "It is Ann.");
 
     let chat_model = ChatModel::builder(provider)
@@ -61,7 +61,7 @@ async fn a_predicate_says_whose_calls_are_run() -> Tested {
 }
 
 #[tokio::test]
-async fn the_loop_can_be_in_your_own_hands() -> Tested {
+async fn the_loop_can_be_user_controlled() -> Tested {
     let (chat_model, script) = calling("customer_info", r#"{"id": 42}"#, "It is Ann.");
 
     let manager = DefaultToolCallingManager::new();
@@ -81,12 +81,12 @@ async fn the_loop_can_be_in_your_own_hands() -> Tested {
     println!("{response}");
 
     assert_eq!(response.text(), "It is Ann.");
-    assert_eq!(told(&script), "customer 42 is Ann");
+    assert_eq!(tool_text(&script), "customer 42 is Ann");
     Ok(())
 }
 
 #[tokio::test]
-async fn the_loop_in_your_own_hands_can_have_a_memory() -> Tested {
+async fn a_user_controlled_loop_can_have_a_memory() -> Tested {
     let script = ScriptedModel::new([
         Reply::call("multiply", r#"{"a": 6, "b": 8}"#),
         Reply::text("It is 48."),
@@ -172,7 +172,7 @@ async fn a_run_can_wait_for_an_approval() -> Tested {
 }
 
 #[tokio::test]
-async fn everything_can_be_told_as_it_happens() -> Tested {
+async fn everything_can_be_streamed_as_it_happens() -> Tested {
     use futures_util::StreamExt as _;
     let (chat_model, _) = calling("customer_info", r#"{"id": 42}"#, "It is Ann.");
 
@@ -203,6 +203,6 @@ async fn a_client_can_be_a_tool_of_another() -> Tested {
         .call()
         .await?;
 
-    assert_eq!(told(&script), "Roses are red.");
+    assert_eq!(tool_text(&script), "Roses are red.");
     Ok(())
 }

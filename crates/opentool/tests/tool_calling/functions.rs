@@ -58,7 +58,7 @@ async fn a_closure_is_a_tool_of_a_request() -> Tested {
         .tools(tool)
         .call()
         .await?;
-    assert_eq!(told(&script), r#"{"temp":30.0,"unit":"C"}"#);
+    assert_eq!(tool_text(&script), r#"{"temp":30.0,"unit":"C"}"#);
     Ok(())
 }
 
@@ -70,7 +70,7 @@ async fn a_closure_is_a_default_tool_of_a_client() -> Tested {
         .default_tools(tool)
         .build();
     chat_client.prompt("What's the weather like in Copenhagen?").call().await?;
-    assert_eq!(told(&script), r#"{"temp":30.0,"unit":"C"}"#);
+    assert_eq!(tool_text(&script), r#"{"temp":30.0,"unit":"C"}"#);
     Ok(())
 }
 
@@ -81,7 +81,7 @@ async fn a_closure_is_a_tool_of_a_models_request() -> Tested {
     let options = ChatOptions::new().with_tools(tool);
     let prompt = Prompt::new("What's the weather like in Copenhagen?").with_options(options);
     chat_model.call(prompt).await?;
-    assert_eq!(told(&script), r#"{"temp":30.0,"unit":"C"}"#);
+    assert_eq!(tool_text(&script), r#"{"temp":30.0,"unit":"C"}"#);
     Ok(())
 }
 

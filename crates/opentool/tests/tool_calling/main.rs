@@ -1,7 +1,7 @@
-//! The samples of `docs/tool-calling.md`, compiled, and run against models that do as they are told.
-#![cfg(all(feature = "chat", feature = "macros", feature = "testing"))]
+//! The samples of `docs/tool-calling.md`, compiled, and run against scripted models.
+#![cfg(all(feature = "macros", feature = "sqlite", feature = "testing"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-// The samples are written as they stand in somebody's library.
+// The samples are written as they would stand in a library.
 #![allow(unreachable_pub)]
 
 mod document;
@@ -36,7 +36,7 @@ fn calling(tool: &str, arguments: &str, text: &str) -> (ChatModel, ScriptedModel
     (ChatModel::new(script.clone()), script)
 }
 
-/// What the model was told by the tool that it called first.
-fn told(script: &ScriptedModel) -> String {
+/// What the model got from the tool that it called first.
+fn tool_text(script: &ScriptedModel) -> String {
     script.requests()[1].messages.iter().flat_map(|message| message.answers()).next().unwrap().text.to_string()
 }

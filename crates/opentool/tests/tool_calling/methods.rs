@@ -115,7 +115,7 @@ fn tools_are_the_default_of_a_model() -> Tested {
 }
 
 #[tokio::test]
-async fn a_method_is_made_a_tool_by_hand() -> Tested {
+async fn a_method_becomes_a_tool_at_run_time() -> Tested {
     use plain::{Alarm, DateTimeTools};
     use std::sync::Arc;
 
@@ -132,12 +132,12 @@ async fn a_method_is_made_a_tool_by_hand() -> Tested {
     assert_eq!(schema["properties"]["time"]["description"], "Time in ISO-8601 format.");
     let (chat_model, script) = model();
     ChatClient::new(chat_model).prompt("What day is tomorrow?").tools(tools).call().await?;
-    assert!(told(&script).parse::<jiff::Zoned>().is_ok());
+    assert!(tool_text(&script).parse::<jiff::Zoned>().is_ok());
     Ok(())
 }
 
 #[tokio::test]
-async fn a_function_without_a_receiver_is_made_a_tool_by_hand() -> Tested {
+async fn a_function_without_a_receiver_becomes_a_tool() -> Tested {
     use associated::DateTimeTools;
     let tool = FnTool::new("current_date_time", DateTimeTools::current_date_time)
         .description("Get the current date and time in the user's time zone");
@@ -148,6 +148,6 @@ async fn a_function_without_a_receiver_is_made_a_tool_by_hand() -> Tested {
         .tools(tool)
         .call()
         .await?;
-    assert!(told(&script).parse::<jiff::Zoned>().is_ok());
+    assert!(tool_text(&script).parse::<jiff::Zoned>().is_ok());
     Ok(())
 }

@@ -45,7 +45,7 @@ async fn a_request_names_its_tools() -> Tested {
         .call()
         .await?;
 
-    assert_eq!(told(&script), "30 °C in Copenhagen");
+    assert_eq!(tool_text(&script), "30 °C in Copenhagen");
     Ok(())
 }
 
@@ -59,7 +59,7 @@ async fn a_client_names_its_default_tools() -> Tested {
         .build();
 
     chat_client.prompt("What's the weather like in Copenhagen?").call().await?;
-    assert_eq!(told(&script), "30 °C in Copenhagen");
+    assert_eq!(tool_text(&script), "30 °C in Copenhagen");
     Ok(())
 }
 
@@ -72,7 +72,7 @@ async fn a_request_of_a_model_names_its_tools() -> Tested {
     let prompt = Prompt::new("What's the weather like in Copenhagen?").with_options(options);
     chat_model.call(prompt).await?;
 
-    assert_eq!(told(&script), "30 °C in Copenhagen");
+    assert_eq!(tool_text(&script), "30 °C in Copenhagen");
     Ok(())
 }
 

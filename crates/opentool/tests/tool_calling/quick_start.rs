@@ -39,7 +39,7 @@ mod action {
 }
 
 #[tokio::test]
-async fn a_model_asks_for_what_it_cannot_know() -> Tested {
+async fn a_model_retrieves_information() -> Tested {
     use information::DateTimeTools;
     let (model, script) = calling("current_date_time", "{}", "Tomorrow is 2015-10-21.");
 
@@ -52,12 +52,12 @@ async fn a_model_asks_for_what_it_cannot_know() -> Tested {
     println!("{response}");
 
     assert_eq!(response.text(), "Tomorrow is 2015-10-21.");
-    assert!(told(&script).parse::<jiff::Zoned>().is_ok());
+    assert!(tool_text(&script).parse::<jiff::Zoned>().is_ok());
     Ok(())
 }
 
 #[tokio::test]
-async fn a_model_acts() -> Tested {
+async fn a_model_takes_action() -> Tested {
     use action::DateTimeTools;
     let script = ScriptedModel::new([
         Reply::call("current_date_time", "{}"),

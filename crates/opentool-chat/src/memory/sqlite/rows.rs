@@ -49,7 +49,7 @@ pub(super) async fn latest(
         .fetch_optional(&mut *connection)
         .await?;
     let Some(id) = id else { return Ok(Vec::new()) };
-    let mut reader = Reader { connection, conversation, id };
+    let mut reader = RowReader { connection, conversation, id };
     let system = reader.system().await?;
     // Calls and their answers stand between two questions, so what begins with a question can be checked by itself.
     let mut back = most.max(1);
@@ -66,7 +66,7 @@ pub(super) async fn latest(
     }
 }
 
-struct Reader<'a> {
+struct RowReader<'a> {
     connection: &'a mut SqliteConnection,
     conversation: &'a str,
     id: i64,
@@ -75,7 +75,7 @@ struct Reader<'a> {
 /// Position, role and body, which is bytes since a damaged one may be no text.
 type Row = (i64, String, Vec<u8>);
 
-impl Reader<'_> {
+impl RowReader<'_> {
     /// The latest system messages that stand together.
     async fn system(&mut self) -> Result<Vec<Message>, FileError> {
         let mut rows = sqlx::query_as::<_, (i64, Vec<u8>)>(

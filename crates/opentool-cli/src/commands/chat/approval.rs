@@ -1,4 +1,4 @@
-//! Who decides whether a tool that destroys something may run.
+//! Approval of tools that destroy something.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -15,9 +15,9 @@ use crate::{
     terminal::{WARNING, visible, visible_json},
 };
 
-/// What a model is told where nobody can be asked.
-const NOBODY: &str = "the call was not approved: nobody is there to ask, since only `--yes` approves such calls here";
-/// What a model is told where the user said no.
+/// What the model gets if the user cannot be asked.
+const CANNOT_ASK: &str = "the call was not approved: the user cannot be asked here, and `--yes` was not given";
+/// What the model gets if the user said no.
 const DENIED: &str = "the user did not approve the call";
 
 const PROMPT: &str = "allow it? [y]es, [a]lways, [N]o: ";
@@ -31,11 +31,11 @@ pub(super) fn yes() -> Ask {
 }
 
 /// Approves nothing that needs approval.
-pub(super) fn nobody() -> Ask {
-    Ask::with(|_| async { Decision::Deny(NOBODY.to_owned()) }).for_destructive(true)
+pub(super) fn no() -> Ask {
+    Ask::with(|_| async { Decision::Deny(CANNOT_ASK.to_owned()) }).for_destructive(true)
 }
 
-/// Asks the user, one question at a time; Ctrl-C instead of an answer gives the turn up.
+/// Asks the user, one question at a time; Ctrl-C instead of an answer cancels the turn.
 pub(super) fn user(console: &Arc<Console>, interrupt: &Arc<Interrupt>) -> Ask {
     let user = Arc::new(User { console: console.clone(), interrupt: interrupt.clone(), always: Mutex::default() });
     Ask::with(move |request| {
@@ -48,11 +48,11 @@ pub(super) fn user(console: &Arc<Console>, interrupt: &Arc<Interrupt>) -> Ask {
     .for_destructive(true)
 }
 
-/// Whoever sits at the terminal.
+/// The user at the terminal.
 struct User {
     console: Arc<Console>,
     interrupt: Arc<Interrupt>,
-    /// The tools that may always run. The lock is held while a question stands, and questions come in the order of the calls.
+    /// The tools that may always run. The lock is held while a question is open, so questions come one at a time, in call order.
     always: Mutex<HashSet<String>>,
 }
 
@@ -85,7 +85,7 @@ impl User {
     }
 }
 
-/// All of what is to be run, as it reads: neither an escape in the JSON nor one for the terminal hides a part of it.
+/// The question with the whole call: neither an escape in the JSON nor one for the terminal hides a part of it.
 fn question(tool: &str, arguments: &str) -> String {
     const NAME: Style = Style::new().bold();
     let arguments = canonical(arguments);

@@ -1,4 +1,4 @@
-//! The terminal: what is said on it, and what its user is asked.
+//! The terminal: what is written to it, and questions to its user.
 
 #[cfg(unix)]
 use std::fs::File;
@@ -23,7 +23,7 @@ pub(super) enum Line {
     End,
 }
 
-/// The streams of the process and, where somebody sits at them, a line editor.
+/// The streams of the process and, on a terminal, a line editor.
 ///
 /// The model's text goes to standard output, everything else to standard error.
 pub(super) struct Console {
@@ -34,7 +34,7 @@ pub(super) struct Console {
 /// What is on the screen.
 #[derive(Default)]
 struct Screen {
-    /// Whether the user is being asked, so that nothing may be written between.
+    /// Whether a question is open, so that nothing else may be written.
     asking: bool,
     /// What waits for the end of that.
     held: Vec<Piece>,
@@ -50,18 +50,18 @@ enum Piece {
 }
 
 impl Console {
-    /// Takes the streams; there is somebody to ask only where the caller wants to ask and both streams are a terminal's.
+    /// Takes the streams. Questions are possible only if the caller wants them and both streams are a terminal.
     pub(super) fn new(wants_to_ask: bool) -> Result<Arc<Self>, Failure> {
-        let is_manned = wants_to_ask && io::stdin().is_terminal() && io::stderr().is_terminal();
-        let editor = match is_manned {
+        let is_interactive = wants_to_ask && io::stdin().is_terminal() && io::stderr().is_terminal();
+        let editor = match is_interactive {
             true => Some(Mutex::new(editor()?)),
             false => None,
         };
         Ok(Arc::new(Console { editor, screen: Mutex::default() }))
     }
 
-    /// Whether there is somebody to ask.
-    pub(super) fn is_manned(&self) -> bool {
+    /// Whether the user can be asked.
+    pub(super) fn is_interactive(&self) -> bool {
         self.editor.is_some()
     }
 
@@ -91,7 +91,7 @@ impl Console {
         let console = self.clone();
         self.with_editor(move |editor| {
             console.hold(question)?;
-            // Whoever typed before the question stood there has not answered it.
+            // What was typed before the question appeared is no answer to it.
             let answer = drop_typed().map_err(ReadlineError::from).and_then(|()| editor.readline(prompt));
             console.release()?;
             answer
@@ -99,14 +99,14 @@ impl Console {
         .await
     }
 
-    /// Reads the lines of earlier days, which are a convenience and no reason to fail.
+    /// Reads the lines of earlier sessions; a failure is ignored.
     pub(super) fn load_history(&self, file: &Path) {
         if let Some(mut editor) = self.editor() {
             let _ = editor.load_history(file);
         }
     }
 
-    /// Keeps a line for the arrow keys, of this day and of later ones.
+    /// Keeps a line for the arrow keys, in this session and later ones.
     pub(super) fn remember(&self, line: &str, file: Option<&PathBuf>) {
         if let Some(mut editor) = self.editor() {
             let _ = editor.add_history_entry(line);
@@ -136,7 +136,7 @@ impl Console {
     }
 
     fn editor(&self) -> Option<MutexGuard<'_, DefaultEditor>> {
-        // An editor whose user was interrupted by a panic edits the next line all the same.
+        // A panic while a line was edited does not matter for the next line.
         self.editor.as_ref().map(|editor| editor.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -212,14 +212,14 @@ fn drop_typed() -> io::Result<()> {
     Ok(())
 }
 
-/// Elsewhere there is no way to do so without unsafe code.
+/// On other systems there is no way to do so without unsafe code.
 #[cfg(not(unix))]
 fn drop_typed() -> io::Result<()> {
     Ok(())
 }
 
 fn editor() -> Result<DefaultEditor, Failure> {
-    // The terminal itself, since standard output may go elsewhere.
+    // The terminal itself, since standard output may be redirected.
     let config = Config::builder().behavior(Behavior::PreferTerm).history_ignore_space(true).build();
     DefaultEditor::with_config(config).map_err(|error| of_terminal(io::Error::other(error)))
 }

@@ -27,7 +27,7 @@ impl DataFolder {
         })
     }
 
-    /// Makes the folder, for nobody but its owner.
+    /// Makes the folder, accessible to its owner only.
     pub(super) fn make(&self) -> Result<(), Failure> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
@@ -48,7 +48,7 @@ impl DataFolder {
     }
 }
 
-/// A folder that was chosen, otherwise the one that users of the system expect.
+/// The folder of the environment, otherwise the usual one of the system.
 fn find(variable: impl Fn(&str) -> Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     let folder = match variable("XDG_DATA_HOME") {
         Some(folder) => PathBuf::from(folder),
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chosen_folder_goes_before_the_one_at_home() {
+    fn the_folder_of_the_environment_goes_before_the_home_folder() {
         let chosen = find(|name| (name == "XDG_DATA_HOME").then(|| "/data".into()), Some("/home/me".into()));
         assert_eq!(chosen, Some(PathBuf::from("/data/opentool")));
         #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Ctrl-C: gives the turn up, not the program.
+//! Ctrl-C: cancels the turn, not the program.
 
 use std::{
     process,
@@ -11,25 +11,25 @@ use std::{
 use futures_util::FutureExt as _;
 use tokio::sync::Notify;
 
-/// What a shell makes of a process that Ctrl-C ended.
+/// The exit status that a shell gives to a process that Ctrl-C ended.
 pub(super) const EXIT_CODE: u8 = 130;
 
 /// Whether the user wants the turn to end.
 #[derive(Debug, Default)]
 pub(super) struct Interrupt {
     given: Notify,
-    /// Whether nobody has listened to the last one yet.
-    unheard: AtomicBool,
+    /// Whether the last Ctrl-C is not handled yet.
+    is_open: AtomicBool,
 }
 
 impl Interrupt {
-    /// Starts to listen; from now on Ctrl-C no longer ends the process, unless nobody reacts to it.
+    /// Starts to listen; from now on only a second Ctrl-C, while the first is not handled, ends the process.
     pub(super) fn listen() -> Arc<Self> {
         let interrupt = Arc::new(Interrupt::default());
         let listening = interrupt.clone();
         let mut next = Box::pin(tokio::signal::ctrl_c());
-        // Asked for once, the signal no longer ends the process, although the task may begin later. Where it cannot be had, it
-        // ends the process as ever.
+        // The first poll installs the handler, although the task may start later. If there is no handler, Ctrl-C still ends
+        // the process.
         if (&mut next).now_or_never().is_some() {
             return interrupt;
         }
@@ -47,27 +47,27 @@ impl Interrupt {
 
     /// Ends the turn.
     pub(super) fn give(&self) {
-        self.unheard.store(true, Ordering::Release);
+        self.is_open.store(true, Ordering::Release);
         self.given.notify_one();
     }
 
-    /// Whether the turn shall end and nobody has seen to it yet.
+    /// Whether the turn has to end and this is not handled yet.
     pub(super) fn is_given(&self) -> bool {
-        self.unheard.load(Ordering::Acquire)
+        self.is_open.load(Ordering::Acquire)
     }
 
-    /// Waits until the turn shall end.
+    /// Waits until the turn has to end.
     pub(super) async fn given(&self) {
         self.given.notified().await;
-        self.unheard.store(false, Ordering::Release);
+        self.is_open.store(false, Ordering::Release);
     }
 
-    /// Forgets one that came when there was nothing to end.
+    /// Drops a Ctrl-C that came between turns.
     pub(super) fn forget(&self) {
         let mut given = std::pin::pin!(self.given.notified());
-        // A permit that was left is taken.
+        // Takes the stored permit.
         given.as_mut().enable();
-        self.unheard.store(false, Ordering::Release);
+        self.is_open.store(false, Ordering::Release);
     }
 }
 

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use opentool_chat::{ChatMemory, InProcessMemory, SqliteMemory};
 
-use super::{Chat, data::DataFolder};
+use super::{args::Chat, data::DataFolder};
 use crate::{failure::Failure, terminal::warn};
 
 /// The memory of a chat.
@@ -12,12 +12,12 @@ use crate::{failure::Failure, terminal::warn};
 pub(super) struct Memory {
     /// The file; none where nothing is kept.
     file: Option<Arc<SqliteMemory>>,
-    /// What the client is given; none where one prompt is answered and forgotten.
+    /// The client's memory; none if one prompt is answered and not kept.
     pub(super) shared: Option<Arc<dyn ChatMemory>>,
     pub(super) conversation: Option<String>,
     /// The file that was asked for.
     given: Option<PathBuf>,
-    /// Where the lines of earlier days are.
+    /// Where the lines of earlier sessions are.
     pub(super) history: Option<PathBuf>,
 }
 
@@ -43,7 +43,7 @@ impl Memory {
                 let file = Arc::new(file);
                 Ok(Memory { file: Some(file.clone()), shared: Some(file), conversation, given, history })
             }
-            // Nobody asked for it to be kept, so talking goes before keeping.
+            // The user did not ask for the conversation to be kept, so a warning is enough.
             Err(failure) if chat.conversation.is_none() && chat.memory.is_none() => {
                 warn(&format_args!("this conversation is not kept: {failure}"));
                 let shared = Some(Arc::new(InProcessMemory::new()) as Arc<dyn ChatMemory>);
@@ -53,12 +53,12 @@ impl Memory {
         }
     }
 
-    /// The name under which the conversation can be gone on with later.
+    /// The name with which the conversation can be continued later.
     pub(super) fn kept(&self) -> Option<&str> {
         self.file.as_ref().and(self.conversation.as_deref())
     }
 
-    /// The options with which the conversation can be gone on with later, as a shell wants them.
+    /// The options with which the conversation can be continued later, quoted for a shell.
     pub(super) fn options(&self) -> Option<String> {
         let conversation = option("--conversation", self.kept()?);
         let file = self.given.as_ref().map(|file| option("--memory", &file.to_string_lossy()));

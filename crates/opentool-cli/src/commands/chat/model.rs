@@ -14,7 +14,7 @@ const MODEL_VARIABLE: &str = "OPENTOOL_MODEL";
 
 const NO_MODEL: &str = "\
 no model is set: give `--model PROVIDER:NAME` or set OPENTOOL_MODEL, for example
-  openai:gpt-5-mini           with OPENAI_API_KEY; OPENAI_BASE_URL for another server that speaks the same
+  openai:gpt-5-mini           with OPENAI_API_KEY; OPENAI_BASE_URL for another server with this API
   anthropic:claude-haiku-4-5  with ANTHROPIC_API_KEY; ANTHROPIC_BASE_URL likewise
   ollama:qwen3                with a running Ollama, at OLLAMA_HOST or on this machine";
 
@@ -44,7 +44,7 @@ impl ModelName {
         }
     }
 
-    /// Who has the model, with key and address from the environment.
+    /// The provider, with key and address from the environment.
     pub(super) fn provider(&self) -> Result<Box<dyn Provider>, ChatError> {
         Ok(match self.provider {
             ProviderName::OpenAi => Box::new(OpenAi::from_env()?),

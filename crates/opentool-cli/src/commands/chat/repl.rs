@@ -9,19 +9,19 @@ const HELP: &str = "\
 /tools   which tools the model may call
 /help    this
 /exit    end the conversation; Ctrl-D does too
-Ctrl-C gives up the turn, or the line. The arrow keys bring earlier lines back.";
+Ctrl-C cancels the turn, or the line. The arrow keys show earlier lines.";
 
-/// Talks until the user has had enough.
+/// Reads prompts and answers them until the user ends the conversation.
 pub(super) async fn run(session: &Session) -> Result<ExitStatus, Failure> {
     let console = &session.console;
-    if !console.is_manned() {
+    if !console.is_interactive() {
         return Err(Failure::usage("a conversation needs a terminal for standard error too: give a prompt instead"));
     }
     if let Some(history) = &session.memory.history {
         console.load_history(history);
     }
     console.note(format!(
-        "{} with {}; /help says more, Ctrl-D ends",
+        "{} with {}; /help lists the commands, Ctrl-D ends",
         visible(&session.model.to_string()),
         counted(session.tools.len(), "tool")
     ))?;
@@ -38,7 +38,7 @@ pub(super) async fn run(session: &Session) -> Result<ExitStatus, Failure> {
                     "/help" => console.note(HELP)?,
                     "/tools" => console.note(visible(&session.tools.join(" ")).into_owned())?,
                     _ if is_command(said) => {
-                        console.note(format!("there is no {}; /help says what there is", visible(said)))?
+                        console.note(format!("there is no command {}; /help lists the commands", visible(said)))?
                     }
                     _ => session.converse(said).await?,
                 }
@@ -48,7 +48,7 @@ pub(super) async fn run(session: &Session) -> Result<ExitStatus, Failure> {
         }
     }
     if let Some(options) = session.memory.options() {
-        console.note(format!("go on with: opentool chat {}", visible(&options)))?;
+        console.note(format!("to continue: opentool chat {}", visible(&options)))?;
     }
     Ok(ExitStatus::Success)
 }

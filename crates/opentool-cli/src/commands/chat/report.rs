@@ -33,7 +33,7 @@ impl Report<'_> {
     }
 }
 
-/// A call and what became of it.
+/// A call and its outcome.
 #[derive(Debug, Serialize)]
 pub(super) struct CallReport {
     id: String,
@@ -64,7 +64,7 @@ impl CallReport {
             ToolEvent::Finished(call, outcome) | ToolEvent::Failed(call, outcome) => {
                 // No two calls of a conversation have the same id.
                 if let Some(found) = calls.iter_mut().rev().find(|found| found.id == *call.id) {
-                    found.outcome = Some(CallOutcome::of(outcome));
+                    found.outcome = Some(CallOutcome::new(outcome));
                 }
             }
             _ => {}
@@ -73,7 +73,7 @@ impl CallReport {
 }
 
 impl CallOutcome {
-    fn of(outcome: &Outcome) -> Self {
+    fn new(outcome: &Outcome) -> Self {
         match &outcome.result {
             Ok(output) => CallOutcome::Result(raw(&as_json(output))),
             Err(error) => CallOutcome::Error { kind: error.kind().as_str(), message: error.message().to_owned() },

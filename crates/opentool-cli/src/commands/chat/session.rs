@@ -1,4 +1,4 @@
-//! What the turns of a chat have in common.
+//! A chat: a model with its tools, its memory and the console.
 
 use std::{env, sync::Arc};
 
@@ -11,12 +11,13 @@ use super::{
         access::{API_KEY_VARIABLE, Secret},
         known,
     },
-    Chat, approval,
+    approval,
+    args::Chat,
     console::Console,
     interrupt::Interrupt,
     memory::Memory,
     model::ModelName,
-    turn::{self, Told},
+    turn::{self, TurnResult},
 };
 use crate::{
     failure::{Failure, client_error},
@@ -60,10 +61,10 @@ impl Session {
         let tools = names.listed().into_iter().map(str::to_owned).collect();
 
         let console = Console::new(!chat.json)?;
-        let approval = match (chat.yes, console.is_manned()) {
+        let approval = match (chat.yes, console.is_interactive()) {
             (true, _) => approval::yes(),
             (false, true) => approval::user(&console, interrupt),
-            (false, false) => approval::nobody(),
+            (false, false) => approval::no(),
         };
         let options = ChatOptions::new().with_model(&model.name).with_tools(joined);
         let executor = Executor::builder().approval(approval).build();
@@ -82,46 +83,46 @@ impl Session {
 
     /// Answers one prompt.
     pub(super) async fn answer(&self, prompt: &str, json: bool) -> Result<ExitStatus, Failure> {
-        let told = self.turn(prompt, json).await?;
+        let result = self.turn(prompt, json).await?;
         if json {
-            told.print(self.memory.kept())?;
+            result.print(self.memory.kept())?;
         }
-        match told.error {
-            _ if told.was_cancelled() => Ok(ExitStatus::Interrupted),
+        match result.error {
+            _ if result.was_cancelled() => Ok(ExitStatus::Interrupted),
             Some(error) => Err(of_chat(error)),
             None => Ok(ExitStatus::Success),
         }
     }
 
-    /// Runs a turn of a conversation, whose failure is told and ends nothing but itself.
+    /// Runs a turn of a conversation; its failure is printed and does not end the conversation.
     pub(super) async fn converse(&self, prompt: &str) -> Result<(), Failure> {
         self.interrupt.forget();
-        let told = self.turn(prompt, false).await?;
-        if told.was_cancelled() {
+        let result = self.turn(prompt, false).await?;
+        if result.was_cancelled() {
             self.console.note("cancelled")?;
-        } else if let Some(error) = told.error {
+        } else if let Some(error) = result.error {
             complain(&of_chat(error));
         }
         Ok(())
     }
 
-    async fn turn(&self, prompt: &str, quiet: bool) -> Result<Told, Failure> {
-        let mut told = turn::run(&self.client, prompt, &self.console, &self.interrupt, quiet).await?;
-        self.keep_unfinished(&told).await;
-        // Only now, since what happened is to be kept whether or not anybody reads of it.
-        match told.unheard.take() {
+    async fn turn(&self, prompt: &str, quiet: bool) -> Result<TurnResult, Failure> {
+        let mut result = turn::run(&self.client, prompt, &self.console, &self.interrupt, quiet).await?;
+        self.keep_unfinished(&result).await;
+        // Only now: a turn is kept even if it could not be written.
+        match result.unwritten.take() {
             Some(failure) => Err(failure),
-            None => Ok(told),
+            None => Ok(result),
         }
     }
 
-    /// Keeps what tools did in a turn that has no answer: the model should know of it in the next one.
-    async fn keep_unfinished(&self, told: &Told) {
+    /// Saves what tools did in a turn without an answer, so that the model sees it in the next one.
+    async fn keep_unfinished(&self, result: &TurnResult) {
         let (Some(memory), Some(conversation)) = (&self.memory.shared, &self.memory.conversation) else { return };
-        if told.error.is_none() {
+        if result.error.is_none() {
             return;
         }
-        let Some(said) = unfinished(told.exchange().messages(), told.was_cancelled()) else { return };
+        let Some(said) = unfinished(result.exchange().messages(), result.was_cancelled()) else { return };
         tokio::select! {
             kept = memory.add(conversation, &said) => if let Err(error) = kept {
                 warn(&visible(&error.to_string()));
@@ -131,11 +132,11 @@ impl Session {
     }
 }
 
-/// What is worth keeping of a turn that has no answer: everything where tools acted in it, otherwise nothing.
+/// What is kept of a turn without an answer: everything if tools ran in it, otherwise nothing.
 fn unfinished(said: &[Message], was_cancelled: bool) -> Option<Vec<Message>> {
     let mut said = said.iter().any(|message| matches!(message, Message::Tool(_))).then(|| said.to_vec())?;
-    // Who speaks next is the user, and some servers want the model to have had the word before. Where the turn failed only
-    // because it could not be kept, it has.
+    // The next message is the user's, and some servers require an assistant message before it. A turn that failed only
+    // because it could not be saved has one.
     if matches!(said.last(), Some(Message::Tool(_))) {
         said.push(Message::assistant(if was_cancelled { CANCELLED } else { FAILED }));
     }
@@ -154,7 +155,7 @@ pub(super) fn open_sources(chat: &Chat, names: &[String]) -> Result<Vec<(Source,
     Ok(sources)
 }
 
-/// What a failure to chat means to somebody at a command line.
+/// The failure of the command for a failed chat.
 fn of_chat(error: ChatError) -> Failure {
     if let Cause::Tools(cause) | Cause::Tool { error: cause, .. } = error.cause()
         && let Some(client) = client_error(cause)
@@ -171,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_of_a_turn_in_which_tools_acted_ends_with_the_models_word() {
+    fn a_failed_turn_with_tools_is_kept_with_an_assistant_message() {
         let (asked, tools) = (Message::user("hi"), Message::from(ToolMessage::default()));
         assert_eq!(unfinished(std::slice::from_ref(&asked), true), None);
         let acted = [asked.clone(), tools.clone()];
@@ -180,6 +181,6 @@ mod tests {
             assert_eq!(unfinished(&acted, was_cancelled).as_deref(), Some(&kept[..]));
         }
         let answered = [asked, tools, Message::assistant("Hello.")];
-        assert_eq!(unfinished(&answered, false).as_deref(), Some(&answered[..]), "an answer is the last word");
+        assert_eq!(unfinished(&answered, false).as_deref(), Some(&answered[..]), "an answer is the last message");
     }
 }

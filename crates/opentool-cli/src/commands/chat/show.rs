@@ -1,4 +1,4 @@
-//! What is said about calls while they run.
+//! The lines about calls while they run.
 
 use anstyle::Style;
 use opentool::Outcome;
@@ -8,7 +8,7 @@ use crate::{
     terminal::{ERROR, visible, visible_json},
 };
 
-/// What stands beside the conversation.
+/// The style of lines that are not part of the conversation.
 const ASIDE: Style = Style::new().dimmed();
 
 /// How many characters of an argument list or an answer are shown.
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_a_call_commands_the_terminal() {
+    fn escape_sequences_in_a_call_do_not_reach_the_terminal() {
         let line = anstream::adapter::strip_str(&request("a\u{1b}[2Jb", "{\"x\":\"\u{9b}1m\"}")).to_string();
         assert_eq!(line, r#"→ a�[2Jb {"x":"\u009b1m"}"#);
         assert_eq!(on_a_line("one\r\n\ntwo\u{1b}[2J"), "one two�[2J");

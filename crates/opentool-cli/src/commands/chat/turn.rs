@@ -1,4 +1,4 @@
-//! One turn: what the user says, what the model does about it, and what it answers.
+//! One turn: the prompt, the calls of the model, its answer.
 
 use std::time::Duration;
 
@@ -15,23 +15,23 @@ use super::{
 };
 use crate::{failure::Failure, terminal::warn};
 
-/// What became of a turn.
+/// The result of a turn.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct TurnResult {
     text: String,
     exchange: Exchange,
     calls: Vec<CallReport>,
     pub(super) error: Option<ChatError>,
-    /// Why not all of it could be told.
-    pub(super) unheard: Option<Failure>,
+    /// Why not all of it could be written.
+    pub(super) unwritten: Option<Failure>,
 }
 
-impl Told {
-    fn without_answer(error: ChatError, calls: Vec<CallReport>, unheard: Option<Failure>) -> Self {
-        Told { text: String::new(), exchange: error.exchange().clone(), calls, error: Some(error), unheard }
+impl TurnResult {
+    fn without_answer(error: ChatError, calls: Vec<CallReport>, unwritten: Option<Failure>) -> Self {
+        TurnResult { text: String::new(), exchange: error.exchange().clone(), calls, error: Some(error), unwritten }
     }
 
-    /// Whether the user gave the turn up.
+    /// Whether the user cancelled the turn.
     pub(super) fn was_cancelled(&self) -> bool {
         self.error.as_ref().is_some_and(|error| matches!(error.cause(), Cause::Cancelled))
     }
@@ -55,64 +55,64 @@ impl Told {
     }
 }
 
-/// How long a turn that was given up may take to end before its user is told how to wait no longer.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a cancelled turn may take to end before the user gets a hint.
+const HINT_AFTER: Duration = Duration::from_secs(1);
 
-/// What is said where a turn could not be kept.
+/// The warning for a turn that could not be kept.
 pub(super) const NOT_KEPT: &str = "nothing of this turn is remembered";
 
-/// Runs a turn and, unless it is to be quiet, tells what happens on the console.
+/// Runs a turn and, unless it is quiet, writes what happens to the console.
 pub(super) async fn run(
     client: &ChatClient,
     prompt: &str,
     console: &Console,
     interrupt: &Interrupt,
     quiet: bool,
-) -> Result<Told, Failure> {
+) -> Result<TurnResult, Failure> {
     let cancellation = Cancellation::new();
     let mut events = client.prompt(prompt).cancellation(cancellation.clone()).stream();
-    let mut teller = Teller { console, quiet, unheard: None };
+    let mut printer = Printer { console, quiet, unwritten: None };
     let mut calls = Vec::new();
     let mut is_hinted = false;
     loop {
         let event = tokio::select! {
-            // Whoever wants the turn to end before it begins is not asked about.
+            // Ctrl-C goes first, so that a turn that was cancelled before it began asks no question.
             biased;
             () = interrupt.given() => {
                 if cancellation.is_cancelled() {
                     warn(&NOT_KEPT);
-                    return Ok(Told::without_answer(Cause::Cancelled.into(), calls, teller.unheard));
+                    return Ok(TurnResult::without_answer(Cause::Cancelled.into(), calls, printer.unwritten));
                 }
-                // The calls in flight learn of it, and their answers are still told.
+                // The running calls are cancelled, and their results are still shown.
                 cancellation.cancel();
                 continue;
             }
             event = events.next() => event,
-            () = sleep(PATIENCE), if cancellation.is_cancelled() && !is_hinted => {
-                // Most likely somebody else holds the memory.
-                warn(&"the turn takes a while to end; Ctrl-C again gives it up at once");
+            () = sleep(HINT_AFTER), if cancellation.is_cancelled() && !is_hinted => {
+                // Most likely another process holds the memory.
+                warn(&"the turn takes a while to end; press Ctrl-C again to end it at once");
                 is_hinted = true;
                 continue;
             }
         };
         match event {
-            Some(Ok(ChatEvent::Text(text))) => teller.tell(|console| console.say(&text)),
+            Some(Ok(ChatEvent::Text(text))) => printer.print(|console| console.say(&text)),
             Some(Ok(ChatEvent::Tool(event))) => {
                 CallReport::record(&mut calls, &event);
-                teller.tell(|console| tell(console, &event));
+                printer.print(|console| print_event(console, &event));
             }
             Some(Ok(ChatEvent::Done(response))) => {
-                teller.tell(Console::end_line);
+                printer.print(Console::end_line);
                 if let Some(why) = response.finish_reason().and_then(incomplete) {
                     warn(&why);
                 }
                 let (text, exchange) = (response.text(), response.exchange().clone());
-                return Ok(Told { text, exchange, calls, error: None, unheard: teller.unheard });
+                return Ok(TurnResult { text, exchange, calls, error: None, unwritten: printer.unwritten });
             }
             Some(Ok(_)) => {}
             Some(Err(error)) => {
-                teller.tell(Console::end_line);
-                return Ok(Told::without_answer(error, calls, teller.unheard));
+                printer.print(Console::end_line);
+                return Ok(TurnResult::without_answer(error, calls, printer.unwritten));
             }
             // The last item was an answer or an error.
             None => return Err(Failure::usage("the turn ended without an answer")),
@@ -120,23 +120,23 @@ pub(super) async fn run(
     }
 }
 
-/// Tells what happens as long as somebody listens.
-struct Teller<'a> {
+/// Writes what happens, until writing fails.
+struct Printer<'a> {
     console: &'a Console,
     quiet: bool,
-    unheard: Option<Failure>,
+    unwritten: Option<Failure>,
 }
 
-impl Teller<'_> {
-    /// Tells something; what cannot be told ends no turn, in which tools have acted or will.
-    fn tell(&mut self, tell: impl FnOnce(&Console) -> Result<(), Failure>) {
-        if !self.quiet && self.unheard.is_none() {
-            self.unheard = tell(self.console).err();
+impl Printer<'_> {
+    /// Writes something. A failure does not end the turn, since its tools have effects.
+    fn print(&mut self, write: impl FnOnce(&Console) -> Result<(), Failure>) {
+        if !self.quiet && self.unwritten.is_none() {
+            self.unwritten = write(self.console).err();
         }
     }
 }
 
-fn tell(console: &Console, event: &ToolEvent) -> Result<(), Failure> {
+fn print_event(console: &Console, event: &ToolEvent) -> Result<(), Failure> {
     match event {
         ToolEvent::Requested(call, arguments) => console.note(show::request(&call.tool, arguments.as_str())),
         ToolEvent::Finished(_, outcome) | ToolEvent::Failed(_, outcome) => console.note(show::outcome(outcome)),
@@ -144,7 +144,7 @@ fn tell(console: &Console, event: &ToolEvent) -> Result<(), Failure> {
     }
 }
 
-/// Why an answer is not all that the model had to say.
+/// Why an answer is not complete.
 fn incomplete(reason: &FinishReason) -> Option<&'static str> {
     match reason {
         FinishReason::Length => Some("the answer is cut off: the model ran out of tokens"),

@@ -1,11 +1,11 @@
-//! Which words of the command line name sources, and which one is what to say.
+//! Which words of the command line name sources, and which one is the prompt.
 
 use crate::{failure::Failure, source::Source};
 
 /// The word that stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// The words, told apart.
+/// The words, by their meaning.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Words {
     pub(super) sources: Vec<String>,
@@ -16,7 +16,7 @@ pub(super) struct Words {
 
 impl Words {
     /// Takes the last word for the prompt unless it names a source or the prompt was given otherwise.
-    pub(super) fn of(words: &[String], prompt: Option<&str>) -> Result<Self, Failure> {
+    pub(super) fn parse(words: &[String], prompt: Option<&str>) -> Result<Self, Failure> {
         let (words, reads_input) = match words.split_last() {
             Some((last, before)) if last == STANDARD_INPUT => (before, true),
             _ => (words, false),
@@ -28,11 +28,11 @@ impl Words {
         };
         if let Some(word) = sources.iter().find(|word| !Source::is_named_by(word)) {
             return Err(Failure::usage(format!(
-                "`{word}` is no source: a source is `demo`, a URL or a file; what to say is one word, in quotes, and the last"
+                "`{word}` is no source: a source is `demo`, a URL or a file; write the prompt as one word, in quotes, at the end"
             )));
         }
         if prompt.as_ref().is_some_and(|prompt| prompt.trim().is_empty()) {
-            return Err(Failure::usage("the prompt is empty: say something, or leave it out for a conversation"));
+            return Err(Failure::usage("the prompt is empty: give one, or leave it out for a conversation"));
         }
         Ok(Words { sources: sources.to_vec(), prompt, reads_input })
     }
@@ -46,27 +46,27 @@ mod tests {
 
     fn words(words: &[&str], prompt: Option<&str>) -> Result<Words, String> {
         let words: Vec<_> = words.iter().map(ToString::to_string).collect();
-        Words::of(&words, prompt).map_err(|failure| failure.to_string())
+        Words::parse(&words, prompt).map_err(|failure| failure.to_string())
     }
 
-    fn told(sources: &[&str], prompt: Option<&str>, reads_input: bool) -> Result<Words, String> {
+    fn expected(sources: &[&str], prompt: Option<&str>, reads_input: bool) -> Result<Words, String> {
         let sources = sources.iter().map(ToString::to_string).collect();
         Ok(Words { sources, prompt: prompt.map(str::to_owned), reads_input })
     }
 
     #[test]
     fn the_last_word_that_names_no_source_is_the_prompt() {
-        assert_eq!(words(&[], None), told(&[], None, false));
-        assert_eq!(words(&["demo"], None), told(&["demo"], None, false));
-        assert_eq!(words(&["What time is it?"], None), told(&[], Some("What time is it?"), false));
-        assert_eq!(words(&["demo", "http://a", "hi"], None), told(&["demo", "http://a"], Some("hi"), false));
-        assert_eq!(words(&["demo"], Some("demo")), told(&["demo"], Some("demo"), false));
-        assert_eq!(words(&["demo", "Sum up:", "-"], None), told(&["demo"], Some("Sum up:"), true));
-        assert_eq!(words(&["-"], None), told(&[], None, true));
+        assert_eq!(words(&[], None), expected(&[], None, false));
+        assert_eq!(words(&["demo"], None), expected(&["demo"], None, false));
+        assert_eq!(words(&["What time is it?"], None), expected(&[], Some("What time is it?"), false));
+        assert_eq!(words(&["demo", "http://a", "hi"], None), expected(&["demo", "http://a"], Some("hi"), false));
+        assert_eq!(words(&["demo"], Some("demo")), expected(&["demo"], Some("demo"), false));
+        assert_eq!(words(&["demo", "Sum up:", "-"], None), expected(&["demo"], Some("Sum up:"), true));
+        assert_eq!(words(&["-"], None), expected(&[], None, true));
     }
 
     #[test]
-    fn a_word_that_can_be_neither_is_told() {
+    fn a_word_that_is_neither_is_an_error() {
         let refused = words(&["what", "time"], None).unwrap_err();
         assert!(refused.starts_with("`what` is no source:"), "{refused}");
         assert!(words(&["hello"], Some("hi")).is_err());

@@ -1,4 +1,4 @@
-//! What an operator sees of a chat, and what stays hidden.
+//! The spans of a chat, and what is not in them.
 
 use serde_json::json;
 

@@ -34,7 +34,7 @@ fn a_prompt_is_answered_with_what_tools_say_and_each_call_is_shown() {
 }
 
 #[test]
-fn what_tools_did_is_kept_although_nobody_reads_the_answer_to_its_end() {
+fn a_turn_is_kept_although_its_output_is_not_read() {
     let folder = TestFolder::new();
     let (go_on, gate) = mpsc::channel();
     let model = Model::start(vec![
@@ -117,7 +117,7 @@ fn json_is_one_object_with_everything_that_happened() {
 }
 
 #[test]
-fn a_destructive_tool_is_denied_where_nobody_can_be_asked_unless_it_was_said_before() {
+fn a_destructive_tool_is_denied_without_a_terminal_or_yes() {
     let folder = TestFolder::new();
     let script = || {
         Model::start(vec![
@@ -143,7 +143,7 @@ fn a_destructive_tool_is_denied_where_nobody_can_be_asked_unless_it_was_said_bef
     let model = script();
     let ran = chat(&folder, &model, &["Delete it"], "");
     assert!(
-        ran.stderr.contains("← delete_note error: the call was not approved: nobody is there to ask"),
+        ran.stderr.contains("← delete_note error: the call was not approved: the user cannot be asked here"),
         "{}",
         ran.stderr
     );

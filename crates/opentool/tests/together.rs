@@ -1,4 +1,4 @@
-//! What the rooms do together, through nothing but the facade.
+//! The crates together, through the facade only.
 #![cfg(all(feature = "client", feature = "macros", feature = "server"))]
 #![allow(clippy::unwrap_used)]
 

@@ -59,10 +59,10 @@ fn a_conversation_goes_on_until_its_user_has_had_enough() {
     terminal.enter("/tools");
     terminal.wait_for("add add_note");
     terminal.enter("/nonsense");
-    terminal.wait_for("there is no /nonsense; /help says what there is");
+    terminal.wait_for("there is no command /nonsense; /help lists the commands");
     terminal.wait_for("> ");
     terminal.type_in(CTRL_D);
-    terminal.wait_for("go on with: opentool chat --conversation ");
+    terminal.wait_for("to continue: opentool chat --conversation ");
     assert_eq!(terminal.wait().code(), Some(0));
     assert_eq!(model.asked()[2].said_by("user"), ["What is 1 + 2?", "What did I ask?"]);
 }
@@ -156,7 +156,7 @@ fn always_is_for_the_tool_that_was_asked_about() {
 }
 
 #[test]
-fn ctrl_c_gives_up_the_turn_and_not_the_program() {
+fn ctrl_c_cancels_the_turn_and_not_the_program() {
     let folder = TestFolder::new();
     let model = Model::start(vec![Reply::Hangs, Reply::says("Here I am.")]);
     let mut terminal = start_chat(&folder, &model, &[]);
@@ -201,7 +201,7 @@ fn ctrl_c_reaches_a_tool_that_runs_elsewhere() {
 }
 
 #[test]
-fn ctrl_c_instead_of_an_answer_gives_up_the_turn() {
+fn ctrl_c_instead_of_an_answer_cancels_the_turn() {
     let folder = TestFolder::new();
     let both = vec![("delete_note", r#"{"id": 1}"#), ("delete_note", r#"{"id": 2}"#)];
     let model = Model::start(vec![Reply::Calls(both), Reply::says("Next.")]);
@@ -247,7 +247,7 @@ fn ctrl_c_before_the_model_is_asked_is_heard() {
 }
 
 #[test]
-fn ctrl_c_twice_gives_up_a_turn_that_waits_for_its_memory() {
+fn ctrl_c_twice_ends_a_turn_that_waits_for_its_memory() {
     let folder = TestFolder::new();
     let (go_on, gate) = mpsc::channel();
     let model = Model::start(vec![Reply::SaysSlowly(vec!["One, ", "two."], gate), Reply::says("Hello.")]);
@@ -261,7 +261,7 @@ fn ctrl_c_twice_gives_up_a_turn_that_waits_for_its_memory() {
     go_on.send(()).unwrap();
     terminal.wait_for("the model answered");
     terminal.type_in(CTRL_C);
-    terminal.wait_for("Ctrl-C again gives it up at once\r\n");
+    terminal.wait_for("press Ctrl-C again to end it at once\r\n");
     terminal.type_in(CTRL_C);
     terminal.wait_for("nothing of this turn is remembered\r\n");
     assert_eq!(terminal.wait().code(), Some(130), "{:?}", terminal.shown());
@@ -316,7 +316,7 @@ fn earlier_lines_come_back_even_from_an_earlier_conversation() {
     terminal.wait_for("Two.\r\n");
     terminal.wait_for("> ");
     terminal.type_in(CTRL_D);
-    terminal.wait_for("go on with: opentool chat --conversation b");
+    terminal.wait_for("to continue: opentool chat --conversation b");
     assert_eq!(terminal.wait().code(), Some(0));
     assert_eq!(model.asked()[1].said_by("user"), ["the same again"]);
 }
@@ -328,7 +328,7 @@ fn how_to_go_on_is_told_as_a_shell_wants_it() {
     let mut terminal = start_chat(&folder, &model, &["--memory", "my talks.sqlite", "--conversation=-it's mine"]);
     terminal.wait_for("> ");
     terminal.type_in(CTRL_D);
-    terminal.wait_for(r"go on with: opentool chat --memory='my talks.sqlite' --conversation='-it'\''s mine'");
+    terminal.wait_for(r"to continue: opentool chat --memory='my talks.sqlite' --conversation='-it'\''s mine'");
     assert_eq!(terminal.wait().code(), Some(0));
 }
 
@@ -347,7 +347,7 @@ fn a_conversation_that_cannot_be_kept_is_had_all_the_same() {
     terminal.type_in(CTRL_D);
     assert_eq!(terminal.wait().code(), Some(0));
     assert_eq!(model.asked()[1].said_by("user"), ["one", "two"]);
-    assert!(!terminal.shown().contains("go on with"), "{:?}", terminal.shown());
+    assert!(!terminal.shown().contains("to continue"), "{:?}", terminal.shown());
 }
 
 #[test]

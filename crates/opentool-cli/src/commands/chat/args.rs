@@ -1,0 +1,80 @@
+//! The arguments of `opentool chat`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{super::access::Secret, model::ModelName};
+use crate::libraries::LibraryGrants;
+
+const EXAMPLES: &str = "\
+Examples:
+  opentool chat --model ollama:qwen3                A conversation with the demo tools
+  opentool chat \"What is 17 * 23?\"                  One answer of the model in OPENTOOL_MODEL
+  opentool chat weather.opentool.json \"Rain?\"       With the tools of a document with a server
+  opentool chat http://127.0.0.1:9627 demo          With a server's tools and the demo tools
+  echo \"What is 17 * 23?\" | opentool chat           The prompt from standard input
+  git diff | opentool chat \"Sum this up:\" -         … or a part of it
+  opentool chat --conversation trip \"And then?\"     Continue the conversation of this name
+  opentool chat --json --yes \"Delete note 1\" | jq .tool_calls
+
+SOURCE and PROMPT: the last word is the prompt, unless it names a source: `demo`, a URL, a .json file
+or another file that exists. A prompt that looks like a source is given with --prompt. Without one,
+standard input is the prompt if it is no terminal; if it is one, a conversation begins. Ctrl-D
+ends it, Ctrl-C cancels a turn, /help lists the commands.
+
+Models: openai:NAME (OPENAI_API_KEY, OPENAI_BASE_URL), anthropic:NAME (ANTHROPIC_API_KEY,
+ANTHROPIC_BASE_URL), ollama:NAME (OLLAMA_HOST). For servers with OpenAI's API, such as llama.cpp
+and vLLM, use openai: with OPENAI_BASE_URL.
+
+Destructive tools: you are asked before one runs. With --json, or if standard input or standard
+error is no terminal, opentool cannot ask: the call is denied, and the model gets that as the
+answer, unless --yes is given.
+
+Standard output: the model's text; with --json one object with text, messages, tool_calls (name,
+arguments, outcome) and usage. Standard error: each call and its answer, questions, errors. With
+OTEL_EXPORTER_OTLP_ENDPOINT set, spans are exported (OTLP, http/protobuf).
+
+Exit codes: 0 answered; 1 the model or a tool ended the turn with an error; 2 wrong usage, or no
+model is set; 3 a model or a source cannot be reached; 4 one of them refused the API key;
+130 interrupted.";
+
+/// Talk to a model that calls tools
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, override_usage = "opentool chat [OPTIONS] [SOURCE]... [PROMPT]")]
+pub(in crate::commands) struct Chat {
+    /// Where tools come from: base URLs of servers, documents that name one or describe a C library, `demo` [default: demo];
+    /// and what to say
+    #[arg(value_name = "SOURCE|PROMPT", hide_default_value = true)]
+    pub(super) words: Vec<String>,
+    /// What to say, where it looks like a source
+    #[arg(long, short, value_name = "TEXT")]
+    pub(super) prompt: Option<String>,
+    /// The model, for example ollama:qwen3 [default: that of OPENTOOL_MODEL]
+    #[arg(long, short, value_name = "PROVIDER:NAME")]
+    pub(super) model: Option<ModelName>,
+    /// The system text: instructions that come before the conversation
+    #[arg(long, short, value_name = "TEXT")]
+    pub(super) system: Option<String>,
+    /// Keep the conversation under this name, and continue it if there is one
+    #[arg(long, short, value_name = "ID")]
+    pub(super) conversation: Option<String>,
+    /// The SQLite file of conversations [default: opentool/conversations.sqlite in your data folder]
+    #[arg(long, value_name = "FILE")]
+    pub(super) memory: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Run destructive tools without asking
+    #[arg(long, short)]
+    pub(super) yes: bool,
+    /// A tool of a server that destroys something; what the server itself says is not trusted; repeatable
+    #[arg(long, value_name = "TOOL")]
+    pub(super) destructive: Vec<String>,
+    /// The API key of a source's server: KEY where there is one such source, otherwise SOURCE=KEY; repeatable; better in
+    /// the environment variable OPENTOOL_API_KEY
+    #[arg(long, value_name = "[SOURCE=]KEY")]
+    pub(super) source_api_key: Vec<Secret>,
+    #[command(flatten)]
+    pub(super) libraries: LibraryGrants,
+}
