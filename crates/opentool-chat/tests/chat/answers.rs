@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use opentool_chat::testing::{Reply, ScriptedModel};
 use opentool_chat::{ChatClient, FinishReason, Message};
 use opentool_core::testing::FakeTool;
-use opentool_core::{ErrorKind, FnTool, ToolError, ToolMetadata};
+use opentool_core::{ErrorKind, FnTool, Link, Part, Resource, ToolError, ToolMetadata, ToolOutput};
 
 use crate::support::{Mode, calling, tool_texts};
 
@@ -25,6 +25,20 @@ async fn a_string_result_is_text_and_a_value_is_json(mode: Mode) {
     );
     mode.answer(client.prompt("hi").tools(tools)).await;
     assert_eq!(tool_texts(&model), ["plain", r#"{"looks":"like json"}"#, r#"["a","b"]"#]);
+}
+
+async fn every_part_of_a_result_becomes_text_for_the_model(mode: Mode) {
+    let (client, model) = calling(Reply::call("show", "{}"));
+    let output = ToolOutput::Parts(vec![
+        Part::text("See here."),
+        Link::new("https://example.org/a.pdf").with_title("The report").into(),
+        Resource::text("file:///a.txt", "the text of a resource").into(),
+        Part::media("image/png", "aGVsbG8="),
+    ]);
+    let show = FakeTool::new("show").acts(move |_, _| std::future::ready(Ok(output.clone())));
+    mode.answer(client.prompt("hi").tools(show)).await;
+    let text = "See here.\nThe report: https://example.org/a.pdf\nthe text of a resource\n[image/png, 5 bytes]";
+    assert_eq!(tool_texts(&model), [text]);
 }
 
 async fn an_unserialisable_result_and_a_panic_harm_no_other_call(mode: Mode) {
@@ -87,6 +101,7 @@ async fn a_tool_answer_carries_an_error_flag_and_the_kind(mode: Mode) {
 }
 
 in_both_modes!(
+    every_part_of_a_result_becomes_text_for_the_model,
     no_value_is_done,
     a_string_result_is_text_and_a_value_is_json,
     an_unserialisable_result_and_a_panic_harm_no_other_call,

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use anstyle::Style;
-use opentool::{Ask, Cancellation, Decision};
+use opentool::{ApprovalPolicy, ApprovalRequest, Arguments, Ask, BoxFuture, Cancellation, Decision, Tool};
 use tokio::sync::Mutex;
 
 use super::{
@@ -25,27 +25,41 @@ const PROMPT: &str = "allow it? [y]es, [a]lways, [N]o: ";
 /// Arguments longer than this are laid out on lines.
 const SHORT: usize = 80;
 
+/// Asks about tools that are marked as destructive, and about those that ask for approval themselves.
+pub(super) struct Approval(Ask);
+
+impl ApprovalPolicy for Approval {
+    fn needed(&self, tool: &dyn Tool, _: &Arguments) -> bool {
+        let metadata = tool.metadata();
+        // A tool that says nothing about itself runs without a question.
+        metadata.needs_approval() || metadata.destructive() == Some(true)
+    }
+
+    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
+        self.0.decide(request)
+    }
+}
+
 /// Approves everything.
-pub(super) fn yes() -> Ask {
-    Ask::with(|_| async { Decision::Approve }).for_destructive(true)
+pub(super) fn yes() -> Approval {
+    Approval(Ask::with(|_| async { Decision::Approve }))
 }
 
 /// Approves nothing that needs approval.
-pub(super) fn no() -> Ask {
-    Ask::with(|_| async { Decision::Deny(CANNOT_ASK.to_owned()) }).for_destructive(true)
+pub(super) fn no() -> Approval {
+    Approval(Ask::with(|_| async { Decision::Deny(CANNOT_ASK.to_owned()) }))
 }
 
 /// Asks the user, one question at a time; Ctrl-C instead of an answer cancels the turn.
-pub(super) fn user(console: &Arc<Console>, interrupt: &Arc<Interrupt>) -> Ask {
+pub(super) fn user(console: &Arc<Console>, interrupt: &Arc<Interrupt>) -> Approval {
     let user = Arc::new(User { console: console.clone(), interrupt: interrupt.clone(), always: Mutex::default() });
-    Ask::with(move |request| {
+    Approval(Ask::with(move |request| {
         let tool = request.tool.definition().name().to_owned();
         let question = question(&tool, request.arguments.as_str());
         let turn = request.context.cancellation().clone();
         let user = user.clone();
         async move { user.decide(tool, question, &turn).await }
-    })
-    .for_destructive(true)
+    }))
 }
 
 /// The user at the terminal.
@@ -96,7 +110,16 @@ fn question(tool: &str, arguments: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use opentool::FnTool;
+
     use super::*;
+
+    #[test]
+    fn only_tools_that_are_marked_need_approval() {
+        let is_needed = |tool: FnTool| tool.build().is_ok_and(|tool| no().needed(&*tool, &Arguments::none()));
+        assert!(!is_needed(FnTool::new("unknown", || ())));
+        assert!(is_needed(FnTool::new("delete", || ()).destructive()));
+    }
 
     #[test]
     fn a_question_shows_all_of_what_is_run_and_nothing_else() {
