@@ -124,7 +124,7 @@
 //! ```
 //! use opentool::prelude::*;
 //!
-//! let files = Toolbox::from_tools([FnTool::new("read", || "text"), FnTool::new("delete", || ()).destructive()])?;
+//! let files = Toolbox::from_tools([FnTool::new("read", || "text").read_only(), FnTool::new("delete", || ()).destructive()])?;
 //! let safe = files.filter(|tool| !tool.metadata().is_destructive()).prefix("file_")?;
 //! let host = Executor::new().host((safe, FnTool::new("ping", || "pong")));
 //! # let names = ["file_read", "ping"];
