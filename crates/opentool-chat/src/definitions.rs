@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 /// The definitions of the tools of one request, in the order of the toolbox.
 ///
 /// They are made once per request and shared by all its rounds. So is the list that a provider sends: [`wire`](Self::wire)
-/// writes it when it is first asked for. A clone shares both.
+/// writes it when it is first asked for (what that saves with 1,000 tools: `cargo bench -p opentool-chat`). A clone shares
+/// both.
 ///
 /// ```
 /// use opentool_chat::ToolDefinitions;

@@ -138,6 +138,8 @@ mod error;
 mod event;
 mod exchange;
 mod generation;
+#[cfg(feature = "testing")]
+mod guard;
 mod manager;
 mod memory;
 mod message;

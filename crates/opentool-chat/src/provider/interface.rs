@@ -93,7 +93,7 @@ provider_behind!(Box);
 /// Where it may not.
 #[cfg(feature = "testing")]
 pub fn permit_request(provider: &str) -> Result<(), ChatError> {
-    if crate::testing::requests_are_forbidden() { Err(ChatError::forbidden(provider)) } else { Ok(()) }
+    if crate::guard::requests_are_forbidden() { Err(ChatError::forbidden(provider)) } else { Ok(()) }
 }
 
 /// Says whether a request may leave for a real model, which a test may forbid (feature `testing`).

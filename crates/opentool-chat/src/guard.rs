@@ -1,3 +1,5 @@
+//! A guard for tests against requests to real models.
+
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 /// How many guards there are in this process.
@@ -6,7 +8,7 @@ static GUARDS: AtomicUsize = AtomicUsize::new(0);
 /// Forbids requests to real models, in the whole process, for as long as the guard lives.
 ///
 /// A test that forgot to put a model of the test kit in place then fails at once with a clear error, instead of asking a
-/// real one and paying for it. Scripted and function models go on.
+/// real one and paying for it. Scripted and function models still work.
 ///
 /// ```
 /// let _guard = opentool_chat::testing::forbid_requests();
