@@ -1,5 +1,6 @@
 //! A function of a library as a tool: [`DynTool`].
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use opentool_core::{BoxFuture, Invocation, Tool, ToolContext, ToolDefinition, ToolError, ToolMetadata, ToolOutput};
@@ -53,9 +54,11 @@ impl Tool for DynTool {
     fn call<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         match &self.shared.backend {
             Backend::InProcess { engine, serial } => Box::pin(async move {
-                let _guard = match serial {
-                    Some(serial) => Some(serial.lock().await),
+                // Boxed where it has to wait, so that the future of a call that need not stays small (`--bench calls`).
+                let _guard = match serial.as_ref().map(|serial| (serial.try_lock(), serial)) {
                     None => None,
+                    Some((Ok(guard), _)) => Some(guard),
+                    Some((Err(_), serial)) => Some(Box::pin(serial.lock()).await),
                 };
                 self.call_in_process(engine, invocation)
             }),
@@ -64,18 +67,30 @@ impl Tool for DynTool {
     }
 }
 
-/// Most results fit into this many bytes, so that their text is allocated once.
-const USUAL_RESULT: usize = 64;
+thread_local! {
+    /// The buffer of the last result on this thread, kept so that a call allocates its result once and in its size:
+    /// `cargo bench -p opentool-dyn --bench calls`.
+    static RESULT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// How many bytes a thread keeps for later results.
+const KEPT: usize = 64 << 10;
 
 impl DynTool {
     /// Calls the function on this thread. Where the library is slow, the async thread waits for it: in-process calls are for
     /// quick functions, since nothing can end them.
     fn call_in_process(&self, engine: &Engine, invocation: Invocation<'_>) -> Result<ToolOutput, ToolError> {
-        let mut result = Vec::with_capacity(USUAL_RESULT);
-        let notes = engine.call(self.function, invocation.arguments.as_str(), &mut result)?;
-        let text = String::from_utf8(result).map_err(|error| self.unreadable().with_source(error))?;
-        self.report(notes, &text, invocation.context);
-        self.parse_output(text)
+        let mut result = RESULT.take();
+        let called = engine.call(self.function, invocation.arguments.as_str(), &mut result);
+        let output = called.and_then(|notes| {
+            let text = std::str::from_utf8(&result).map_err(|error| self.unreadable().with_source(error))?;
+            self.report(notes, text, invocation.context);
+            self.parse_output(text.to_owned())
+        });
+        if result.capacity() <= KEPT {
+            RESULT.set(result);
+        }
+        output
     }
 
     async fn call_worker(&self, supervisor: &Supervisor, invocation: Invocation<'_>) -> Result<ToolOutput, ToolError> {

@@ -14,6 +14,7 @@ use crate::denial::Denial;
 use crate::engine::Notes;
 use crate::protocol::{HEADER, InvalidFrame, LONGEST, Reply, ReplyKind, Request};
 use crate::shared_page::{SLOTS, SharedPage, Stage, slot_of};
+use crate::spin::Spinner;
 
 /// How much is read at once.
 const CHUNK: usize = 64 << 10;
@@ -96,6 +97,7 @@ pub(super) struct Connection {
     queued: VecDeque<u64>,
     /// Whether handles are open, which would be lost with the worker.
     pub(super) has_handles: bool,
+    pub(super) spinner: Spinner,
     /// The task that reads the replies, if there is one.
     pub(super) reader: Option<AbortHandle>,
     /// Whether there is nothing more to read: the exit of the worker answers the calls in flight.
@@ -133,6 +135,7 @@ impl Connection {
             unanswered: 0,
             queued: VecDeque::new(),
             has_handles: false,
+            spinner: Spinner::default(),
             reader: None,
             closed: false,
             readers: 0,

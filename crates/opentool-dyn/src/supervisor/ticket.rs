@@ -7,7 +7,7 @@ use futures_util::future::poll_immediate;
 use opentool_core::ToolError;
 use tokio::sync::oneshot;
 
-use super::connection::Answer;
+use super::connection::{Answer, Connection};
 use super::exit::ExitCause;
 use super::reader::{ensure_reader, receive, unreadable};
 use super::state::{Inner, closed};
@@ -70,9 +70,13 @@ impl Ticket {
     /// (`cargo bench -p opentool-dyn --bench isolated -- many`).
     fn spin(&self) {
         let (Some(inner), Some(answer)) = (self.inner.upgrade(), &self.answer) else { return };
-        let is_alone = inner.lock().connection(self.worker).is_some_and(|connection| connection.has_one_call());
-        if is_alone {
-            spin_until(|| receive(&inner, self.worker).is_none() || !answer.is_empty());
+        let spins = |connection: &mut Connection| connection.has_one_call() && connection.spinner.is_due();
+        if !inner.lock().connection(self.worker).is_some_and(spins) {
+            return;
+        }
+        let in_time = spin_until(|| receive(&inner, self.worker).is_none() || !answer.is_empty());
+        if let Some(connection) = inner.lock().connection(self.worker) {
+            connection.spinner.record(in_time);
         }
     }
 

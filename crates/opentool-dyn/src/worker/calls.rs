@@ -16,6 +16,7 @@ use crate::engine::{Engine, Notes, last_errno};
 use crate::plan::Plan;
 use crate::protocol::{HEADER, LONGEST, Reply, ReplyKind, Request};
 use crate::shared_page::SharedPage;
+use crate::spin::Spinner;
 
 /// The stack of a thread that calls the library: the usual size for C code.
 const STACK: usize = 8 << 20;
@@ -38,11 +39,18 @@ pub(super) struct RequestReader {
     buffer: Vec<u8>,
     /// Where the next request begins.
     next: usize,
+    spinner: Spinner,
 }
 
 impl RequestReader {
     pub(super) fn new(requests: PipeReader) -> Self {
-        RequestReader { requests, chunk: vec![0; CHUNK].into(), buffer: Vec::new(), next: 0 }
+        RequestReader {
+            requests,
+            chunk: vec![0; CHUNK].into(),
+            buffer: Vec::new(),
+            next: 0,
+            spinner: Spinner::default(),
+        }
     }
 
     /// Waits for a request and says where its payload is; none where the parent has closed the pipe.
@@ -59,7 +67,7 @@ impl RequestReader {
                 Err(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "the requests are malformed")),
             }
             self.make_room();
-            match process::read(&self.requests, &mut self.chunk)? {
+            match process::read(&self.requests, &mut self.chunk, &mut self.spinner)? {
                 0 => return Ok(None),
                 read => self.buffer.extend_from_slice(&self.chunk[..read]),
             }

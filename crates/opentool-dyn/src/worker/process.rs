@@ -4,7 +4,7 @@ use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use crate::protocol::{PAGE, REPLIES, REQUESTS};
-use crate::spin::spin_until;
+use crate::spin::{Spinner, spin_until};
 
 /// The parent died before the worker could tie itself to it.
 #[derive(Debug)]
@@ -85,8 +85,10 @@ fn close(first: RawFd, last: RawFd) {
 }
 
 /// Reads what is there, and waits until something is: a moment awake, then asleep. Returns 0 at the end of the pipe.
-pub(super) fn read(pipe: &PipeReader, chunk: &mut [u8]) -> io::Result<usize> {
-    spin_until(|| poll(pipe, libc::POLLIN, 0));
+pub(super) fn read(pipe: &PipeReader, chunk: &mut [u8], spinner: &mut Spinner) -> io::Result<usize> {
+    if spinner.is_due() {
+        spinner.record(spin_until(|| poll(pipe, libc::POLLIN, 0)));
+    }
     loop {
         match (&*pipe).read(chunk) {
             Ok(read) => return Ok(read),
