@@ -28,7 +28,7 @@ struct Pair {
 }
 
 fn tools(count: usize) -> Toolbox {
-    Toolbox::from_tools((0..count).map(|n| FnTool::new(format!("tool_{n}"), |i: Pair| i.a + i.b))).unwrap()
+    Toolbox::from_tools((0..count).map(|n| FnTool::new(format!("tool_{n}"), |i: Pair| i.a + i.b).inline())).unwrap()
 }
 
 /// The answer of a round: two calls, and in the last one a text.

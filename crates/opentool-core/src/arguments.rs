@@ -34,13 +34,13 @@ use crate::ToolError;
 /// ```
 #[derive(Clone)]
 pub struct Arguments {
-    text: Text,
+    text: ArgumentText,
     // One word, which a move copies as it was written; a lock of several pieces makes the processor wait.
     value: OnceBox<Arc<Value>>,
 }
 
 #[derive(Clone)]
-enum Text {
+enum ArgumentText {
     Static(&'static str),
     /// Copied by a clone, which takes no longer than to count it, while counting would burden every call.
     Short(Box<str>),
@@ -56,7 +56,7 @@ impl Arguments {
     /// Arguments of a call that gives none: `{}`.
     #[must_use]
     pub const fn none() -> Self {
-        Self { text: Text::Static(NONE), value: OnceBox::new() }
+        Self { text: ArgumentText::Static(NONE), value: OnceBox::new() }
     }
 
     /// Serialises a value as arguments.
@@ -73,9 +73,9 @@ impl Arguments {
     #[inline]
     pub fn as_str(&self) -> &str {
         match &self.text {
-            Text::Static(text) => text,
-            Text::Short(text) => text,
-            Text::Shared(text) => text,
+            ArgumentText::Static(text) => text,
+            ArgumentText::Short(text) => text,
+            ArgumentText::Shared(text) => text,
         }
     }
 
@@ -122,7 +122,7 @@ impl Arguments {
     }
 
     #[inline]
-    fn from_text(text: &str, keep: impl FnOnce() -> Text) -> Self {
+    fn from_text(text: &str, keep: impl FnOnce() -> ArgumentText) -> Self {
         if is_none(text) { Self::none() } else { Self { text: keep(), value: OnceBox::new() } }
     }
 }
@@ -194,7 +194,7 @@ impl Default for Arguments {
 impl From<&str> for Arguments {
     #[inline]
     fn from(text: &str) -> Self {
-        Self::from_text(text, || if text.len() <= SHORT { Text::Short(text.into()) } else { Text::Shared(text.into()) })
+        Self::from_text(text, || if text.len() <= SHORT { ArgumentText::Short(text.into()) } else { ArgumentText::Shared(text.into()) })
     }
 }
 
@@ -206,7 +206,7 @@ impl From<String> for Arguments {
 
 impl From<Arc<str>> for Arguments {
     fn from(text: Arc<str>) -> Self {
-        Self::from_text(&text, || Text::Shared(text.clone()))
+        Self::from_text(&text, || ArgumentText::Shared(text.clone()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the application hands to tools and the model never sees: [`ToolContext`].
+//! What the application passes to tools and the model never sees: [`ToolContext`].
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -10,12 +10,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::blocking::BlockingPool;
-use crate::event::{Progress, ProgressMessage};
+use crate::gate::ExclusivePermit;
 use crate::sink::EventSink;
-use crate::turnstile::Stay;
-use crate::{Cancellation, ToolDefinition, ToolError, ToolOutput};
+use crate::{Cancellation, Progress, ProgressMessage, ToolDefinition, ToolError, ToolOutput};
 
-/// What the application hands to tools and the model never sees.
+/// What the application passes to tools and the model never sees.
 ///
 /// It holds JSON values by name and Rust values by type, and, inside a call, what is known about
 /// that call: its id, the tool's name, the attempt, the deadline, the cancellation, and the way to
@@ -35,7 +34,7 @@ use crate::{Cancellation, ToolDefinition, ToolError, ToolOutput};
 pub struct ToolContext {
     values: Option<Arc<Values>>,
     cancellation: OnceLock<Cancellation>,
-    /// What a cancellation made later is a child of.
+    /// The parent of a cancellation that is made later.
     parent: Option<Cancellation>,
     scope: Option<Scope>,
 }
@@ -60,22 +59,41 @@ struct Scope {
     attempt: u32,
     timeout: Option<Duration>,
     deadline: OnceLock<Option<Instant>>,
-    /// None where nobody watches.
+    /// Set for a sync tool, whose clock starts on its thread; its deadline is this one.
+    thread: OnceLock<Arc<ThreadClock>>,
+    /// None where the batch is not watched.
     sink: Option<Arc<EventSink>>,
-    /// None for the pool that all executors share.
-    pool: Option<BlockingPool>,
-    /// What keeps others waiting while a serial or exclusive call runs; code on a blocking thread holds it until it returns.
-    stay: Option<Weak<Stay>>,
+    pool: BlockingPool,
+    /// The permit of a serial or exclusive call; code on a blocking thread holds it until it returns.
+    exclusive: Option<Weak<ExclusivePermit>>,
 }
 
-/// What the executor tells a tool about the call.
+/// The clock of a call that runs on a thread.
+struct ThreadClock {
+    waiting_since: Instant,
+    started: OnceLock<Instant>,
+}
+
+/// How much time a call has.
+#[derive(Clone, Copy)]
+pub(crate) enum Clock {
+    /// The call runs until then, if it has a deadline.
+    Running { until: Option<Instant>, timeout: Duration },
+    /// The call has no thread yet, and waits for one until then.
+    WaitingForThread { until: Option<Instant>, limit: Duration },
+}
+
+/// How long a call without a timeout waits for a thread.
+const MAX_WAIT_FOR_THREAD: Duration = Duration::from_secs(30);
+
+/// What the executor knows about a call.
 pub(crate) struct CallScope<'a> {
     pub(crate) call_id: Option<&'a Arc<str>>,
     pub(crate) definition: &'a ToolDefinition,
     pub(crate) timeout: Option<Duration>,
     pub(crate) sink: Option<Arc<EventSink>>,
-    pub(crate) pool: Option<&'a BlockingPool>,
-    pub(crate) stay: Option<Weak<Stay>>,
+    pub(crate) pool: &'a BlockingPool,
+    pub(crate) exclusive: Option<Weak<ExclusivePermit>>,
 }
 
 impl ToolContext {
@@ -131,7 +149,7 @@ impl ToolContext {
     pub fn get_as<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, ToolError> {
         self.get(key).map(T::deserialize).transpose().map_err(|_| {
             let expected = short_type_name::<T>();
-            ToolError::failed("the application handed the tool a context it cannot use")
+            ToolError::failed("the application gave the tool a context it cannot use")
                 .with_detail(format!("context value `{key}` is no {expected}"))
         })
     }
@@ -190,25 +208,28 @@ impl ToolContext {
         self.scope.as_ref().map_or(1, |scope| scope.attempt)
     }
 
-    /// Returns when the call will be cut off; `None` outside a call or without a deadline.
+    /// Returns when the call will time out; `None` outside a call, without a deadline, and while a sync tool waits for its
+    /// thread, on which its clock starts.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         let scope = self.scope.as_ref()?;
-        // The clock is read only when somebody needs it: by the tool here, or by the executor when the
-        // call first waits. Most calls do neither.
         let timeout = scope.timeout?;
-        // A time that no clock can tell is no deadline.
-        *scope.deadline.get_or_init(|| tokio::time::Instant::now().into_std().checked_add(timeout))
+        if let Some(thread) = scope.thread.get() {
+            return thread.started.get()?.checked_add(timeout);
+        }
+        // The clock is read when the tool asks here, or when the call first waits; most calls do neither.
+        // A time beyond what the clock can represent is no deadline.
+        *scope.deadline.get_or_init(|| now().checked_add(timeout))
     }
 
     /// Returns how much time is left before the deadline.
     #[must_use]
     pub fn remaining(&self) -> Option<Duration> {
         let deadline = self.deadline()?;
-        Some(deadline.saturating_duration_since(tokio::time::Instant::now().into_std()))
+        Some(deadline.saturating_duration_since(now()))
     }
 
-    /// Returns the signal that is given when the call is cancelled, cut off or dropped.
+    /// Returns the signal that is given when the call is cancelled, times out or is dropped.
     ///
     /// Outside a call it is the signal that cancels every call made with this context.
     pub fn cancellation(&self) -> &Cancellation {
@@ -218,7 +239,7 @@ impl ToolContext {
         })
     }
 
-    /// Says whether the call was cancelled, cut off or dropped.
+    /// Says whether the call was cancelled, timed out or was dropped.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         match self.cancellation.get() {
@@ -227,13 +248,13 @@ impl ToolContext {
         }
     }
 
-    /// Says whether anybody watches the batch: whether what is [emitted](Self::emit) goes anywhere.
+    /// Says whether the batch is watched: whether what is [emitted](Self::emit) is read.
     #[must_use]
     pub fn is_watched(&self) -> bool {
         self.sink().is_some()
     }
 
-    /// Streams a piece of the result to whoever watches the batch; waits while they are behind.
+    /// Streams a piece of the result to the watcher of the batch; waits while its backlog is full.
     ///
     /// The value the tool returns in the end is authoritative.
     pub async fn emit(&self, output: impl Into<ToolOutput>) {
@@ -244,15 +265,15 @@ impl ToolContext {
 
     /// Streams a piece of the result from code that cannot await.
     ///
-    /// Code on the pool of [blocking tools](Self::run_blocking) waits while whoever watches the batch is behind. Everywhere else
-    /// nothing waits and nothing is lost: what is not yet read is kept.
+    /// A sync tool, and code in [`run_blocking`](Self::run_blocking), waits while the backlog of the watcher is full. Inline and async
+    /// code does not wait, and nothing is lost: what is not yet read is kept.
     pub fn emit_blocking(&self, output: impl Into<ToolOutput>) {
         if let Some(sink) = self.sink() {
             sink.emit_blocking(output.into());
         }
     }
 
-    /// Tells whoever watches the batch how far the call is; dropped while they are behind.
+    /// Reports to the watcher of the batch how far the call is; dropped while its backlog is full.
     ///
     /// ```
     /// # let context = opentool_core::ToolContext::new();
@@ -267,37 +288,51 @@ impl ToolContext {
 
     /// Runs code that blocks its thread, on the executor's bounded pool.
     ///
-    /// This is what `#[tool(blocking)]` does. A thread cannot be stopped: past the deadline the call has
-    /// its outcome, while the thread stays counted until the code returns, so that the pool stays bounded. Until then no other call
+    /// It is for async tools; a sync tool runs there as a whole. A thread cannot be stopped: past the deadline the call has
+    /// its outcome, while the thread counts as busy until the code returns, so that the pool stays bounded. Until then no other call
     /// of a serial tool runs, and no other call of the batch of an exclusive one.
     ///
     /// # Errors
     ///
-    /// Where there is no runtime to run it on. A panic of the code goes on in the caller.
+    /// Where there is no runtime to run it on. A panic of the code continues in the caller.
     pub async fn run_blocking<T, F>(&self, code: F) -> Result<T, ToolError>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
         let scope = self.scope.as_ref();
-        let pool = scope.and_then(|scope| scope.pool.as_ref()).unwrap_or_else(|| BlockingPool::shared());
-        let stay = scope.and_then(|scope| scope.stay.as_ref()?.upgrade());
+        let exclusive = scope.and_then(|scope| scope.exclusive.as_ref()?.upgrade());
         let sink = self.sink().cloned();
         let cancellation = self.cancellation().clone();
         let code = move || {
-            let _until_it_returns = stay;
-            // A call that was given up before its thread began must not run after all.
+            let _until_it_returns = exclusive;
+            // A call that is over before its thread starts must not run after all.
             (!cancellation.is_cancelled()).then(|| match &sink {
-                Some(sink) => sink.blocking(code),
+                Some(sink) => sink.run_blocking(code),
                 None => code(),
             })
         };
-        pool.run(code).await?.ok_or_else(ToolError::cancelled)
+        self.pool().run(self.tool_name(), code).await?.ok_or_else(ToolError::cancelled)
+    }
+
+    /// Runs a sync tool on the pool; the clock of the call starts when the code does.
+    pub(crate) async fn run_tool<T, F>(&self, code: F) -> Result<T, ToolError>
+    where
+        F: FnOnce(&ToolContext) -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let thread = self.scope.as_ref().and_then(Scope::thread_clock);
+        let context = self.clone();
+        self.run_blocking(move || {
+            if let Some(thread) = thread {
+                let _ = thread.started.set(now());
+            }
+            code(&context)
+        })
+        .await
     }
 
     /// Makes the context of one call, with the same values.
-    // Inlined, so that it is built where it stays.
-    #[inline(always)]
     pub(crate) fn for_call(&self, call: CallScope<'_>) -> Self {
         let mut timeout = call.timeout;
         if let Some(left) = self.remaining() {
@@ -319,16 +354,30 @@ impl ToolContext {
                 attempt: 1,
                 timeout,
                 deadline: OnceLock::new(),
+                thread: OnceLock::new(),
                 sink: call.sink,
-                pool: call.pool.cloned(),
-                stay: call.stay,
+                pool: call.pool.clone(),
+                exclusive: call.exclusive,
             }),
         }
     }
 
-    /// Returns how long the call may run.
-    pub(crate) fn timeout(&self) -> Option<Duration> {
-        self.scope.as_ref()?.timeout
+    /// Returns how much time the call has, and starts its clock unless it waits for a thread.
+    pub(crate) fn clock(&self) -> Clock {
+        let scope = self.scope.as_ref();
+        let timeout = scope.and_then(|scope| scope.timeout);
+        match scope.and_then(|scope| scope.thread.get()) {
+            Some(thread) if thread.started.get().is_none() => {
+                let limit = timeout.unwrap_or(MAX_WAIT_FOR_THREAD);
+                Clock::WaitingForThread { until: thread.waiting_since.checked_add(limit), limit }
+            }
+            _ => Clock::Running { until: self.deadline(), timeout: timeout.unwrap_or(Duration::MAX) },
+        }
+    }
+
+    /// Returns the pool for code that blocks.
+    pub(crate) fn pool(&self) -> &BlockingPool {
+        self.scope.as_ref().map_or_else(|| BlockingPool::shared(), |scope| &scope.pool)
     }
 
     /// Returns the signal that stops the call from outside, if there is one.
@@ -341,8 +390,8 @@ impl ToolContext {
         self.cancellation.get().or(self.parent.as_ref())
     }
 
-    /// Tells the tool, if it listens, that nobody waits for it any more.
-    pub(crate) fn abandon(&self) {
+    /// Cancels the call, if its tool asked for the signal.
+    pub(crate) fn cancel_call(&self) {
         if let Some(cancellation) = self.cancellation.get() {
             cancellation.cancel();
         }
@@ -364,6 +413,22 @@ impl ToolContext {
     fn values_mut(&mut self) -> &mut Values {
         Arc::make_mut(self.values.get_or_insert_default())
     }
+}
+
+impl Scope {
+    /// Lets the clock start on a thread, unless it is already running.
+    fn thread_clock(&self) -> Option<Arc<ThreadClock>> {
+        if self.deadline.get().is_some() {
+            return None;
+        }
+        let clock = || Arc::new(ThreadClock { waiting_since: now(), started: OnceLock::new() });
+        Some(self.thread.get_or_init(clock).clone())
+    }
+}
+
+/// The current time, by tokio's clock, which tests can pause.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
 }
 
 impl Clone for ToolContext {

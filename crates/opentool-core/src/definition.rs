@@ -349,12 +349,6 @@ pub enum DefinitionError {
         /// What is wrong with the schema.
         source: opentool_spec::schema::NormaliseError,
     },
-    /// An async function was declared to hold its thread.
-    #[error("tool `{tool}` is async and cannot be `blocking`: take one of the two away")]
-    AsyncBlocking {
-        /// The tool.
-        tool: String,
-    },
 }
 
 /// Says whether a name may name a tool: `^[A-Za-z0-9_-]{1,64}$`.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::converter::ResultConverter;
-use crate::turnstile::Turnstile;
+use crate::gate::Gate;
 
 /// How calls of one tool may overlap with other calls of the same batch.
 ///
@@ -57,7 +57,7 @@ pub struct ToolMetadata {
     checks_own_arguments: bool,
     concurrency: Concurrency,
     /// The turn of a serial tool, shared by clones, so that it holds across batches and hosts.
-    serial: Option<Arc<Turnstile>>,
+    serial: Option<Arc<Gate>>,
     timeout: Option<Duration>,
     max_result_size: Option<usize>,
     call_limit: Option<u32>,
@@ -133,7 +133,7 @@ impl ToolMetadata {
     #[must_use]
     pub fn with_concurrency(mut self, concurrency: Concurrency) -> Self {
         self.concurrency = concurrency;
-        self.serial = (concurrency == Concurrency::Serial).then(|| Turnstile::new(1));
+        self.serial = (concurrency == Concurrency::Serial).then(|| Gate::new(1));
         self
     }
 
@@ -270,7 +270,7 @@ impl ToolMetadata {
         self.converter.as_deref()
     }
 
-    pub(crate) fn serial(&self) -> Option<&Arc<Turnstile>> {
+    pub(crate) fn serial(&self) -> Option<&Arc<Gate>> {
         self.serial.as_ref()
     }
 

@@ -1,4 +1,4 @@
-//! What the code that the attributes emit needs; no part of the public interface.
+//! What the code that the attributes generate needs; not part of the public interface.
 
 use std::marker::PhantomData;
 
@@ -36,7 +36,7 @@ pub trait ValueReturn {
 
 impl<T> ValueReturn for &T {}
 
-/// Converts a `Result`. The bounds stand here and not on the choice, so that a type that breaks them is told so.
+/// Converts a `Result`. The bounds are here and not on the trait that chooses, so that a type without them gets their error message.
 #[derive(Debug)]
 pub struct ResultKind;
 
@@ -58,7 +58,7 @@ impl ValueKind {
     }
 }
 
-/// A type that can be told to a model.
+/// A type that can be the result of a tool.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a tool",
     label = "this type cannot be written for a model",
@@ -71,11 +71,11 @@ impl<T: Serialize + 'static> ToolResult for T {}
 
 type OutputSchema = Option<Result<Value, NormaliseError>>;
 
-/// Asks a type for its schema, where it has one: `(&&&Probe::<T>::new()).schema()`.
+/// Asks a type for its schema, where it has one: `(&&&&SchemaProbe::<T>::new()).schema()`.
 #[derive(Debug)]
-pub struct Probe<T: ?Sized>(PhantomData<T>);
+pub struct SchemaProbe<T: ?Sized>(PhantomData<T>);
 
-impl<T: ?Sized> Probe<T> {
+impl<T: ?Sized> SchemaProbe<T> {
     /// Makes the probe.
     #[expect(clippy::new_without_default, reason = "only emitted code makes one")]
     pub fn new() -> Self {
@@ -83,32 +83,38 @@ impl<T: ?Sized> Probe<T> {
     }
 }
 
-/// Chosen first: of a `Result` the schema of its value.
-pub trait ResultSchema {
-    /// Returns the schema.
-    fn schema(&self) -> OutputSchema;
-}
-
-impl<T: JsonSchema, E> ResultSchema for &&Probe<Result<T, E>> {
-    fn schema(&self) -> OutputSchema {
-        schema_of::<T>()
-    }
-}
-
-/// What an option of a `Result` writes is its value or an error, which no schema says.
-impl<T, E> ResultSchema for &&Probe<Option<Result<T, E>>> {
+/// Chosen first: a `Result` inside an `Option` or a `Result` becomes its content, which its own schema does not describe.
+pub trait NestedResult {
+    /// Returns none.
     fn schema(&self) -> OutputSchema {
         None
     }
 }
 
-/// Chosen next: the schema of a value.
+impl<T, E> NestedResult for &&&SchemaProbe<Option<Result<T, E>>> {}
+impl<T, E> NestedResult for &&&SchemaProbe<Option<Option<Result<T, E>>>> {}
+impl<T, E, F> NestedResult for &&&SchemaProbe<Result<Result<T, E>, F>> {}
+impl<T, E, F> NestedResult for &&&SchemaProbe<Result<Option<Result<T, E>>, F>> {}
+
+/// Chosen next: of a `Result` the schema of its value.
+pub trait ResultSchema {
+    /// Returns the schema.
+    fn schema(&self) -> OutputSchema;
+}
+
+impl<T: JsonSchema, E> ResultSchema for &&SchemaProbe<Result<T, E>> {
+    fn schema(&self) -> OutputSchema {
+        schema_of::<T>()
+    }
+}
+
+/// Chosen then: the schema of a value.
 pub trait ValueSchema {
     /// Returns the schema.
     fn schema(&self) -> OutputSchema;
 }
 
-impl<T: JsonSchema> ValueSchema for &Probe<T> {
+impl<T: JsonSchema> ValueSchema for &SchemaProbe<T> {
     fn schema(&self) -> OutputSchema {
         schema_of::<T>()
     }
@@ -122,7 +128,7 @@ pub trait NoSchema {
     }
 }
 
-impl<T: ?Sized> NoSchema for Probe<T> {}
+impl<T: ?Sized> NoSchema for SchemaProbe<T> {}
 
 /// `()` and free JSON say nothing about a result.
 fn schema_of<T: JsonSchema>() -> OutputSchema {

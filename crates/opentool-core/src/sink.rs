@@ -1,188 +1,155 @@
-//! The way of a call's events to whoever watches its batch: [`EventSink`] and [`Inbox`].
+//! How the events of calls reach the watcher of their batch: [`EventSink`] and [`EventReceiver`].
 
 use std::cell::Cell;
-use std::pin::pin;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 
+use futures_executor::block_on;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::unconstrained;
 
-use crate::event::{CallRef, Progress};
-use crate::{ToolEvent, ToolOutput};
+use crate::{CallRef, Progress, ToolEvent, ToolOutput};
 
-/// How many events of one batch may wait for somebody to read them before `emit` waits.
+/// How many events of one batch may be unread before `emit` waits.
 const BACKLOG: usize = 64;
 
 thread_local! {
-    /// The sink of the call for which this thread blocks, by its address.
-    static BLOCKED_FOR: Cell<usize> = const { Cell::new(0) };
+    /// The address of the sink of the call that this thread of the blocking pool runs; 0 on other threads.
+    static RUNS_FOR: Cell<usize> = const { Cell::new(0) };
 }
 
-/// An event on its way. Where it took room in the backlog, it gives that back when it is read.
-type Letter = (ToolEvent, Option<OwnedSemaphorePermit>);
+/// An unread event, with its permit in the backlog if it has one.
+type QueuedEvent = (ToolEvent, Option<OwnedSemaphorePermit>);
 
-/// Makes the way from the calls of a batch to its watcher.
-pub(crate) fn mailbox() -> (Outbox, Inbox) {
-    let (sender, receiver) = mpsc::unbounded_channel();
-    let room = Arc::new(Semaphore::new(BACKLOG));
-    (Outbox { sender, room: room.clone() }, Inbox { receiver, room })
-}
-
-/// Where the calls of a batch put what happens to them.
+/// Makes the channel from the calls of a batch to its watcher.
 ///
-/// One queue holds everything, so that what a call puts there stays in order; who may wait takes room in the backlog first.
+/// The queue itself is unbounded, so that all events of a call stay in order; senders that can wait take a permit of the
+/// backlog first.
+pub(crate) fn event_channel() -> (EventSender, EventReceiver) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let backlog = Arc::new(Semaphore::new(BACKLOG));
+    (EventSender { sender, backlog: backlog.clone() }, EventReceiver { receiver, backlog })
+}
+
 #[derive(Clone)]
-pub(crate) struct Outbox {
-    sender: mpsc::UnboundedSender<Letter>,
-    room: Arc<Semaphore>,
+pub(crate) struct EventSender {
+    sender: mpsc::UnboundedSender<QueuedEvent>,
+    backlog: Arc<Semaphore>,
 }
 
-/// Where the watcher of a batch finds what happened.
-pub(crate) struct Inbox {
-    receiver: mpsc::UnboundedReceiver<Letter>,
-    room: Arc<Semaphore>,
+pub(crate) struct EventReceiver {
+    receiver: mpsc::UnboundedReceiver<QueuedEvent>,
+    backlog: Arc<Semaphore>,
 }
 
-impl Inbox {
-    /// Takes what has already come.
-    pub(crate) fn take(&mut self) -> Option<ToolEvent> {
+impl EventReceiver {
+    /// Returns the next event, if there is one already.
+    pub(crate) fn try_next(&mut self) -> Option<ToolEvent> {
         self.receiver.try_recv().ok().map(|(event, _)| event)
     }
 
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<ToolEvent>> {
-        self.receiver.poll_recv(cx).map(|letter| Some(letter?.0))
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<ToolEvent>> {
+        self.receiver.poll_recv(cx).map(|queued| Some(queued?.0))
     }
 }
 
-impl Drop for Inbox {
-    /// Lets those go who wait for room that nobody will make.
+impl Drop for EventReceiver {
+    /// Releases senders that wait for a permit.
     fn drop(&mut self) {
-        self.room.close();
+        self.backlog.close();
     }
 }
 
-/// Where a call's streamed pieces go.
+/// Where the events of one call go.
 pub(crate) struct EventSink {
     call: CallRef,
-    outbox: Outbox,
-    /// Set when the call has its outcome: code that goes on after it is heard no more. Whoever sends holds the lock, so that
-    /// nothing comes after the end.
-    over: Mutex<bool>,
+    sender: EventSender,
+    /// Set when the call has its outcome, after which its code sends nothing more. The lock is held while sending.
+    closed: Mutex<bool>,
 }
 
 impl EventSink {
-    pub(crate) fn new(call: CallRef, outbox: Outbox) -> Self {
-        Self { call, outbox, over: Mutex::new(false) }
+    pub(crate) fn new(call: CallRef, sender: EventSender) -> Self {
+        Self { call, sender, closed: Mutex::new(false) }
     }
 
-    /// Lets nothing more through.
     pub(crate) fn close(&self) {
-        *self.over() = true;
+        *self.closed() = true;
     }
 
-    fn over(&self) -> MutexGuard<'_, bool> {
-        self.over.lock().unwrap_or_else(PoisonError::into_inner)
+    fn closed(&self) -> MutexGuard<'_, bool> {
+        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) async fn started(&self) {
-        let room = self.room().await;
-        self.send(ToolEvent::Started(self.call.clone()), room);
+        let permit = self.permit().await;
+        self.send(ToolEvent::Started(self.call.clone()), permit);
     }
 
     pub(crate) async fn emit(&self, output: ToolOutput) {
-        if *self.over() {
+        if *self.closed() {
             return;
         }
-        let room = self.room().await;
-        self.send(ToolEvent::Output(self.call.clone(), output), room);
+        let permit = self.permit().await;
+        self.send(ToolEvent::Output(self.call.clone(), output), permit);
     }
 
-    /// Streams a piece without awaiting: waits for room on a thread that blocks for this call, and nowhere else. Other code
-    /// may run on the very thread that has to read what it streams, and would wait for ever.
+    /// Sends a piece of the result from code that cannot await.
+    ///
+    /// It waits for the watcher only on the blocking thread of this very call. Elsewhere it may be on the thread that
+    /// reads the events, where waiting would be a deadlock.
     pub(crate) fn emit_blocking(self: &Arc<Self>, output: ToolOutput) {
-        if *self.over() {
+        if *self.closed() {
             return;
         }
-        let room = if BLOCKED_FOR.get() == self.address() { wait_here(self.room()) } else { self.room_left() };
-        self.send(ToolEvent::Output(self.call.clone(), output), room);
+        let permit = if RUNS_FOR.get() == self.address() {
+            // Unconstrained, because inside a task of a runtime that the tool's own code started, tokio's budget
+            // could run out and never be renewed.
+            block_on(unconstrained(self.permit()))
+        } else {
+            self.try_permit()
+        };
+        self.send(ToolEvent::Output(self.call.clone(), output), permit);
     }
 
     pub(crate) fn progress(&self, progress: Progress) {
-        let room = self.room_left();
-        if room.is_some() {
-            self.send(ToolEvent::Progress(self.call.clone(), progress), room);
+        let permit = self.try_permit();
+        if permit.is_some() {
+            self.send(ToolEvent::Progress(self.call.clone(), progress), permit);
         }
     }
 
     /// Runs code that blocks this thread for this call.
-    pub(crate) fn blocking<T>(self: &Arc<Self>, code: impl FnOnce() -> T) -> T {
-        /// Puts back what was there, also when the code panics.
+    pub(crate) fn run_blocking<T>(self: &Arc<Self>, code: impl FnOnce() -> T) -> T {
+        /// Restores the thread's state, also when the code panics.
         struct Restore(usize);
         impl Drop for Restore {
             fn drop(&mut self) {
-                BLOCKED_FOR.set(self.0);
+                RUNS_FOR.set(self.0);
             }
         }
-        let _restore = Restore(BLOCKED_FOR.replace(self.address()));
+        let _restore = Restore(RUNS_FOR.replace(self.address()));
         code()
     }
 
-    /// Waits for room in the backlog; there is none any more once nobody watches.
-    async fn room(&self) -> Option<OwnedSemaphorePermit> {
-        self.outbox.room.clone().acquire_owned().await.ok()
+    /// Waits for a permit in the backlog; there is none once the watcher is gone.
+    async fn permit(&self) -> Option<OwnedSemaphorePermit> {
+        self.sender.backlog.clone().acquire_owned().await.ok()
     }
 
-    fn room_left(&self) -> Option<OwnedSemaphorePermit> {
-        self.outbox.room.clone().try_acquire_owned().ok()
+    fn try_permit(&self) -> Option<OwnedSemaphorePermit> {
+        self.sender.backlog.clone().try_acquire_owned().ok()
     }
 
-    fn send(&self, event: ToolEvent, room: Option<OwnedSemaphorePermit>) {
-        let over = self.over();
-        if !*over {
-            // Nobody watching any more is no failure of the tool.
-            let _ = self.outbox.sender.send((event, room));
+    fn send(&self, event: ToolEvent, permit: Option<OwnedSemaphorePermit>) {
+        let closed = self.closed();
+        if !*closed {
+            // A watcher that is gone is no failure of the tool.
+            let _ = self.sender.sender.send((event, permit));
         }
     }
 
     fn address(self: &Arc<Self>) -> usize {
         Arc::as_ptr(self).addr()
-    }
-}
-
-/// Waits for a future on this thread, whatever runtime it may be in.
-fn wait_here<T>(future: impl Future<Output = T>) -> T {
-    let signal = Arc::new(Signal::default());
-    let waker = Waker::from(signal.clone());
-    let mut cx = Context::from_waker(&waker);
-    // A task that has used up its time would be told to come back later, and here there is no later.
-    let mut future = pin!(unconstrained(future));
-    loop {
-        match future.as_mut().poll(&mut cx) {
-            Poll::Ready(result) => return result,
-            Poll::Pending => signal.wait(),
-        }
-    }
-}
-
-/// Wakes a thread. Parking it would take wake-ups that belong to the code it runs.
-#[derive(Default)]
-struct Signal {
-    given: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Signal {
-    fn wait(&self) {
-        let given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut given = self.changed.wait_while(given, |given| !*given).unwrap_or_else(PoisonError::into_inner);
-        *given = false;
-    }
-}
-
-impl Wake for Signal {
-    fn wake(self: Arc<Self>) {
-        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.changed.notify_one();
     }
 }

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::{Decision, Outcome, ToolCall};
 
-/// What must be remembered between the batches of one conversation turn.
+/// The state of one conversation turn that must survive between its batches.
 ///
 /// It counts calls for the limits, and holds what a suspended batch left behind: the calls that
 /// wait for a decision and the outcomes of their siblings. It can be written and read with serde, so
@@ -78,7 +78,7 @@ impl Turn {
     }
 
     /// Returns the calls that were suspended and have no outcome yet, in call order: those that wait for a decision and those
-    /// about which somebody has decided, on which [`Executor::resume`](crate::Executor::resume) will act.
+    /// that are decided, on which [`Executor::resume`](crate::Executor::resume) will act.
     pub fn unfinished(&self) -> impl Iterator<Item = &ToolCall> {
         self.slots.iter().filter(|slot| matches!(slot.state, SlotState::Pending(_))).map(|slot| &slot.call)
     }

@@ -1,10 +1,10 @@
-//! What is emitted for one tool: a declaration that `opentool-core` binds to its state.
+//! What is generated for one tool: a declaration that `opentool-core` binds to its state.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{Attribute, Ident, LitStr};
 
-use crate::attributes::Faults;
+use crate::errors::Errors;
 use crate::docs;
 use crate::input::{Input, Surroundings};
 use crate::options::{ToolOptions, tool_name};
@@ -24,14 +24,14 @@ impl Declaration {
         options: ToolOptions,
         attributes: &[Attribute],
         signature: ToolSignature,
-        faults: &mut Faults,
+        errors: &mut Errors,
     ) -> Self {
         let name = match &options.name {
             Some(name) => name.clone(),
             None => {
                 let own = LitStr::new(&signature.tool_name(), signature.ident.span());
                 tool_name(own.clone()).unwrap_or_else(|_| {
-                    faults.at(
+                    errors.at(
                         &signature.ident,
                         format!(
                             "a tool's name matches ^[A-Za-z0-9_-]{{1,64}}$, which `{}` does not: \
@@ -43,12 +43,6 @@ impl Declaration {
                 })
             }
         };
-        if let (Some(span), true) = (options.blocking, signature.is_async) {
-            faults.push(syn::Error::new(
-                span,
-                "`blocking` is for functions that hold their thread: take `async` or `blocking` away",
-            ));
-        }
         let description = match &options.description {
             Some(description) => Some(quote!(#description)),
             None => docs::description(attributes),
@@ -65,20 +59,20 @@ impl Declaration {
         krate: &TokenStream,
     ) -> TokenStream {
         let name = &self.name;
-        let input = Input::of(self.signature.parameters(), surroundings, krate);
+        let input = Input::new(self.signature.parameters(), surroundings, krate);
         let items = input.as_ref().map(|input| &input.items);
         let checks = input.as_ref().map(|input| &input.checks);
         let handler = self.handler(state, function, input.as_ref());
-        let form = if self.signature.is_async { quote!(waiting) } else { quote!(sync) };
-        let blocking = self.options.blocking.map(|_| quote!(.blocking()));
+        let form = if self.signature.is_async { quote!(asynchronous) } else { quote!(sync) };
+        let inline = self.options.inline.then(|| quote!(.inline()));
         let describe = self.description.as_ref().map(|text| quote!(.description(#text)));
         let take = input.as_ref().map(|Input { ty, .. }| quote!(.input::<#ty>()));
         let result = self.signature.result.schema_type();
         let give = quote! {
             .output({
                 #[allow(unused_imports)]
-                use __private::{NoSchema as _, ResultSchema as _, ValueSchema as _};
-                (&&&__private::Probe::<#result>::new()).schema()
+                use __private::{NestedResult as _, NoSchema as _, ResultSchema as _, ValueSchema as _};
+                (&&&&__private::SchemaProbe::<#result>::new()).schema()
             })
         };
         let name_result = self.options.output_name.as_ref().map(|name| quote!(.output_name(#name)));
@@ -93,7 +87,7 @@ impl Declaration {
                 #items
                 #checks
                 __private::Declaration::<#state>::#form(#name, #handler)
-                    #describe #take #give #name_result #metadata #blocking
+                    #describe #take #give #name_result #metadata #inline
             }
         }
     }
@@ -103,7 +97,7 @@ impl Declaration {
         let this = Ident::new("this", Span::mixed_site());
         let invocation = Ident::new("invocation", Span::mixed_site());
         let called = Ident::new("called", Span::mixed_site());
-        // Where the type of the result is at fault, the compiler blames this variable, which should stand for it.
+        // Errors about the type of the result point to this variable, so it has the span of that type.
         let returned = Ident::new("__returned", self.signature.result_span());
         let read = input
             .map(|Input { ty, pattern, .. }| quote!(let #pattern = __private::read::<#ty>(#invocation.arguments)?;));

@@ -4,13 +4,14 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{FnArg, Ident, ItemFn, Signature};
 
-use crate::attributes::{self, Faults};
+use crate::attributes;
+use crate::errors::Errors;
 use crate::declaration::Declaration;
 use crate::input::mentions;
 use crate::options::ToolOptions;
 use crate::signature::ToolSignature;
 
-/// Keeps the function and adds a type of the same name, which knows the function as a tool.
+/// Keeps the function and adds a type of the same name that makes the tool.
 pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStream) -> TokenStream {
     if options.to_string() == "__declared" {
         return item;
@@ -21,7 +22,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
             let span = item.into_iter().next().map_or_else(proc_macro2::Span::call_site, |t| t.span());
             return syn::Error::new(
                 span,
-                "`#[tool]` stands on a function with a body; for the methods of a type write \
+                "`#[tool]` belongs on a function with a body; for the methods of a type write \
                  `#[toolbox]` on its `impl` and `#[tool]` on the methods",
             )
             .to_compile_error();
@@ -30,22 +31,22 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
     if let Some(place) = sign_of_impl(&function.sig) {
         let message = "a method becomes a tool together with its `impl`: write `#[toolbox]` on the `impl` block";
         let error = syn::Error::new_spanned(place, message).to_compile_error();
-        // Takes the attributes of the parameters off, which nobody else knows.
-        ToolSignature::read(&mut function.sig, &mut Faults::default());
+        // Removes our attributes of the parameters, which the compiler does not know.
+        ToolSignature::read(&mut function.sig, &mut Errors::default());
         return quote!(#function #error);
     }
-    let mut faults = Faults::default();
-    let options = ToolOptions::parse(options, &mut faults);
+    let mut errors = Errors::default();
+    let options = ToolOptions::parse(options, &mut errors);
     let krate = match &options.krate {
         Some(path) => quote!(#path),
         None => krate.clone(),
     };
-    let signature = ToolSignature::read(&mut function.sig, &mut faults);
-    let declaration = Declaration::new(options, &function.attrs, signature, &mut faults);
+    let signature = ToolSignature::read(&mut function.sig, &mut errors);
+    let declaration = Declaration::new(options, &function.attrs, signature, &mut errors);
     let ident = &function.sig.ident;
-    let (declared, error) = match faults.into_result() {
+    let (declared, error) = match errors.into_result() {
         Ok(()) => (declaration.emit(&quote!(()), &quote!(#ident), None, &krate), None),
-        // Whoever uses the tool is not to be told that there is none.
+        // The tool exists all the same, so that its uses cause no further errors.
         Err(error) => (quote!({ ::core::unimplemented!() }), Some(error.to_compile_error())),
     };
     let conditions = attributes::conditions(&function.attrs);
@@ -64,12 +65,12 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
         #(#conditions)*
         #[allow(unreachable_pub)]
         impl #ident {
-            /// Makes the tool, to be put into a toolbox or handed to whatever takes tools.
+            /// Makes the tool, for a toolbox or a request.
             #visibility fn tool() -> #krate::FnTool {
                 Self::__declare().bind(&::std::sync::Arc::new(()))
             }
 
-            /// Makes the definition alone, as a model is told it.
+            /// Makes the definition alone, as a model sees it.
             #[allow(dead_code)]
             #visibility fn definition() -> ::core::result::Result<#krate::ToolDefinition, #krate::DefinitionError> {
                 Self::__declare().definition()
@@ -80,7 +81,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
     }
 }
 
-/// What shows that a function stands in an `impl`, which an attribute is not told.
+/// What shows that a function is inside an `impl`, which the compiler does not tell an attribute.
 fn sign_of_impl(signature: &Signature) -> Option<TokenStream> {
     let own = Ident::new("Self", Span::call_site());
     let inputs = signature.inputs.iter().map(|input| (matches!(input, FnArg::Receiver(_)), input.to_token_stream()));

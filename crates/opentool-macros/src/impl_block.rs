@@ -7,7 +7,8 @@ use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
 use syn::{Attribute, Expr, ImplItem, ImplItemFn, ItemImpl, Lifetime, TypeReference};
 
-use crate::attributes::{self, Faults};
+use crate::attributes;
+use crate::errors::Errors;
 use crate::declaration::Declaration;
 use crate::input::Surroundings;
 use crate::options::{ToolOptions, ToolboxOptions};
@@ -19,27 +20,27 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
         Ok(block) => block,
         Err(_) => {
             let span = item.into_iter().next().map_or_else(proc_macro2::Span::call_site, |t| t.span());
-            return syn::Error::new(span, "`#[toolbox]` stands on an `impl` block of a type").to_compile_error();
+            return syn::Error::new(span, "`#[toolbox]` belongs on an `impl` block of a type").to_compile_error();
         }
     };
-    let mut faults = Faults::default();
-    let options = ToolboxOptions::parse(options, &mut faults);
+    let mut errors = Errors::default();
+    let options = ToolboxOptions::parse(options, &mut errors);
     let krate = match &options.krate {
         Some(path) => quote!(#path),
         None => krate.clone(),
     };
     if let Some((path, _)) = &block.trait_ {
-        faults.at(path, "`#[toolbox]` stands on a type's own `impl` block; call the trait's methods from tools there");
+        errors.at(path, "`#[toolbox]` stands on a type's own `impl` block; call the trait's methods from tools there");
     }
-    let borrows = refuse_borrowed_state(&block, &mut faults);
-    let methods = read_methods(&mut block, &mut faults);
+    let borrows = refuse_borrowed_state(&block, &mut errors);
+    let methods = read_methods(&mut block, &mut errors);
     if methods.is_empty() {
-        faults.at(&block.self_ty, "a toolbox needs tools: write `#[tool]` on at least one method");
+        errors.at(&block.self_ty, "a toolbox needs tools: write `#[tool]` on at least one method");
     }
-    refuse_equal_names(&methods, &mut faults);
-    if let Err(error) = faults.into_result() {
+    refuse_equal_names(&methods, &mut errors);
+    if let Err(error) = errors.into_result() {
         let error = error.to_compile_error();
-        // Whoever uses the toolbox is not to be told that there is none.
+        // The toolbox exists all the same, so that its uses cause no further errors.
         let stub = implement(&block, &krate, &quote!(::core::unimplemented!()));
         let stub = (block.trait_.is_none() && !borrows).then_some(stub);
         return quote!(#block #error #stub);
@@ -67,14 +68,14 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
 }
 
 /// Refuses the lifetimes of a type, and says whether there were any.
-fn refuse_borrowed_state(block: &ItemImpl, faults: &mut Faults) -> bool {
+fn refuse_borrowed_state(block: &ItemImpl, errors: &mut Errors) -> bool {
     let mut places: Vec<TokenStream> = block.generics.lifetimes().map(ToTokens::to_token_stream).collect();
     let mut borrowed = Borrowed(&mut places);
     borrowed.visit_type_mut(&mut block.self_ty.clone());
     for place in &places {
-        faults.at(
+        errors.at(
             place,
-            "tools live as long as whoever holds them: the type must own what it uses, or share it by `Arc`",
+            "tools may outlive every borrow: the type must own what it uses, or share it by `Arc`",
         );
     }
     !places.is_empty()
@@ -132,7 +133,7 @@ struct Method {
     function: syn::Ident,
 }
 
-fn read_methods(block: &mut ItemImpl, faults: &mut Faults) -> Vec<Method> {
+fn read_methods(block: &mut ItemImpl, errors: &mut Errors) -> Vec<Method> {
     let mut methods = Vec::new();
     for item in &mut block.items {
         let ImplItem::Fn(method) = item else { continue };
@@ -143,48 +144,48 @@ fn read_methods(block: &mut ItemImpl, faults: &mut Faults) -> Vec<Method> {
             syn::parse_quote!(#[#path(__declared)])
         }));
         match marks.as_slice() {
-            [] => refuse_stray_params(method, faults),
+            [] => refuse_stray_params(method, errors),
             [mark, more @ ..] => {
                 for second in more {
-                    faults.at(second, "a method is marked with one `#[tool(…)]`");
+                    errors.at(second, "a method is marked with one `#[tool(…)]`");
                 }
-                methods.push(read_method(mark, method, faults));
+                methods.push(read_method(mark, method, errors));
             }
         }
     }
     methods
 }
 
-fn read_method(mark: &Attribute, method: &mut ImplItemFn, faults: &mut Faults) -> Method {
-    let options = ToolOptions::of(mark, faults);
+fn read_method(mark: &Attribute, method: &mut ImplItemFn, errors: &mut Errors) -> Method {
+    let options = ToolOptions::from_attribute(mark, errors);
     if let Some(path) = &options.krate {
-        faults.at(path, "the crate's path stands once, in `#[toolbox(crate = …)]`");
+        errors.at(path, "the crate's path belongs in `#[toolbox(crate = …)]`, once");
     }
-    let signature = ToolSignature::read(&mut method.sig, faults);
+    let signature = ToolSignature::read(&mut method.sig, errors);
     Method {
         conditions: attributes::conditions(&method.attrs),
-        declaration: Declaration::new(options, &method.attrs, signature, faults),
+        declaration: Declaration::new(options, &method.attrs, signature, errors),
         function: method.sig.ident.clone(),
     }
 }
 
 /// A `#[param]` on a method without `#[tool]` would otherwise be reported as an unknown attribute.
-fn refuse_stray_params(method: &mut ImplItemFn, faults: &mut Faults) {
+fn refuse_stray_params(method: &mut ImplItemFn, errors: &mut Errors) {
     for input in &mut method.sig.inputs {
         if let syn::FnArg::Typed(typed) = input
             && let Some(param) = attributes::take(&mut typed.attrs, "param").first()
         {
-            faults.at(param, "`#[param]` has no meaning here: write `#[tool]` on the method");
+            errors.at(param, "`#[param]` has no meaning here: write `#[tool]` on the method");
         }
     }
 }
 
 /// Methods under a `cfg` may be each other's replacements; whether two are there is seen when the tools are.
-fn refuse_equal_names(methods: &[Method], faults: &mut Faults) {
+fn refuse_equal_names(methods: &[Method], errors: &mut Errors) {
     let mut seen = HashMap::new();
     for Method { declaration, function, .. } in methods.iter().filter(|method| method.conditions.is_empty()) {
         if let Some(first) = seen.insert(declaration.name.value(), function) {
-            faults.at(
+            errors.at(
                 &declaration.name,
                 format!(
                     "`{first}` and `{function}` are both named `{}`: tools of one toolbox need \

@@ -7,27 +7,27 @@ use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    Attribute, Expr, ExprLit, GenericParam, Generics, Ident, Lifetime, Lit, LitStr, PatType, Token, Type, TypePath,
+    Attribute, Expr, ExprLit, GenericParam, Generics, Ident, Lifetime, Lit, LitStr, Pat, PatType, Token, Type, TypePath,
 };
 
-use crate::attributes::{self, Faults};
+use crate::attributes;
+use crate::errors::Errors;
 use crate::options::ParamOptions;
-use crate::signature::parameter_name;
 use crate::types::{Unsuitable, is_optional_text, is_path, is_text, ungrouped};
 
-/// Something that the model fills in.
+/// A parameter that the model fills in.
 #[derive(Clone)]
 pub(crate) struct Parameter {
     pub(crate) ident: Ident,
     ty: Type,
-    kind: Kind,
+    kind: ParameterKind,
     options: ParamOptions,
     /// Doc comments, and what the author says to serde and schemars.
     carried: Vec<Attribute>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum ParameterKind {
     Owned,
     /// `&str`, borrowed from the call's own text where that has no escapes.
     Text,
@@ -37,33 +37,33 @@ enum Kind {
 
 impl Parameter {
     /// Reads a parameter and takes off the attributes that the compiler would refuse there.
-    pub(crate) fn read(typed: &mut PatType, faults: &mut Faults) -> Option<Self> {
-        let options = ParamOptions::of(&attributes::take(&mut typed.attrs, "param"), faults);
+    pub(crate) fn read(typed: &mut PatType, errors: &mut Errors) -> Option<Self> {
+        let options = ParamOptions::from_attributes(&attributes::take(&mut typed.attrs, "param"), errors);
         let carried: Vec<_> =
             ["doc", "serde", "schemars"].iter().flat_map(|name| attributes::take(&mut typed.attrs, name)).collect();
-        refuse_other_names(&carried, faults);
+        refuse_other_names(&carried, errors);
         for stray in attributes::take(&mut typed.attrs, "tool") {
-            faults.at(&stray, "the options of a parameter stand in `#[param(…)]`");
+            errors.at(&stray, "the options of a parameter belong in `#[param(…)]`");
         }
         if let Some(condition) = attributes::take(&mut typed.attrs, "cfg").first() {
-            faults.at(condition, "a tool's schema cannot depend on `cfg`; write two functions");
+            errors.at(condition, "a tool's schema cannot depend on `cfg`; write two functions");
         }
-        let ident = parameter_name(&typed.pat, faults);
+        let ident = parameter_name(&typed.pat, errors);
         let ty = ungrouped(&typed.ty);
         let kind = if is_text(&ty) {
-            Kind::Text
+            ParameterKind::Text
         } else if is_optional_text(&ty) {
-            Kind::OptionalText
+            ParameterKind::OptionalText
         } else {
-            Kind::Owned
+            ParameterKind::Owned
         };
-        if kind == Kind::Owned && !refuse_context(&ty, faults) {
-            Unsuitable::in_argument(&ty, is_told(&carried), faults);
+        if kind == ParameterKind::Owned && !refuse_context(&ty, errors) {
+            Unsuitable::in_argument(&ty, has_field_attributes(&carried), errors);
         }
         Some(Self { ident: ident?, ty, kind, options, carried })
     }
 
-    /// The name that the model uses, where the parameter has one of its own and it stands here.
+    /// The name that the model uses; none where the parameter has none of its own.
     pub(crate) fn name(&self) -> Option<String> {
         if let Some(name) = &self.options.name {
             return Some(name.value());
@@ -92,37 +92,37 @@ impl Parameter {
     pub(crate) fn pass(&self) -> TokenStream {
         let ident = &self.ident;
         match self.kind {
-            Kind::Owned => quote!(#ident),
-            Kind::Text => quote!(&*#ident),
-            Kind::OptionalText => quote!(#ident.as_deref()),
+            ParameterKind::Owned => quote!(#ident),
+            ParameterKind::Text => quote!(&*#ident),
+            ParameterKind::OptionalText => quote!(#ident.as_deref()),
         }
     }
 
     fn borrows(&self) -> bool {
-        self.kind != Kind::Owned
+        self.kind != ParameterKind::Owned
     }
 
     fn field_type(&self, lifetime: &TokenStream) -> TokenStream {
         // Written just so, since serde borrows what is spelt `Cow<'_, str>`.
         let text = quote!(::std::borrow::Cow<#lifetime, str>);
         match self.kind {
-            Kind::Owned => {
+            ParameterKind::Owned => {
                 let ty = &self.ty;
                 quote!(#ty)
             }
-            Kind::Text => text,
-            Kind::OptionalText => quote!(::core::option::Option<#text>),
+            ParameterKind::Text => text,
+            ParameterKind::OptionalText => quote!(::core::option::Option<#text>),
         }
     }
 
-    /// Asks for the traits that the type needs, unless its author says how else it is read.
+    /// Checks that the type has the traits it needs, unless its attributes say how else it is read.
     fn check(&self) -> Option<TokenStream> {
         let ty = &self.ty;
-        (self.kind == Kind::Owned && !is_told(&self.carried))
+        (self.kind == ParameterKind::Owned && !has_field_attributes(&self.carried))
             .then(|| quote_spanned!(ty.span()=> __private::check_parameter::<#ty>();))
     }
 
-    /// What stands for the argument where the model leaves it out.
+    /// The value of an argument that the model leaves out.
     fn default_value(&self) -> Option<TokenStream> {
         let ParamOptions { default, required, .. } = &self.options;
         match (default, required) {
@@ -144,7 +144,7 @@ impl Parameter {
         let ty = self.field_type(&quote!('__arguments));
         let span = self.ty.span();
         let mut attributes = TokenStream::new();
-        if self.kind == Kind::Text {
+        if self.kind == ParameterKind::Text {
             attributes.extend(quote!(#[serde(borrow)]));
         }
         if let Some(name) = &options.name {
@@ -171,7 +171,26 @@ impl Parameter {
     }
 }
 
-/// Looks at each option that the author gives to serde or schemars. What they do not understand either is for them to say.
+/// The plain name of a parameter; patterns have none that a model could use.
+fn parameter_name(pattern: &Pat, errors: &mut Errors) -> Option<Ident> {
+    match pattern {
+        Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => Some(name.ident.clone()),
+        Pat::Wild(wild) => {
+            errors.at(wild, "a parameter needs a name, since the model fills it in by name");
+            None
+        }
+        other => {
+            errors.at(
+                other,
+                "a parameter needs a plain name, since the model fills it in by name; \
+                 take the pattern apart in the body",
+            );
+            None
+        }
+    }
+}
+
+/// Visits each option for serde or schemars. Those that cannot be parsed are left to their derives, which report them.
 fn each_option(carried: &[Attribute], whose: &str, mut look: impl FnMut(&ParseNestedMeta<'_>) -> syn::Result<()>) {
     for attribute in carried.iter().filter(|attribute| attribute.path().is_ident(whose)) {
         let _ = attribute.parse_nested_meta(|meta| {
@@ -184,45 +203,45 @@ fn each_option(carried: &[Attribute], whose: &str, mut look: impl FnMut(&ParseNe
     }
 }
 
-/// A parameter has one name, which the schema tells; what comes under another is dropped before anybody reads it.
-fn refuse_other_names(carried: &[Attribute], faults: &mut Faults) {
+/// A parameter has one name, the one in the schema; an argument under another name is dropped before it is read.
+fn refuse_other_names(carried: &[Attribute], errors: &mut Errors) {
     each_option(carried, "serde", |meta| {
         if meta.path.is_ident("alias") {
-            faults.at(
+            errors.at(
                 &meta.path,
-                "a model knows a parameter by the one name in the schema, and what comes under another is dropped: \
-                 take the alias away, or make it the name by `#[param(name = \"…\")]`",
+                "a model knows a parameter by the one name in the schema, and an argument under another is dropped: \
+                 remove the alias, or make it the name with `#[param(name = \"…\")]`",
             );
         }
         Ok(())
     });
     each_option(carried, "schemars", |meta| {
         if meta.path.is_ident("rename") {
-            faults
-                .at(&meta.path, "schemars would tell a name that serde does not read: write `#[param(name = \"…\")]`");
+            errors
+                .at(&meta.path, "the schema would have a name that serde does not read: write `#[param(name = \"…\")]`");
         }
         Ok(())
     });
 }
 
-/// Says whether the author says more about a parameter than what it is for.
-fn is_told(carried: &[Attribute]) -> bool {
+/// Says whether a parameter has attributes of serde or schemars.
+fn has_field_attributes(carried: &[Attribute]) -> bool {
     carried.iter().any(|attribute| !attribute.path().is_ident("doc"))
 }
 
-/// Says so where a context is taken in a way that does not work.
-fn refuse_context(ty: &Type, faults: &mut Faults) -> bool {
+/// Reports a context that is taken in a way that does not work.
+fn refuse_context(ty: &Type, errors: &mut Errors) -> bool {
     let message = match ty {
         Type::Reference(reference) if is_path(&reference.elem, "ToolContext") => {
             "the context is shared by the calls of a batch: take `&ToolContext`"
         }
         owned if is_path(owned, "ToolContext") => "take the context by reference: `&ToolContext`",
         wrapped if mentions(wrapped.to_token_stream(), &Ident::new("ToolContext", Span::call_site())) => {
-            "the context is always there, and lent to the call: take `&ToolContext`"
+            "the context is always there, and borrowed by the call: take `&ToolContext`"
         }
         _ => return false,
     };
-    faults.at(ty, message);
+    errors.at(ty, message);
     true
 }
 
@@ -247,7 +266,7 @@ pub(crate) struct Surroundings<'a> {
 
 impl Input {
     /// Writes the struct; `None` where the model fills in nothing.
-    pub(crate) fn of<'p>(
+    pub(crate) fn new<'p>(
         parameters: impl Iterator<Item = &'p Parameter>,
         surroundings: Option<Surroundings<'_>>,
         krate: &TokenStream,
@@ -295,7 +314,7 @@ impl Input {
                 }
             })
             .collect();
-        // Bounds of the `impl` stand on the struct; derived ones besides them would be ambiguous.
+        // The struct has the bounds of the `impl`; derived ones besides them would be ambiguous.
         let bound = used.is_some().then(|| quote!(#[serde(bound = "")] #[schemars(bound = "")]));
         let (fields, defaults): (Vec<_>, Vec<_>) =
             parameters.iter().map(|parameter| parameter.field(used.as_ref())).unzip();
@@ -329,7 +348,7 @@ fn names<'g>(generics: &'g Generics) -> Vec<&'g Ident> {
     generics.params.iter().filter_map(own).collect()
 }
 
-/// Puts an error in the place of a default that depends on what the struct does not know.
+/// Replaces a default that depends on what the struct does not know by an error.
 fn refuse_foreign_generics(default: &mut Expr, foreign: &[&Ident]) {
     if let Some(name) = foreign.iter().find(|name| mentions(default.to_token_stream(), name)) {
         let message = format!(
@@ -340,7 +359,7 @@ fn refuse_foreign_generics(default: &mut Expr, foreign: &[&Ident]) {
     }
 }
 
-/// Says whether a name stands in tokens, however deep.
+/// Says whether a name occurs in tokens, however deep.
 pub(crate) fn mentions(tokens: TokenStream, name: &Ident) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Ident(ident) => ident == *name,

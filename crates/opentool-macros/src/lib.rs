@@ -1,8 +1,8 @@
 //! The attributes `#[tool]` and `#[toolbox]`: sugar over the builder of `opentool-core`.
 //!
-//! Both are re-exported, and documented for their users, by `opentool` and `opentool-core`; nobody
-//! depends on this crate directly. An attribute reads a signature, refuses what no model could call with
-//! a message that says what to write instead, and emits what one could have written by hand: a
+//! Both are re-exported, and documented for their users, by `opentool` and `opentool-core`; no other crate
+//! depends on this one directly. An attribute reads a signature, refuses what no model could call with
+//! a message that says what to write instead, and generates what one could have written by hand: a
 //! struct for the arguments, with serde and schemars derived, and a declaration that names it.
 //!
 //! An attribute cannot find out under which name its crate was imported, so that each re-exporting
@@ -11,6 +11,7 @@
 mod attributes;
 mod declaration;
 mod docs;
+mod errors;
 mod free_function;
 mod impl_block;
 mod input;
@@ -35,7 +36,7 @@ pub fn toolbox(options: TokenStream, item: TokenStream) -> TokenStream {
     impl_block::expand(options.into(), item.into(), &quote!(::opentool_core)).into()
 }
 
-// `#[tool]` as the facade exports it, with the documentation that stands there.
+// `#[tool]` as the facade exports it, which has the documentation.
 #[doc(hidden)]
 #[proc_macro_attribute]
 pub fn facade_tool(options: TokenStream, item: TokenStream) -> TokenStream {

@@ -1,4 +1,4 @@
-//! What somebody meant who wrote something else.
+//! Suggestions for misspelt options.
 
 /// The one of `known` that is a slip away from `written`, or that it abbreviates.
 pub(crate) fn nearest(written: &str, known: &[&'static str]) -> Option<&'static str> {

@@ -1,11 +1,11 @@
-//! What may stand in `#[tool(…)]`, `#[toolbox(…)]` and `#[param(…)]`.
+//! The options of `#[tool(…)]`, `#[toolbox(…)]` and `#[param(…)]`.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{Attribute, Error, Expr, Lit, LitBool, LitStr, Path, Result};
 
-use crate::attributes::{Faults, crate_path};
-use crate::list::{Given, List, Owner};
+use crate::errors::Errors;
+use crate::list::{GivenOption, List, Owner};
 
 /// The flags of `#[tool]` that are a setter of `ToolMetadata` of the same name.
 const FLAGS: [&str; 6] = ["return_direct", "read_only", "destructive", "idempotent", "open_world", "approval"];
@@ -27,11 +27,11 @@ const TOOL: Owner = Owner {
         "approval",
         "serial",
         "exclusive",
-        "blocking",
+        "inline",
         "crate",
     ],
     text: "description",
-    elsewhere: "",
+    hint: "",
 };
 
 const TOOLBOX: Owner = Owner {
@@ -39,7 +39,7 @@ const TOOLBOX: Owner = Owner {
     noun: "a toolbox",
     options: &["title", "version", "crate"],
     text: "title",
-    elsewhere: "; options of one tool stand in its own `#[tool(…)]`",
+    hint: "; the options of one tool belong in its own `#[tool(…)]`",
 };
 
 const PARAM: Owner = Owner {
@@ -47,7 +47,7 @@ const PARAM: Owner = Owner {
     noun: "a parameter",
     options: &["name", "description", "required", "default"],
     text: "description",
-    elsewhere: "; what serde and schemars offer for fields stands in `#[serde(…)]` and `#[schemars(…)]`",
+    hint: "; field options of serde and schemars belong in `#[serde(…)]` and `#[schemars(…)]`",
 };
 
 /// The options of `#[tool(…)]`.
@@ -57,7 +57,7 @@ pub(crate) struct ToolOptions {
     pub(crate) name: Option<LitStr>,
     pub(crate) description: Option<Expr>,
     pub(crate) output_name: Option<Expr>,
-    pub(crate) blocking: Option<Span>,
+    pub(crate) inline: bool,
     metadata: Vec<TokenStream>,
     /// The flags that are given and not `= false`.
     set: Vec<String>,
@@ -65,18 +65,18 @@ pub(crate) struct ToolOptions {
 
 impl ToolOptions {
     /// Reads the options between the parentheses of the attribute.
-    pub(crate) fn parse(tokens: TokenStream, faults: &mut Faults) -> Self {
+    pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
-        let mut list = List::new(&TOOL, faults);
+        let mut list = List::new(&TOOL, errors);
         list.read_tokens(tokens, |given| options.read(given));
         options.agree(&mut list);
         options
     }
 
     /// Reads the options of an attribute inside a `#[toolbox] impl`.
-    pub(crate) fn of(attribute: &Attribute, faults: &mut Faults) -> Self {
+    pub(crate) fn from_attribute(attribute: &Attribute, errors: &mut Errors) -> Self {
         let mut options = Self::default();
-        let mut list = List::new(&TOOL, faults);
+        let mut list = List::new(&TOOL, errors);
         list.read_attribute(attribute, |given| options.read(given));
         options.agree(&mut list);
         options
@@ -98,7 +98,7 @@ impl ToolOptions {
         }
     }
 
-    fn flag(&mut self, given: &Given<'_>) -> Result<bool> {
+    fn flag(&mut self, given: &GivenOption<'_>) -> Result<bool> {
         let set = given.flag()?;
         if set {
             self.set.push(given.key.to_string());
@@ -106,10 +106,10 @@ impl ToolOptions {
         Ok(set)
     }
 
-    fn read(&mut self, given: &Given<'_>) -> Result<()> {
+    fn read(&mut self, given: &GivenOption<'_>) -> Result<()> {
         let key = given.key.to_string();
         match key.as_str() {
-            "crate" => self.krate = Some(crate_path(given)?),
+            "crate" => self.krate = Some(given.path()?),
             "name" => self.name = Some(tool_name(given.value()?)?),
             "description" => self.description = Some(given.value()?),
             "output_name" => self.output_name = Some(given.value()?),
@@ -127,10 +127,12 @@ impl ToolOptions {
                     self.metadata.push(concurrency_setter(concurrency));
                 }
             }
+            "inline" => self.inline = self.flag(given)?,
             "blocking" => {
-                if self.flag(given)? {
-                    self.blocking = Some(given.key.span());
-                }
+                return Err(given.error(
+                    "a plain function runs on the blocking pool by default: leave `blocking` out; `inline` is for quick pure \
+                     functions, and an async function calls `ToolContext::run_blocking`",
+                ));
             }
             key if FLAGS.contains(&key) => {
                 let set = self.flag(given)?;
@@ -149,7 +151,7 @@ impl ToolOptions {
     }
 }
 
-/// The path is relative: the declaration's module brings `Concurrency` into scope.
+/// The path is relative: the generated block imports `__private`.
 fn concurrency_setter(variant: &str) -> TokenStream {
     let variant = format_ident!("{variant}");
     quote!(.with_concurrency(__private::Concurrency::#variant))
@@ -165,11 +167,11 @@ pub(crate) struct ToolboxOptions {
 
 impl ToolboxOptions {
     /// Reads the options between the parentheses of the attribute.
-    pub(crate) fn parse(tokens: TokenStream, faults: &mut Faults) -> Self {
+    pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
-        List::new(&TOOLBOX, faults).read_tokens(tokens, |given| {
+        List::new(&TOOLBOX, errors).read_tokens(tokens, |given| {
             match given.key.to_string().as_str() {
-                "crate" => options.krate = Some(crate_path(given)?),
+                "crate" => options.krate = Some(given.path()?),
                 "title" => options.title = Some(given.value()?),
                 "version" => options.version = Some(given.value()?),
                 _ => return Err(given.unknown()),
@@ -191,9 +193,9 @@ pub(crate) struct ParamOptions {
 
 impl ParamOptions {
     /// Reads every `#[param(…)]` of one parameter.
-    pub(crate) fn of(attributes: &[Attribute], faults: &mut Faults) -> Self {
+    pub(crate) fn from_attributes(attributes: &[Attribute], errors: &mut Errors) -> Self {
         let mut options = Self::default();
-        let mut list = List::new(&PARAM, faults);
+        let mut list = List::new(&PARAM, errors);
         for attribute in attributes {
             list.read_attribute(attribute, |given| options.read(given));
         }
@@ -203,12 +205,12 @@ impl ParamOptions {
         options
     }
 
-    /// Says whether the argument must be there, by the author's word.
+    /// Says whether the author marked the argument as required.
     pub(crate) fn is_required(&self) -> bool {
         self.required.as_ref().is_some_and(LitBool::value)
     }
 
-    fn read(&mut self, given: &Given<'_>) -> Result<()> {
+    fn read(&mut self, given: &GivenOption<'_>) -> Result<()> {
         match given.key.to_string().as_str() {
             "name" => self.name = Some(given.value()?),
             "description" => self.description = Some(given.value()?),

@@ -1,4 +1,4 @@
-//! What a tool's signature says, and what no tool can have.
+//! The signature of a tool, and what no tool can have.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,10 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::spanned::Spanned;
 use syn::{
-    FnArg, GenericParam, Ident, Pat, Receiver, ReceiverKind, ReturnType, Safety, Signature, Type, WherePredicate,
+    FnArg, GenericParam, Ident, Receiver, ReceiverKind, ReturnType, Safety, Signature, Type, WherePredicate,
 };
 
-use crate::attributes::Faults;
+use crate::errors::Errors;
 use crate::input::Parameter;
 use crate::types::{Unsuitable, is_context, is_path, is_static, ungrouped};
 
@@ -50,8 +50,8 @@ impl Returns {
 
 impl ToolSignature {
     /// Reads a signature and takes our attributes off its parameters.
-    pub(crate) fn read(signature: &mut Signature, faults: &mut Faults) -> Self {
-        refuse_qualifiers(signature, faults);
+    pub(crate) fn read(signature: &mut Signature, errors: &mut Errors) -> Self {
+        refuse_qualifiers(signature, errors);
         let mut arguments = Vec::new();
         let mut contexts = 0;
         let mut has_receiver = false;
@@ -59,33 +59,33 @@ impl ToolSignature {
             match input {
                 FnArg::Receiver(receiver) => {
                     has_receiver = true;
-                    check_receiver(receiver, faults);
+                    check_receiver(receiver, errors);
                 }
                 FnArg::Typed(typed) if is_context(&ungrouped(&typed.ty)) => {
                     contexts += 1;
                     if contexts > 1 {
-                        faults.at(typed, "a tool takes one `&ToolContext`");
+                        errors.at(typed, "a tool takes one `&ToolContext`");
                     }
                     arguments.push(Argument::Context);
                 }
                 FnArg::Typed(typed) => {
-                    if let Some(parameter) = Parameter::read(typed, faults) {
+                    if let Some(parameter) = Parameter::read(typed, errors) {
                         arguments.push(Argument::Parameter(Box::new(parameter)));
                     }
                 }
             }
         }
-        refuse_equal_parameters(&arguments, faults);
+        refuse_equal_parameters(&arguments, errors);
         Self {
             ident: signature.ident.clone(),
             is_async: signature.asyncness.is_some(),
             has_receiver,
             arguments,
-            result: read_result(&signature.output, faults),
+            result: read_result(&signature.output, errors),
         }
     }
 
-    /// Where to point when the result's type is at fault.
+    /// Where errors about the type of the result point to.
     pub(crate) fn result_span(&self) -> Span {
         match &self.result {
             Returns::Owned(ty) if !matches!(&**ty, Type::Tuple(unit) if unit.elems.is_empty()) => ty.span(),
@@ -108,11 +108,11 @@ impl ToolSignature {
     }
 }
 
-fn refuse_qualifiers(signature: &Signature, faults: &mut Faults) {
+fn refuse_qualifiers(signature: &Signature, errors: &mut Errors) {
     for parameter in &signature.generics.params {
         match parameter {
             GenericParam::Lifetime(_) => {}
-            GenericParam::Type(_) | GenericParam::Const(_) => faults.at(
+            GenericParam::Type(_) | GenericParam::Const(_) => errors.at(
                 parameter,
                 "a tool cannot be generic, since its schema is written once: \
                  name the type, or put the parameter on the `impl` of a `#[toolbox]`",
@@ -122,30 +122,30 @@ fn refuse_qualifiers(signature: &Signature, faults: &mut Faults) {
     if let Some(clause) = &signature.generics.where_clause {
         for predicate in &clause.predicates {
             if !matches!(predicate, WherePredicate::Lifetime(_)) {
-                faults.at(predicate, "a tool cannot have bounds on types; put them on the `impl`");
+                errors.at(predicate, "a tool cannot have bounds on types; put them on the `impl`");
             }
         }
     }
     if let Safety::Unsafe(unsafety) = &signature.safety {
-        faults.at(unsafety, "a tool cannot be `unsafe`: the model cannot uphold its conditions");
+        errors.at(unsafety, "a tool cannot be `unsafe`: the model cannot uphold its conditions");
     }
     if let Some(abi) = &signature.abi {
-        faults.at(abi, "a tool is an ordinary Rust function, without an `extern` ABI");
+        errors.at(abi, "a tool is an ordinary Rust function, without an `extern` ABI");
     }
     if let Some(variadic) = &signature.variadic {
-        faults.at(variadic, "a tool has a fixed list of parameters; take a `Vec<T>` instead");
+        errors.at(variadic, "a tool has a fixed list of parameters; take a `Vec<T>` instead");
     }
 }
 
 /// Two parameters of one name could never both be filled in.
-fn refuse_equal_parameters(arguments: &[Argument], faults: &mut Faults) {
+fn refuse_equal_parameters(arguments: &[Argument], errors: &mut Errors) {
     let mut seen = HashMap::new();
     for argument in arguments {
         let Argument::Parameter(parameter) = argument else { continue };
         let Some(name) = parameter.name() else { continue };
         if let Some(first) = seen.insert(name.clone(), &parameter.ident) {
             let second = &parameter.ident;
-            faults.at(
+            errors.at(
                 second,
                 format!(
                     "`{first}` and `{second}` are both named `{name}` for the model: parameters of one tool need \
@@ -156,20 +156,20 @@ fn refuse_equal_parameters(arguments: &[Argument], faults: &mut Faults) {
     }
 }
 
-fn check_receiver(receiver: &Receiver, faults: &mut Faults) {
+fn check_receiver(receiver: &Receiver, errors: &mut Errors) {
     const SHARED: &str = "calls of one batch run concurrently: take `&self` and keep what changes in a \
                           `Mutex`, an atomic or a channel";
     match &receiver.kind {
         ReceiverKind::Reference(_, _, None) => {}
-        ReceiverKind::Reference(_, _, Some(_)) => faults.at(receiver, SHARED),
+        ReceiverKind::Reference(_, _, Some(_)) => errors.at(receiver, SHARED),
         ReceiverKind::Value => {
-            faults.at(receiver, "a tool is called more than once: take `&self` instead of `self`");
+            errors.at(receiver, "a tool is called more than once: take `&self` instead of `self`");
         }
-        _ => faults.at(receiver, "a tool takes `&self` or no receiver"),
+        _ => errors.at(receiver, "a tool takes `&self` or no receiver"),
     }
 }
 
-fn read_result(output: &ReturnType, faults: &mut Faults) -> Returns {
+fn read_result(output: &ReturnType, errors: &mut Errors) -> Returns {
     let ReturnType::Type(_, ty) = output else {
         return Returns::Owned(syn::parse_quote!(()));
     };
@@ -180,25 +180,6 @@ fn read_result(output: &ReturnType, faults: &mut Faults) -> Returns {
     {
         return Returns::BorrowedText;
     }
-    Unsuitable::in_result(&ty, faults);
+    Unsuitable::in_result(&ty, errors);
     Returns::Owned(Box::new(ty))
-}
-
-/// The plain name of a parameter; patterns have none that a model could use.
-pub(crate) fn parameter_name(pattern: &Pat, faults: &mut Faults) -> Option<Ident> {
-    match pattern {
-        Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => Some(name.ident.clone()),
-        Pat::Wild(wild) => {
-            faults.at(wild, "a parameter needs a name, since the model fills it in by name");
-            None
-        }
-        other => {
-            faults.at(
-                other,
-                "a parameter needs a plain name, since the model fills it in by name; \
-                 take the pattern apart in the body",
-            );
-            None
-        }
-    }
 }

@@ -4,9 +4,9 @@ use quote::ToTokens;
 use syn::visit_mut::{self, VisitMut};
 use syn::{GenericArgument, Ident, Lifetime, PathArguments, PathSegment, Type, TypeReference};
 
-use crate::attributes::Faults;
+use crate::errors::Errors;
 
-/// Where a type stands, which decides how its faults are worded.
+/// Where a type is, which decides how its errors are worded.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Argument,
@@ -15,23 +15,23 @@ enum Place {
 
 /// Finds the parts of a type that cannot cross.
 pub(crate) struct Unsuitable<'a> {
-    faults: &'a mut Faults,
+    errors: &'a mut Errors,
     place: Place,
     /// Whether text may be borrowed here: for a parameter itself and for what is in its `Option`.
     borrowable: bool,
     /// Whether the author says to serde how the argument is read.
-    told: bool,
+    has_field_attributes: bool,
 }
 
 impl<'a> Unsuitable<'a> {
     /// Looks at the type of a parameter.
-    pub(crate) fn in_argument(ty: &Type, told: bool, faults: &'a mut Faults) {
-        Self { faults, place: Place::Argument, borrowable: true, told }.visit_type_mut(&mut ty.clone());
+    pub(crate) fn in_argument(ty: &Type, has_field_attributes: bool, errors: &'a mut Errors) {
+        Self { errors, place: Place::Argument, borrowable: true, has_field_attributes }.visit_type_mut(&mut ty.clone());
     }
 
     /// Looks at the type of a result.
-    pub(crate) fn in_result(ty: &Type, faults: &'a mut Faults) {
-        Self { faults, place: Place::Result, borrowable: false, told: false }.visit_type_mut(&mut ty.clone());
+    pub(crate) fn in_result(ty: &Type, errors: &'a mut Errors) {
+        Self { errors, place: Place::Result, borrowable: false, has_field_attributes: false }.visit_type_mut(&mut ty.clone());
     }
 
     fn objection(&self, ty: &Type) -> Option<String> {
@@ -58,7 +58,7 @@ impl<'a> Unsuitable<'a> {
                 format!("a slice has no size of its own: take `{}`", pretty(&owner(ty.clone())))
             }
             _ if self.borrowable && is_path(ty, "str") => "`str` has no size of its own: take `&str`".to_owned(),
-            Type::TraitObject(_) | Type::FnPtr(_) if self.told => return None,
+            Type::TraitObject(_) | Type::FnPtr(_) if self.has_field_attributes => return None,
             _ => return self.objection_to_unreadable(ty),
         };
         Some(message)
@@ -95,7 +95,7 @@ impl<'a> Unsuitable<'a> {
 impl VisitMut for Unsuitable<'_> {
     fn visit_type_mut(&mut self, ty: &mut Type) {
         if let Some(message) = self.objection(ty) {
-            self.faults.at(ty, message);
+            self.errors.at(ty, message);
             return;
         }
         let outside = self.borrowable;
@@ -110,7 +110,7 @@ impl VisitMut for Unsuitable<'_> {
                 Place::Argument => "an argument cannot carry a lifetime: take an owned type",
                 Place::Result => "a result outlives the call that made it: return an owned type",
             };
-            self.faults.at(lifetime, message);
+            self.errors.at(lifetime, message);
         }
     }
 }
@@ -258,7 +258,7 @@ fn last_segment(ty: &Type) -> Option<&PathSegment> {
     }
 }
 
-/// What stands between the angle brackets of a path.
+/// The arguments between the angle brackets of a path.
 fn generic_arguments(ty: &Type) -> impl Iterator<Item = &GenericArgument> {
     let arguments = match last_segment(ty).map(|segment| &segment.arguments) {
         Some(PathArguments::AngleBracketed(arguments)) => Some(arguments.args.iter()),

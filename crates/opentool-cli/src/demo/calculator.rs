@@ -27,7 +27,7 @@ pub(super) struct Quotient {
 #[toolbox]
 impl Calculator {
     /// Add two integers.
-    #[tool(read_only, idempotent, output_name = "sum")]
+    #[tool(inline, read_only, idempotent, output_name = "sum")]
     fn add(
         /// The first number.
         a: i64,
@@ -38,7 +38,7 @@ impl Calculator {
     }
 
     /// Subtract one integer from another.
-    #[tool(read_only, idempotent, output_name = "difference")]
+    #[tool(inline, read_only, idempotent, output_name = "difference")]
     fn subtract(
         /// The number to subtract from.
         a: i64,
@@ -49,7 +49,7 @@ impl Calculator {
     }
 
     /// Multiply two integers.
-    #[tool(read_only, idempotent, output_name = "product")]
+    #[tool(inline, read_only, idempotent, output_name = "product")]
     fn multiply(
         /// The first factor.
         a: i64,
@@ -60,7 +60,7 @@ impl Calculator {
     }
 
     /// Divide one integer by another, giving the whole quotient and the remainder.
-    #[tool(read_only, idempotent)]
+    #[tool(inline, read_only, idempotent)]
     fn divide(
         /// The number to divide.
         a: i64,

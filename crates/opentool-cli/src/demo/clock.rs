@@ -39,7 +39,7 @@ impl From<Zoned> for Moment {
 #[toolbox]
 impl Clock {
     /// Get the current date, time and day of the week, in a given time zone or that of the server.
-    #[tool(read_only)]
+    #[tool(inline, read_only)]
     fn current_date_time(
         /// IANA name of a time zone, for instance `Asia/Shanghai`; otherwise that of the server.
         time_zone: Option<&str>,
@@ -52,7 +52,7 @@ impl Clock {
     }
 
     /// Count the days from one date to another; negative where the second comes first.
-    #[tool(read_only, idempotent, output_name = "days")]
+    #[tool(inline, read_only, idempotent, output_name = "days")]
     fn days_between(
         /// The first date, for instance `2026-01-31`.
         from: Date,

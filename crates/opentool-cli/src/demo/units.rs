@@ -122,7 +122,7 @@ pub(super) enum ConversionError {
 }
 
 /// Convert a value from one unit to another of the same kind: length, mass, volume, duration or temperature.
-#[tool(read_only, idempotent, output_name = "value")]
+#[tool(inline, read_only, idempotent, output_name = "value")]
 pub(super) fn convert_unit(
     /// How many of the unit `from`.
     value: f64,

@@ -10,14 +10,14 @@ use futures_core::Stream;
 use futures_core::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use super::Policies;
-use super::settle::{Gate, Job, Round, guarded, settle};
-use crate::event::CallRef;
-use crate::policy::Decision;
-use crate::sink::{EventSink, Inbox, mailbox};
+use super::job::{BatchPart, Job, guarded};
+use super::permits::BatchGate;
+use super::policies::{Executor, Policies};
+use super::settle::settle;
+use crate::sink::{EventReceiver, EventSink, event_channel};
 use crate::turn::{Slot, SlotState};
 use crate::{
-    Arguments, Cancellation, Outcome, Outcomes, Resolver, Tool, ToolCall, ToolContext, ToolDefinition, ToolError,
+    Arguments, CallRef, Cancellation, Decision, Outcome, Outcomes, Resolver, Tool, ToolCall, ToolContext, ToolDefinition, ToolError,
     ToolEvent, ToolOutput, Toolbox, Turn,
 };
 
@@ -32,17 +32,19 @@ pub struct Batch<'a> {
     tools: Toolbox,
     context: Arc<ToolContext>,
     cancellation: Cancellation,
-    turn: Owner<'a>,
+    /// None for a host's call, whose turn nobody keeps.
+    turn: Option<&'a mut Turn>,
     /// The turn as it will be when every call is settled.
     draft: Turn,
     entries: Vec<Entry>,
     running: FuturesUnordered<BoxFuture<'a, Settlement>>,
     events: VecDeque<ToolEvent>,
-    inbox: Option<Inbox>,
+    /// Where the events of the calls arrive, if the batch is watched.
+    receiver: Option<EventReceiver>,
     phase: Phase,
 }
 
-/// What became of the call at a place of the batch; a call without an answer is suspended.
+/// A call of the batch that is settled; one without an answer is suspended.
 struct Settlement {
     index: usize,
     answer: Option<Result<ToolOutput, ToolError>>,
@@ -50,12 +52,6 @@ struct Settlement {
     arguments: Arguments,
     edited: bool,
     definition: Option<ToolDefinition>,
-}
-
-/// Whose the turn is: a caller's, or nobody's but this call's.
-enum Owner<'a> {
-    Caller(&'a mut Turn),
-    Host,
 }
 
 #[derive(PartialEq, Eq)]
@@ -73,8 +69,8 @@ struct Entry {
 }
 
 enum State {
-    /// Not yet held to the limits.
-    Asked,
+    /// The limits were not applied yet.
+    New,
     Waiting {
         decision: Option<Decision>,
     },
@@ -83,8 +79,32 @@ enum State {
     Suspended,
 }
 
+impl Executor {
+    /// Runs the calls of one round concurrently and answers each exactly once.
+    ///
+    /// Nothing happens until the batch is polled; dropping it cancels its calls and records nothing
+    /// in the turn. Only the given tools may run.
+    pub fn run<'a>(
+        &'a self,
+        tools: &'a Toolbox,
+        calls: Vec<ToolCall>,
+        turn: &'a mut Turn,
+        context: &'a ToolContext,
+    ) -> Batch<'a> {
+        Batch::new(&self.0, tools, calls, turn, context)
+    }
+
+    /// Runs the calls that wait in a turn, by the [decisions](Turn::decide) made about them.
+    ///
+    /// A call without a decision goes through the approval policy again. The outcomes are those of
+    /// the whole round: the calls that ran before the suspension are among them.
+    pub fn resume<'a>(&'a self, tools: &'a Toolbox, turn: &'a mut Turn, context: &'a ToolContext) -> Batch<'a> {
+        Batch::resume(&self.0, tools, turn, context)
+    }
+}
+
 impl<'a> Batch<'a> {
-    pub(super) fn new(
+    fn new(
         policies: &'a Policies,
         tools: &Toolbox,
         calls: Vec<ToolCall>,
@@ -92,10 +112,10 @@ impl<'a> Batch<'a> {
         context: &ToolContext,
     ) -> Self {
         let draft = turn.clone();
-        Self::start(policies, tools.clone(), asked(calls), Owner::Caller(turn), draft, context)
+        Self::start(policies, tools.clone(), new_entries(calls), Some(turn), draft, context)
     }
 
-    pub(super) fn resume(policies: &'a Policies, tools: &Toolbox, turn: &'a mut Turn, context: &ToolContext) -> Self {
+    fn resume(policies: &'a Policies, tools: &Toolbox, turn: &'a mut Turn, context: &ToolContext) -> Self {
         let mut draft = turn.clone();
         let entries = draft
             .take_slots()
@@ -114,18 +134,18 @@ impl<'a> Batch<'a> {
                 Entry { call, definition, state }
             })
             .collect();
-        Self::start(policies, tools.clone(), entries, Owner::Caller(turn), draft, context)
+        Self::start(policies, tools.clone(), entries, Some(turn), draft, context)
     }
 
-    pub(super) fn of_host(policies: &'a Policies, tools: Toolbox, call: ToolCall, context: &ToolContext) -> Self {
-        Self::start(policies, tools, asked(vec![call]), Owner::Host, Turn::new(), context)
+    pub(super) fn for_host(policies: &'a Policies, tools: Toolbox, call: ToolCall, context: &ToolContext) -> Self {
+        Self::start(policies, tools, new_entries(vec![call]), None, Turn::new(), context)
     }
 
     fn start(
         policies: &'a Policies,
         tools: Toolbox,
         entries: Vec<Entry>,
-        turn: Owner<'a>,
+        turn: Option<&'a mut Turn>,
         draft: Turn,
         context: &ToolContext,
     ) -> Self {
@@ -141,12 +161,12 @@ impl<'a> Batch<'a> {
             entries,
             running: FuturesUnordered::new(),
             events: VecDeque::new(),
-            inbox: None,
+            receiver: None,
             phase: Phase::New,
         }
     }
 
-    /// Returns the signal that cancels the batch: every call without a result then has the outcome `Cancelled`.
+    /// Returns the signal that cancels the batch: every call that has no result by then ends as `Cancelled`.
     #[must_use]
     pub fn cancellation(&self) -> Cancellation {
         self.cancellation.clone()
@@ -163,41 +183,41 @@ impl<'a> Batch<'a> {
         for entry in std::mem::take(&mut self.entries) {
             match entry.state {
                 State::Answered(outcome) => outcomes.push(outcome),
-                State::Suspended | State::Asked | State::Waiting { .. } | State::Running => pending.push(entry.call),
+                State::Suspended | State::New | State::Waiting { .. } | State::Running => pending.push(entry.call),
             }
         }
         Outcomes::new(outcomes, pending)
     }
 
-    /// Makes the futures of the calls; `watched` says whether anybody reads events.
+    /// Makes the futures of the calls; `watched` says whether the caller reads events.
     fn launch(&mut self, watched: bool) {
         self.phase = Phase::Running;
-        let outbox = watched.then(|| {
-            let (outbox, inbox) = mailbox();
-            self.inbox = Some(inbox);
-            outbox
+        let sender = watched.then(|| {
+            let (sender, receiver) = event_channel();
+            self.receiver = Some(receiver);
+            sender
         });
         let waiting =
-            self.entries.iter().filter(|entry| matches!(entry.state, State::Asked | State::Waiting { .. })).count();
-        // A call that is alone in its batch has nobody to wait for.
-        let gate =
-            (waiting > 1).then(|| Arc::new(Gate::new(u32::try_from(self.policies.concurrency).unwrap_or(u32::MAX))));
-        if self.entries.iter().any(|entry| matches!(entry.state, State::Asked)) {
+            self.entries.iter().filter(|entry| matches!(entry.state, State::New | State::Waiting { .. })).count();
+        // A call that is alone in its batch waits for no other.
+        let gate = (waiting > 1)
+            .then(|| Arc::new(BatchGate::new(u32::try_from(self.policies.concurrency).unwrap_or(u32::MAX))));
+        if self.entries.iter().any(|entry| matches!(entry.state, State::New)) {
             self.draft.start_round();
         }
         for (index, entry) in self.entries.iter_mut().enumerate() {
-            let (mut refusal, mut resolved, mut decided) = (None, None, None);
+            let (mut refusal, mut unlisted, mut decision) = (None, None, None);
             match &mut entry.state {
-                State::Asked => {
-                    let found = find(self.policies, &self.tools, &self.draft, &entry.call);
-                    entry.definition = found.definition;
-                    resolved = found.unlisted;
-                    refusal = found.refusal;
+                State::New => {
+                    let lookup = find(self.policies, &self.tools, &self.draft, &entry.call);
+                    entry.definition = lookup.definition;
+                    unlisted = lookup.unlisted;
+                    refusal = lookup.refusal;
                     if refusal.is_none() {
                         self.draft.count(&entry.call);
                     }
                 }
-                State::Waiting { decision } => decided = decision.take(),
+                State::Waiting { decision: decided } => decision = decided.take(),
                 _ => continue,
             }
             entry.state = State::Running;
@@ -205,31 +225,21 @@ impl<'a> Batch<'a> {
                 self.events.push_back(ToolEvent::Requested(call_ref(index, entry), entry.call.arguments.clone()));
             }
             let call = entry.call.clone();
-            let round = Box::new(Round {
+            let part = Box::new(BatchPart {
                 refusal,
-                decision: decided,
+                decision,
                 gate: gate.clone(),
-                resolved,
-                sink: outbox.clone().map(|outbox| Arc::new(EventSink::new(call_ref(index, entry), outbox))),
+                unlisted,
+                sink: sender.clone().map(|sender| Arc::new(EventSink::new(call_ref(index, entry), sender))),
             });
             let (policies, tools, context) = (self.policies, self.tools.clone(), self.context.clone());
-            let resumable = matches!(self.turn, Owner::Caller(_));
+            let resumable = self.turn.is_some();
             self.running.push(Box::pin(async move {
                 let ToolCall { id, name, mut arguments } = call;
-                let mut job = Job {
-                    policies,
-                    tools: &tools,
-                    call_id: Some(&id),
-                    name: &name,
-                    arguments: &mut arguments,
-                    context: &context,
-                    round: Some(round),
-                    definition: None,
-                    edited: false,
-                    answer: None,
-                    return_direct: false,
-                    resumable,
-                };
+                let mut job = Job::new(policies, &tools, &name, &mut arguments, &context);
+                job.call_id = Some(&id);
+                job.batch = Some(part);
+                job.resumable = resumable;
                 settle(&mut job).await;
                 let Job { answer, return_direct, edited, definition, .. } = job;
                 Settlement { index, answer, return_direct, arguments, edited, definition }
@@ -237,13 +247,13 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Notes what became of a call.
-    fn note(&mut self, settlement: Settlement) {
+    /// Records the answer of a call.
+    fn settled(&mut self, settlement: Settlement) {
         let Settlement { index, answer, return_direct, arguments, edited, definition } = settlement;
-        let watched = self.inbox.is_some();
-        if let Some(inbox) = &mut self.inbox {
+        let watched = self.receiver.is_some();
+        if let Some(receiver) = &mut self.receiver {
             // What the call streamed comes before its end.
-            while let Some(event) = inbox.take() {
+            while let Some(event) = receiver.try_next() {
                 self.events.push_back(event);
             }
         }
@@ -268,7 +278,7 @@ impl<'a> Batch<'a> {
     /// Writes the round to the turn, once every call is settled.
     fn record(&mut self) {
         self.phase = Phase::Over;
-        let Owner::Caller(turn) = &mut self.turn else { return };
+        let Some(turn) = &mut self.turn else { return };
         let mut draft = std::mem::take(&mut self.draft);
         if self.entries.iter().any(|entry| matches!(entry.state, State::Suspended)) {
             draft.keep_slots(self.entries.iter().map(|entry| Slot {
@@ -283,13 +293,13 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Calls that are new to their turn.
-fn asked(calls: Vec<ToolCall>) -> Vec<Entry> {
-    calls.into_iter().map(|call| Entry { call, definition: None, state: State::Asked }).collect()
+/// The entries of calls that are new to their turn.
+fn new_entries(calls: Vec<ToolCall>) -> Vec<Entry> {
+    calls.into_iter().map(|call| Entry { call, definition: None, state: State::New }).collect()
 }
 
 /// What is known about a call before it runs.
-struct Found {
+struct Lookup {
     definition: Option<ToolDefinition>,
     /// The tool, where a resolver found it and the toolbox does not list it.
     unlisted: Option<Arc<dyn Tool>>,
@@ -298,19 +308,19 @@ struct Found {
 }
 
 /// Finds the tool of a call and checks the limits of the turn.
-fn find(policies: &Policies, tools: &Toolbox, turn: &Turn, call: &ToolCall) -> Found {
-    let mut found = Found { definition: None, unlisted: None, refusal: None };
+fn find(policies: &Policies, tools: &Toolbox, turn: &Turn, call: &ToolCall) -> Lookup {
+    let mut lookup = Lookup { definition: None, unlisted: None, refusal: None };
     let admitted = guarded(|| {
         let listed = tools.get(&call.name);
         if listed.is_none() {
-            found.unlisted = tools.resolve(&call.name).or_else(|| policies.resolver.as_ref()?.resolve(&call.name));
+            lookup.unlisted = tools.resolve(&call.name).or_else(|| policies.resolver.as_ref()?.resolve(&call.name));
         }
-        let tool = listed.or(found.unlisted.as_ref());
-        found.definition = tool.map(|tool| tool.definition().clone());
+        let tool = listed.or(lookup.unlisted.as_ref());
+        lookup.definition = tool.map(|tool| tool.definition().clone());
         policies.limits.admit(turn, call, tool.map(|tool| &**tool))
     });
-    found.refusal = admitted.err();
-    found
+    lookup.refusal = admitted.err();
+    lookup
 }
 
 /// Returns the definition of a listed tool.
@@ -339,12 +349,12 @@ impl Stream for Batch<'_> {
                 return Poll::Ready(None);
             }
             match batch.running.poll_next_unpin(cx) {
-                Poll::Ready(Some(settlement)) => batch.note(settlement),
+                Poll::Ready(Some(settlement)) => batch.settled(settlement),
                 Poll::Ready(None) => batch.record(),
                 Poll::Pending => {
-                    let Some(inbox) = &mut batch.inbox else { return Poll::Pending };
-                    // The batch holds no way in, but its calls do, and they are not all over.
-                    return inbox.poll(cx);
+                    let Some(receiver) = &mut batch.receiver else { return Poll::Pending };
+                    // It is not closed: the calls that are not over hold senders.
+                    return receiver.poll_next(cx);
                 }
             }
         }

@@ -1,8 +1,10 @@
+//! [`ExecutorBuilder`]: every setting of an executor, with its default.
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Executor, Policies};
+use super::policies::{Executor, Policies};
 use crate::blocking::BlockingPool;
 use crate::{
     ApprovalPolicy, ErrorPolicy, LimitPolicy, Limits, Middleware, Resolver, ResultConverter, Strictness, UnknownTool,
@@ -27,14 +29,33 @@ use crate::{
 #[must_use = "an executor is made by `build`"]
 pub struct ExecutorBuilder(Policies);
 
+impl Executor {
+    /// Makes an executor with the default policies.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// Starts an executor with other policies.
+    pub fn builder() -> ExecutorBuilder {
+        ExecutorBuilder::new()
+    }
+}
+
+impl Default for Executor {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl ExecutorBuilder {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         Self(Policies {
             unknown_tool: Arc::new(UnknownTool::TellModel),
             errors: None,
             all_errors_fatal: false,
             limits: Arc::new(Limits::default()),
-            limits_hosts: false,
+            has_own_limits: false,
             timeout: Some(Duration::from_secs(30)),
             concurrency: 8,
             approval: None,
@@ -44,17 +65,17 @@ impl ExecutorBuilder {
             middleware: Vec::new(),
             resolver: None,
             record_content: false,
-            pool: None,
+            pool: BlockingPool::shared().clone(),
         })
     }
 
-    /// Sets what answers a call of a tool that is not there, instead of telling the model.
+    /// Sets what answers a call of an unknown tool, instead of an error for the model.
     pub fn unknown_tool(mut self, policy: impl UnknownToolPolicy) -> Self {
         self.0.unknown_tool = Arc::new(policy);
         self
     }
 
-    /// Sets who has the last word about errors.
+    /// Sets the policy that decides last about errors.
     pub fn errors(mut self, policy: impl ErrorPolicy) -> Self {
         self.0.errors = Some(Arc::new(policy));
         self
@@ -71,7 +92,7 @@ impl ExecutorBuilder {
     /// Sets the limits of a turn, instead of the default [`Limits`].
     pub fn limits(mut self, policy: impl LimitPolicy) -> Self {
         self.0.limits = Arc::new(policy);
-        self.0.limits_hosts = true;
+        self.0.has_own_limits = true;
         self
     }
 
@@ -81,7 +102,7 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Lets calls run for ever where their tool does not say otherwise.
+    /// Lets calls run without a deadline where their tool does not say otherwise.
     pub fn no_timeout(mut self) -> Self {
         self.0.timeout = None;
         self
@@ -93,7 +114,7 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Sets who approves calls; without, a tool that needs approval is denied.
+    /// Sets the policy that approves calls; without one, a tool that needs approval is denied.
     pub fn approval(mut self, policy: impl ApprovalPolicy) -> Self {
         self.0.approval = Some(Arc::new(policy));
         self
@@ -137,11 +158,13 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Gives the executor a pool of its own for blocking tools, with so many threads.
+    /// Gives the executor a pool of its own for sync tools, with so many threads.
     ///
-    /// Executors without one share a pool of 64. A call that waits for a thread of the pool is running, and its deadline counts.
+    /// Executors without one share a pool of 64. A call waits for a free thread as long as it may run, at most 30 seconds where it has no
+    /// timeout, and then fails with an error that names the tools which have the threads. Its deadline counts from
+    /// when its code starts on the thread.
     pub fn blocking_threads(mut self, threads: usize) -> Self {
-        self.0.pool = Some(BlockingPool::new(threads));
+        self.0.pool = BlockingPool::new(threads);
         self
     }
 

@@ -1,4 +1,4 @@
-//! What ends a call before its time: its deadline, or its cancellation.
+//! What ends a call before it has a result: its deadline, or its cancellation.
 
 use std::future::pending;
 use std::pin::pin;
@@ -7,9 +7,10 @@ use futures_util::future::{Either, select};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep_until};
 
+use crate::context::Clock;
 use crate::{ToolContext, ToolError};
 
-/// Waits for whatever ends a call before its time.
+/// Waits for the deadline or the cancellation of a call, and returns the call's error.
 pub(super) async fn interrupt(context: &ToolContext) -> ToolError {
     let cancelled = async {
         match context.outer_cancellation() {
@@ -18,22 +19,33 @@ pub(super) async fn interrupt(context: &ToolContext) -> ToolError {
         }
         ToolError::cancelled()
     };
-    let late = async {
-        let (Some(timeout), Some(deadline)) = (context.timeout(), context.deadline()) else {
+    match select(pin!(cancelled), pin!(out_of_time(context))).await {
+        Either::Left((error, _)) | Either::Right((error, _)) => error,
+    }
+}
+
+/// Waits for the deadline of a call or, for a sync tool that has no thread yet, for the end of its wait for one.
+async fn out_of_time(context: &ToolContext) -> ToolError {
+    loop {
+        let clock = context.clock();
+        let (Clock::Running { until: Some(until), .. } | Clock::WaitingForThread { until: Some(until), .. }) = clock
+        else {
             return pending().await;
         };
         if Handle::try_current().is_err() {
             return no_timer();
         }
-        sleep_until(Instant::from_std(deadline)).await;
-        ToolError::timeout(timeout)
-    };
-    match select(pin!(cancelled), pin!(late)).await {
-        Either::Left((error, _)) | Either::Right((error, _)) => error,
+        sleep_until(Instant::from_std(until)).await;
+        match (clock, context.clock()) {
+            // The thread started its clock meanwhile.
+            (Clock::WaitingForThread { .. }, Clock::Running { .. }) => {}
+            (Clock::WaitingForThread { limit, .. }, _) => return context.pool().no_free_thread(limit),
+            (Clock::Running { timeout, .. }, _) => return ToolError::timeout(timeout),
+        }
     }
 }
 
-/// The error of a call that would have to wait where nothing can tell its deadline.
+/// The error of a call that would have to wait where there is no timer for its deadline.
 #[cold]
 pub(super) fn no_timer() -> ToolError {
     ToolError::unavailable("the tool cannot run here")
@@ -41,23 +53,34 @@ pub(super) fn no_timer() -> ToolError {
         .with_retryable(false)
 }
 
-/// Gives the call's cancellation signal when the call ends without a result of its own.
-pub(super) struct Abandon<'a>(Option<&'a ToolContext>);
+/// Runs a future until it is ready or the context is cancelled.
+pub(super) async fn unless_cancelled<T>(
+    context: &ToolContext,
+    future: impl Future<Output = T>,
+) -> Result<T, ToolError> {
+    match context.given_cancellation() {
+        None => Ok(future.await),
+        Some(cancellation) => cancellation.guard(future).await.ok_or_else(ToolError::cancelled),
+    }
+}
 
-impl<'a> Abandon<'a> {
-    pub(super) fn unless_over(context: &'a ToolContext) -> Self {
+/// Cancels a call that ends without a result of its own, so that what it started stops too.
+pub(super) struct CancelOnDrop<'a>(Option<&'a ToolContext>);
+
+impl<'a> CancelOnDrop<'a> {
+    pub(super) fn new(context: &'a ToolContext) -> Self {
         Self(Some(context))
     }
 
-    pub(super) fn over(&mut self) {
+    pub(super) fn disarm(&mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Abandon<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         if let Some(context) = self.0 {
-            context.abandon();
+            context.cancel_call();
         }
     }
 }

@@ -3,11 +3,11 @@
 use tracing::field::Empty;
 use tracing::{Level, Span, span_enabled};
 
-use super::settle::Job;
+use super::job::{Job, guarded};
 
 const TARGET: &str = "opentool::execute_tool";
 
-/// Says whether anybody would see a span.
+/// Says whether a subscriber wants the span.
 pub(super) fn wanted() -> bool {
     span_enabled!(target: TARGET, Level::INFO)
 }
@@ -32,9 +32,12 @@ pub(super) fn open(job: &Job<'_>) -> Span {
     if let Some(id) = job.call_id {
         span.record("gen_ai.tool.call.id", &**id);
     }
-    if let Some(tool) = job.tools.get(job.name) {
-        span.record("gen_ai.tool.description", tool.definition().description());
-    }
+    let _ = guarded(|| {
+        if let Some(tool) = job.tools.get(job.name) {
+            span.record("gen_ai.tool.description", tool.definition().description());
+        }
+        Ok(())
+    });
     if job.policies.record_content {
         span.record("gen_ai.tool.call.arguments", job.arguments.as_str());
     }

@@ -1,58 +1,51 @@
-//! The code of a tool, in the two forms it has.
+//! The code of a tool: sync or async.
 
 use std::fmt;
 use std::sync::Arc;
 
+use futures_core::future::BoxFuture;
 use futures_util::future::lazy;
 
-use crate::{BoxFuture, DefinitionError, Invocation, ToolDefinition, ToolError, ToolOutput};
+use crate::{Invocation, ToolError, ToolOutput};
 
-/// Code that runs to its end where it is called.
 type SyncBody = dyn Fn(Invocation<'_>) -> Result<ToolOutput, ToolError> + Send + Sync;
 
-/// Code that waits; a trait of its own because a closure cannot lend what it has captured.
-pub(crate) trait AsyncBody: Send + Sync + 'static {
+/// Async code; a trait, because the future of a closure cannot borrow what the closure captured.
+pub(super) trait AsyncBody: Send + Sync + 'static {
     fn call<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
 }
 
 /// The code of a tool.
-pub(crate) enum Body {
-    Inline(Box<SyncBody>),
-    Blocking(Arc<SyncBody>),
+pub(super) enum Body {
+    Sync(Arc<SyncBody>),
     Async(Box<dyn AsyncBody>),
 }
 
 impl Body {
-    pub(crate) fn inline<F>(function: F) -> Self
+    pub(super) fn sync<F>(function: F) -> Self
     where
         F: Fn(Invocation<'_>) -> Result<ToolOutput, ToolError> + Send + Sync + 'static,
     {
-        Self::Inline(Box::new(function))
+        Self::Sync(Arc::new(function))
     }
 
-    pub(crate) fn call<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+    /// Runs the code: sync code on the blocking pool unless it is inline, async code where it is polled.
+    pub(super) fn call<'a>(
+        &'a self,
+        invocation: Invocation<'a>,
+        inline: bool,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         match self {
-            // Inside the future, so that a panic is met by whoever polls it.
-            Self::Inline(function) => Box::pin(lazy(move |_| function(invocation))),
-            Self::Blocking(function) => {
-                let function = Arc::clone(function);
-                let arguments = invocation.arguments.clone();
-                let context = invocation.context.clone();
+            // Lazy, so that a panic happens where the future is polled.
+            Self::Sync(function) if inline => Box::pin(lazy(move |_| function(invocation))),
+            Self::Sync(function) => {
+                let (function, arguments) = (Arc::clone(function), invocation.arguments.clone());
                 Box::pin(async move {
-                    let code = move || function(Invocation::new(&arguments, &context));
-                    invocation.context.run_blocking(code).await?
+                    let code = move |context: &_| function(Invocation::new(&arguments, context));
+                    invocation.context.run_tool(code).await?
                 })
             }
             Self::Async(function) => function.call(invocation),
-        }
-    }
-
-    /// Moves sync code to the blocking pool.
-    pub(crate) fn on_blocking_pool(self, definition: &ToolDefinition) -> Result<Self, DefinitionError> {
-        match self {
-            Self::Inline(function) => Ok(Self::Blocking(Arc::from(function))),
-            Self::Blocking(_) => Ok(self),
-            Self::Async(_) => Err(DefinitionError::AsyncBlocking { tool: definition.name().to_owned() }),
         }
     }
 }
@@ -60,8 +53,7 @@ impl Body {
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Inline(_) => "Inline",
-            Self::Blocking(_) => "Blocking",
+            Self::Sync(_) => "Sync",
             Self::Async(_) => "Async",
         })
     }

@@ -1,18 +1,19 @@
 //! Closures of every shape as the body of a tool.
 //!
-//! The shapes are told apart by a marker, which the compiler infers: it names the one impl that fits.
+//! A marker type, which the compiler infers, distinguishes the shapes: it names the one impl that fits.
 
 use std::any::type_name;
 use std::future::Future;
 use std::marker::PhantomData;
 
+use futures_core::future::BoxFuture;
 use serde::Serialize;
 
 use super::body::{AsyncBody, Body};
 use super::input::ToolInput;
 use super::recipe::InputType;
 use crate::returns::into_output;
-use crate::{BoxFuture, Failure, Invocation, ToolContext, ToolError, ToolOutput};
+use crate::{Failure, Invocation, ToolContext, ToolError, ToolOutput};
 
 /// A closure that [`FnTool::new`](crate::FnTool::new) takes: value or future, with or without input and context.
 #[diagnostic::on_unimplemented(
@@ -41,7 +42,7 @@ pub trait FallibleToolFunction<M>: Send + Sync + 'static {
     fn into_parts(self) -> Parts;
 }
 
-/// What a closure brings to its tool.
+/// A closure, taken apart.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Parts {
@@ -51,20 +52,20 @@ pub struct Parts {
 
 /// Marks a shape that returns a value.
 #[derive(Debug)]
-pub struct Value<S>(PhantomData<S>);
+pub struct ReturnsValue<S>(PhantomData<S>);
 
 /// Marks a shape that returns a future.
 #[derive(Debug)]
-pub struct Waiting<S>(PhantomData<S>);
+pub struct ReturnsFuture<S>(PhantomData<S>);
 
-/// An async closure: how it is called on an invocation, and what becomes of its result.
-struct Waits<F, Fut: Future> {
+/// An async closure: how to call it, and how to convert its result.
+struct AsyncClosure<F, Fut: Future> {
     function: F,
     start: fn(&F, Invocation<'_>) -> Result<Fut, ToolError>,
     convert: fn(Fut::Output) -> Result<ToolOutput, ToolError>,
 }
 
-impl<F, Fut> AsyncBody for Waits<F, Fut>
+impl<F, Fut> AsyncBody for AsyncClosure<F, Fut>
 where
     F: Send + Sync + 'static,
     Fut: Future + Send + 'static,
@@ -81,21 +82,21 @@ fn fallible<T: Serialize + 'static>(result: Result<T, Failure>) -> Result<ToolOu
     into_output(result?)
 }
 
-/// One shape: its parameters, how each is had from an invocation, and the type of the input.
+/// One shape: its parameters, how to get each from an invocation, and the type of the input.
 macro_rules! shape {
     ($invocation:ident, [$($input:ident)?], ($($type:ty = $value:expr),*)) => {
         shape!(@trait ToolFunction, into_output::<R>, R, $invocation, [$($input)?], ($($type = $value),*));
         shape!(@trait FallibleToolFunction, fallible::<R>, Result<R, Failure>, $invocation, [$($input)?], ($($type = $value),*));
     };
     (@trait $trait:ident, $convert:expr, $returned:ty, $invocation:ident, [$($input:ident)?], ($($type:ty = $value:expr),*)) => {
-        impl<F, $($input,)? R> $trait<Value<fn($($type),*) -> R>> for F
+        impl<F, $($input,)? R> $trait<ReturnsValue<fn($($type),*) -> R>> for F
         where
             F: Fn($($type),*) -> $returned + Send + Sync + 'static,
             $($input: ToolInput + 'static,)?
             R: Serialize + 'static,
         {
             fn into_parts(self) -> Parts {
-                let body = Body::inline(move |$invocation: Invocation<'_>| {
+                let body = Body::sync(move |$invocation: Invocation<'_>| {
                     let _ = &$invocation;
                     $convert(self($($value),*))
                 });
@@ -103,7 +104,7 @@ macro_rules! shape {
             }
         }
 
-        impl<F, $($input,)? Fut, R> $trait<Waiting<fn($($type),*) -> Fut>> for F
+        impl<F, $($input,)? Fut, R> $trait<ReturnsFuture<fn($($type),*) -> Fut>> for F
         where
             F: Fn($($type),*) -> Fut + Send + Sync + 'static,
             $($input: ToolInput + 'static,)?
@@ -111,7 +112,7 @@ macro_rules! shape {
             R: Serialize + 'static,
         {
             fn into_parts(self) -> Parts {
-                let body = Body::Async(Box::new(Waits {
+                let body = Body::Async(Box::new(AsyncClosure {
                     function: self,
                     start: |function: &F, $invocation: Invocation<'_>| {
                         let _ = &$invocation;

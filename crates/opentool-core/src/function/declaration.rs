@@ -1,43 +1,44 @@
-//! What the attributes emit: a function that is a tool once it has its state.
+//! What the attributes generate: a function that becomes a tool when it gets its state.
 
 use std::any::type_name;
 use std::sync::Arc;
 
+use futures_core::future::BoxFuture;
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use super::FnTool;
 use super::body::{AsyncBody, Body};
+use super::fn_tool::FnTool;
 use super::recipe::{InputType, Recipe};
 use crate::{
-    BoxFuture, DefinitionError, Invocation, ToolDefinition, ToolError, ToolMetadata, ToolOutput, input_schema,
+    DefinitionError, Invocation, ToolDefinition, ToolError, ToolMetadata, ToolOutput, input_schema,
 };
 
 type Called<'a> = BoxFuture<'a, Result<ToolOutput, ToolError>>;
 
-/// A function or method that `#[tool]` stands on, apart from the `S` it is called on.
+/// A function or method with `#[tool]`, without the `S` it is called on.
 #[derive(Debug)]
 #[must_use]
 pub struct Declaration<S> {
     recipe: Recipe,
-    function: Function<S>,
+    function: DeclaredFunction<S>,
 }
 
 #[derive(Debug)]
-enum Function<S> {
+enum DeclaredFunction<S> {
     Sync(fn(&S, Invocation<'_>) -> Result<ToolOutput, ToolError>),
     Async(for<'a> fn(&'a S, Invocation<'a>) -> Called<'a>),
 }
 
 impl<S> Declaration<S> {
-    /// Declares a function that runs to its end.
+    /// Declares a plain function.
     pub fn sync(name: &str, function: fn(&S, Invocation<'_>) -> Result<ToolOutput, ToolError>) -> Self {
-        Self { recipe: Recipe::new(name.to_owned(), None), function: Function::Sync(function) }
+        Self { recipe: Recipe::new(name.to_owned(), None), function: DeclaredFunction::Sync(function) }
     }
 
-    /// Declares a function that waits.
-    pub fn waiting(name: &str, function: for<'a> fn(&'a S, Invocation<'a>) -> Called<'a>) -> Self {
-        Self { recipe: Recipe::new(name.to_owned(), None), function: Function::Async(function) }
+    /// Declares an async function.
+    pub fn asynchronous(name: &str, function: for<'a> fn(&'a S, Invocation<'a>) -> Called<'a>) -> Self {
+        Self { recipe: Recipe::new(name.to_owned(), None), function: DeclaredFunction::Async(function) }
     }
 
     /// Says what the function does.
@@ -70,19 +71,19 @@ impl<S> Declaration<S> {
         self
     }
 
-    /// Moves the function to the blocking pool.
-    pub fn blocking(mut self) -> Self {
-        self.recipe.blocking = true;
+    /// Runs a plain function on the thread of its caller instead of the blocking pool.
+    pub fn inline(mut self) -> Self {
+        self.recipe.inline = true;
         self
     }
 
-    /// Returns what a model is told about the function.
+    /// Returns what a model sees of the function.
     ///
     /// # Errors
     ///
     /// Where a parameter's own schema does not compile.
     pub fn definition(self) -> Result<ToolDefinition, DefinitionError> {
-        self.recipe.finish().map(|(definition, ..)| definition)
+        self.recipe.finish().map(|finished| finished.definition)
     }
 
     /// Joins the function with what it is called on.
@@ -92,19 +93,19 @@ impl<S> Declaration<S> {
     {
         let state = Arc::clone(state);
         let body = match self.function {
-            Function::Sync(function) => Body::inline(move |invocation| function(&state, invocation)),
-            Function::Async(function) => Body::Async(Box::new(Bound { state, function })),
+            DeclaredFunction::Sync(function) => Body::sync(move |invocation| function(&state, invocation)),
+            DeclaredFunction::Async(function) => Body::Async(Box::new(BoundMethod { state, function })),
         };
         FnTool { recipe: self.recipe, body }
     }
 }
 
-struct Bound<S> {
+struct BoundMethod<S> {
     state: Arc<S>,
     function: for<'a> fn(&'a S, Invocation<'a>) -> Called<'a>,
 }
 
-impl<S: Send + Sync + 'static> AsyncBody for Bound<S> {
+impl<S: Send + Sync + 'static> AsyncBody for BoundMethod<S> {
     fn call<'a>(&'a self, invocation: Invocation<'a>) -> Called<'a> {
         (self.function)(&self.state, invocation)
     }

@@ -1,4 +1,4 @@
-//! What a closure may take as its input.
+//! The input of a closure: [`ToolInput`].
 
 use opentool_spec::schema::NormaliseError;
 use schemars::JsonSchema;

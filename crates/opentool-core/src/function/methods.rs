@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::Declaration;
+use super::declaration::Declaration;
 use crate::{DefinitionError, ToolDefinition, Toolbox, ToolboxError};
 
 /// A type whose methods are tools, which is what `#[toolbox]` on its `impl` block makes of it.
 ///
-/// Such a type is handed over as it is wherever tools are wanted; the methods here are for the rest.
+/// Such a type is itself a source of tools; the methods here are for other uses.
 ///
 /// ```
 /// use opentool_core::{DeclaredTools, tool, toolbox};
@@ -17,7 +17,7 @@ use crate::{DefinitionError, ToolDefinition, Toolbox, ToolboxError};
 /// #[toolbox]
 /// impl Counter {
 ///     /// Count one up.
-///     #[tool]
+///     #[tool(inline)]
 ///     fn next(&self) -> u32 {
 ///         self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
 ///     }
@@ -32,7 +32,7 @@ pub trait DeclaredTools: Sized + Send + Sync + 'static {
     #[doc(hidden)]
     fn declare() -> Declarations<Self>;
 
-    /// Returns what a model is told about the tools, without a value to call them on.
+    /// Returns what a model sees of the tools, without a value to call them on.
     ///
     /// # Errors
     ///

@@ -1,7 +1,8 @@
 //! From the text of a call to the user's types.
 //!
-//! serde does it in one pass. One type needs more: the published schema of [`std::time::Duration`] is a string, which is
-//! what models write, while serde reads seconds and nanoseconds.
+//! serde does it in one pass. What it refuses is read again with two changes, where the published schema allows more than serde
+//! does: integers may be written like `1.0` or `1e3`, and a [`std::time::Duration`] is a string, while serde
+//! reads seconds and nanoseconds.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,45 +15,146 @@ use serde_json::value::RawValue;
 use crate::arguments::{pointer_of, without_place};
 use crate::{Arguments, ToolError};
 
-/// How serde's error begins to say that it wanted a duration.
-const WANTED: &str = "expected struct Duration";
-
 /// Reads the arguments of a call.
 ///
 /// # Errors
 ///
-/// Where the text does not fit the type: the same error as for a breach of the schema, with the JSON pointer.
+/// Where the text does not fit the type: the same error as for a violation of the schema, with the JSON pointer.
 #[inline]
 pub fn read<'a, T: Deserialize<'a>>(arguments: &'a Arguments) -> Result<T, ToolError> {
-    arguments.parse().or_else(|error| read_durations(arguments, error))
+    arguments.parse().or_else(|error| read_rewritten(arguments.as_str(), error))
 }
 
-/// Reads again, with each duration that was refused written as serde wants it.
+/// Why a text does not fit a type, and where.
+struct Misfit {
+    pointer: String,
+    problem: String,
+}
+
+impl Misfit {
+    fn is_within(&self, pointer: &str) -> bool {
+        self.pointer.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    fn error(&self) -> ToolError {
+        ToolError::invalid_arguments(self.pointer.as_str(), &self.problem)
+    }
+}
+
+/// Reads again, with integers and durations written as serde wants them.
 ///
 /// The text is rewritten and not a [`Value`](serde_json::Value) of it, in which large numbers would have been rounded.
 #[cold]
-fn read_durations<'a, T: Deserialize<'a>>(arguments: &Arguments, mut refused: ToolError) -> Result<T, ToolError> {
-    let mut text = arguments.as_str().to_owned();
-    while refused.message().contains(WANTED) {
-        let pointer = refused.data().and_then(|data| data["problems"][0]["pointer"].as_str()).unwrap_or_default();
-        let Some(place) = find(&text, pointer) else { return Err(refused) };
-        let Ok(written) = serde_json::from_str::<String>(&text[place.clone()]) else { return Err(refused) };
-        let Some(duration) = parse_duration(&written) else {
-            let problem = format!("{written:?} is no duration; write it like \"PT1H30M\" or \"PT2.5S\"");
-            return Err(ToolError::invalid_arguments(pointer, problem));
-        };
-        let (secs, nanos) = (duration.as_secs(), duration.subsec_nanos());
+fn read_rewritten<'a, T: Deserialize<'a>>(text: &str, refused: ToolError) -> Result<T, ToolError> {
+    let integers = plain_integers(text);
+    let mut misfit = match parse_owned(&integers) {
+        Ok(read) => return Ok(read),
+        Err(misfit) => misfit,
+    };
+    let (mut text, mut error) = match integers {
+        Cow::Borrowed(text) => (text.to_owned(), refused),
+        Cow::Owned(text) => (text, misfit.error()),
+    };
+    loop {
+        let Some(place) = find(&text, &misfit.pointer) else { return Err(error) };
+        let Ok(written) = serde_json::from_str::<String>(&text[place.clone()]) else { return Err(error) };
+        let duration = parse_duration(&written);
+        let (secs, nanos) = duration.map_or((0, 0), |duration| (duration.as_secs(), duration.subsec_nanos()));
         text.replace_range(place, &format!(r#"{{"secs":{secs},"nanos":{nanos}}}"#));
-        // A reader lends nothing, so that the new text need not live as long as what is read.
-        let mut deserializer = serde_json::Deserializer::from_reader(text.as_bytes());
-        match serde_path_to_error::deserialize(&mut deserializer) {
-            Ok(read) => return Ok(read),
-            Err(error) => {
-                refused = ToolError::invalid_arguments(pointer_of(error.path()), without_place(error.inner()));
-            }
+        let again = parse_owned(&text);
+        // Only a type that reads the object wants a duration there.
+        if again.as_ref().is_err_and(|again| again.is_within(&misfit.pointer)) {
+            return Err(error);
         }
+        if duration.is_none() {
+            let problem = format!("{written:?} is no duration; write it like \"PT1H30M\" or \"PT2.5S\"");
+            return Err(ToolError::invalid_arguments(misfit.pointer, problem));
+        }
+        misfit = match again {
+            Ok(read) => return Ok(read),
+            Err(next) => next,
+        };
+        error = misfit.error();
     }
-    Err(refused)
+}
+
+/// Reads a type without borrowing from the text, which need not live as long as what is read.
+fn parse_owned<'a, T: Deserialize<'a>>(text: &str) -> Result<T, Misfit> {
+    let mut deserializer = serde_json::Deserializer::from_reader(text.as_bytes());
+    serde_path_to_error::deserialize(&mut deserializer)
+        .map_err(|error| Misfit { pointer: pointer_of(error.path()), problem: without_place(error.inner()) })
+}
+
+/// Rewrites the numbers of a JSON text that are integers with a fraction or an exponent, such as `1.0` and `1e3`.
+fn plain_integers(text: &str) -> Cow<'_, str> {
+    let mut rewritten = String::new();
+    let mut copied = 0;
+    let mut rest = text;
+    while let Some(start) = rest.find(|char: char| matches!(char, '"' | '-' | '0'..='9')) {
+        rest = &rest[start..];
+        let length = if rest.starts_with('"') {
+            string_length(rest)
+        } else {
+            rest.find(|char: char| !matches!(char, '0'..='9' | '+' | '-' | '.' | 'e' | 'E')).unwrap_or(rest.len())
+        };
+        let (token, after) = rest.split_at(length);
+        if let Some(integer) = plain_integer(token) {
+            let at = text.len() - rest.len();
+            rewritten.push_str(&text[copied..at]);
+            rewritten.push_str(&integer);
+            copied = at + length;
+        }
+        rest = after;
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    rewritten.push_str(&text[copied..]);
+    Cow::Owned(rewritten)
+}
+
+/// The length of the string literal that a text starts with.
+fn string_length(text: &str) -> usize {
+    let mut escaped = false;
+    let end = text.bytes().skip(1).position(|byte| match byte {
+        _ if escaped => {
+            escaped = false;
+            false
+        }
+        b'\\' => {
+            escaped = true;
+            false
+        }
+        byte => byte == b'"',
+    });
+    end.map_or(text.len(), |end| end + 2)
+}
+
+/// Writes a number without fraction and exponent, where it has one of them and is an integer of at most 39 digits, as many as
+/// a `u128` has.
+fn plain_integer(number: &str) -> Option<String> {
+    const MAX_DIGITS: usize = 39;
+    let (sign, magnitude) = number.strip_prefix('-').map_or(("", number), |magnitude| ("-", magnitude));
+    let (mantissa, exponent) = magnitude.split_once(['e', 'E']).unwrap_or((magnitude, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty()
+        || (mantissa.len() == magnitude.len() && fraction.is_empty())
+        || !is_digits(whole)
+        || !is_digits(fraction)
+    {
+        return None;
+    }
+    let digits = format!("{whole}{fraction}");
+    let significant = digits.trim_start_matches('0').trim_end_matches('0');
+    if significant.is_empty() {
+        return Some("0".to_owned());
+    }
+    let trailing_zeros = digits.len() - digits.trim_end_matches('0').len();
+    let exponent: i64 = exponent.parse().ok()?;
+    let zeros = exponent.checked_add(i64::try_from(trailing_zeros).ok()?)?.checked_sub(i64::try_from(fraction.len()).ok()?)?;
+    let zeros = usize::try_from(zeros).ok().filter(|zeros| significant.len() + zeros <= MAX_DIGITS)?;
+    Some(format!("{sign}{significant}{}", "0".repeat(zeros)))
 }
 
 /// Finds the bytes of a JSON text that a pointer points to.
@@ -160,7 +262,51 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_beside_a_duration_is_read_as_it_was_written() {
+    fn integers_may_have_a_fraction_or_an_exponent() {
+        #[derive(Deserialize, Debug, PartialEq)]
+        struct Order {
+            #[serde(flatten)]
+            count: Count,
+            big: u64,
+            price: f64,
+            text: String,
+        }
+        #[derive(Deserialize, Debug, PartialEq)]
+        struct Count {
+            count: i64,
+        }
+        let text = r#"{"count":-1.0,"big":90071992547409930e-1,"price":2.0,"text":"1.0 \"1e3"}"#;
+        let expected =
+            Order { count: Count { count: -1 }, big: 9_007_199_254_740_993, price: 2.0, text: "1.0 \"1e3".to_owned() };
+        assert_eq!(read::<Order>(&Arguments::from(text)).unwrap(), expected);
+        for text in [r#"{"count":1.5}"#, r#"{"count":1e-1}"#, r#"{"count":1e300}"#] {
+            let error = read::<Count>(&Arguments::from(text)).unwrap_err();
+            assert_eq!(error.data().unwrap()["problems"][0]["pointer"], "/count", "{error}");
+        }
+    }
+
+    #[test]
+    fn integers_are_written_out() {
+        for (number, integer) in [
+            ("1.0", Some("1")),
+            ("1e3", Some("1000")),
+            ("-12.50E+1", Some("-125")),
+            ("100e-2", Some("1")),
+            ("0.0", Some("0")),
+            ("-0.0", Some("0")),
+            ("1.5", None),
+            ("1e-1", None),
+            ("1", None),
+            ("-7", None),
+            ("1e40", None),
+            ("1e99999999999999999999", None),
+        ] {
+            assert_eq!(plain_integer(number).as_deref(), integer, "{number}");
+        }
+    }
+
+    #[test]
+    fn text_beside_a_duration_is_read_as_it_was_written() {
         #[derive(Deserialize, Debug)]
         struct Order {
             id: u128,

@@ -1,4 +1,4 @@
-//! What a function's tool will look like, collected until it is built.
+//! What is known about a tool until it is built: [`Recipe`].
 
 use opentool_spec::schema::NormaliseError;
 use serde_json::Value;
@@ -7,75 +7,81 @@ use crate::{DefinitionError, ToolDefinition, ToolMetadata};
 
 /// Where an input schema comes from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct InputType {
+pub(super) struct InputType {
     /// The name of the Rust type, for messages.
-    pub(crate) name: &'static str,
-    pub(crate) schema: fn() -> Result<Value, NormaliseError>,
+    pub(super) name: &'static str,
+    pub(super) schema: fn() -> Result<Value, NormaliseError>,
 }
 
 #[derive(Debug)]
-enum Input {
+enum InputSource {
     None,
     Type(InputType),
     Schema(Value),
 }
 
-/// A definition in the making, with the metadata.
+/// The settings of a tool, before its definition is built.
 #[derive(Debug)]
-pub(crate) struct Recipe {
-    /// A finished definition, which what is set afterwards changes.
+pub(super) struct Recipe {
+    /// A finished definition, to which what is set afterwards applies.
     base: Option<ToolDefinition>,
-    pub(crate) name: String,
-    pub(crate) description: Option<String>,
-    input: Input,
-    pub(crate) output_name: Option<String>,
-    pub(crate) output: Option<Result<Value, NormaliseError>>,
-    pub(crate) metadata: ToolMetadata,
-    pub(crate) blocking: bool,
+    pub(super) name: String,
+    pub(super) description: Option<String>,
+    input: InputSource,
+    pub(super) output_name: Option<String>,
+    pub(super) output: Option<Result<Value, NormaliseError>>,
+    pub(super) metadata: ToolMetadata,
+    pub(super) inline: bool,
+}
+
+/// The settings of a tool, complete and checked.
+pub(super) struct Finished {
+    pub(super) definition: ToolDefinition,
+    pub(super) metadata: ToolMetadata,
+    pub(super) inline: bool,
 }
 
 impl Recipe {
-    pub(crate) fn new(name: String, input: Option<InputType>) -> Self {
+    pub(super) fn new(name: String, input: Option<InputType>) -> Self {
         Self {
             base: None,
             name,
             description: None,
-            input: input.map_or(Input::None, Input::Type),
+            input: input.map_or(InputSource::None, InputSource::Type),
             output_name: None,
             output: None,
             metadata: ToolMetadata::new(),
-            blocking: false,
+            inline: false,
         }
     }
 
-    pub(crate) fn set_definition(&mut self, definition: ToolDefinition) {
+    pub(super) fn set_definition(&mut self, definition: ToolDefinition) {
         self.name = definition.name().to_owned();
         self.description = None;
-        self.input = Input::None;
+        self.input = InputSource::None;
         self.output_name = None;
         self.output = None;
         self.base = Some(definition);
     }
 
-    pub(crate) fn set_input_type(&mut self, input: InputType) {
-        self.input = Input::Type(input);
+    pub(super) fn set_input_type(&mut self, input: InputType) {
+        self.input = InputSource::Type(input);
     }
 
-    pub(crate) fn set_input_schema(&mut self, schema: Value) {
-        self.input = Input::Schema(schema);
+    pub(super) fn set_input_schema(&mut self, schema: Value) {
+        self.input = InputSource::Schema(schema);
     }
 
-    /// Makes the definition, and hands back the metadata and whether the code holds its thread.
-    pub(crate) fn finish(self) -> Result<(ToolDefinition, ToolMetadata, bool), DefinitionError> {
-        let Self { base, name, description, input, output_name, output, metadata, blocking } = self;
+    pub(super) fn finish(self) -> Result<Finished, DefinitionError> {
+        let Self { base, name, description, input, output_name, output, metadata, inline } = self;
         let mut definition = match base {
             Some(base) => base.to_builder().name(name.clone()),
             None => ToolDefinition::builder(name.clone()),
         };
         match input {
-            Input::None => {}
-            Input::Schema(schema) => definition = definition.input_schema(schema),
-            Input::Type(input) => match (input.schema)() {
+            InputSource::None => {}
+            InputSource::Schema(schema) => definition = definition.input_schema(schema),
+            InputSource::Type(input) => match (input.schema)() {
                 Ok(schema) => definition = definition.input_schema(schema),
                 Err(source) => return Err(DefinitionError::Input { tool: name, input: input.name, source }),
             },
@@ -91,6 +97,6 @@ impl Recipe {
             Some(Ok(schema)) => definition = definition.output_schema(schema),
             Some(Err(source)) => return Err(DefinitionError::Output { tool: name, source }),
         }
-        Ok((definition.build()?, metadata, blocking))
+        Ok(Finished { definition: definition.build()?, metadata, inline })
     }
 }

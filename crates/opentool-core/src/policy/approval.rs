@@ -1,35 +1,10 @@
+//! Which calls need approval, and who decides about them: [`ApprovalPolicy`].
+
 use std::fmt;
 
 use futures_core::future::BoxFuture;
-use serde::{Deserialize, Serialize};
 
-use crate::{Arguments, Tool, ToolContext};
-
-/// What becomes of a call that needs approval.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Decision {
-    /// The call runs.
-    Approve,
-    /// The call does not run, and the model is told why.
-    Deny(String),
-    /// The call runs with these arguments, which are checked like any others.
-    Edit(Arguments),
-    /// The call waits in the turn until somebody decides.
-    Suspend,
-}
-
-impl Decision {
-    pub(crate) fn as_str(&self) -> &'static str {
-        match self {
-            Self::Approve => "approve",
-            Self::Deny(_) => "deny",
-            Self::Edit(_) => "edit",
-            Self::Suspend => "suspend",
-        }
-    }
-}
+use crate::{Arguments, Decision, Tool, ToolContext};
 
 /// A call that needs approval.
 #[derive(Clone, Copy)]
@@ -41,7 +16,7 @@ pub struct ApprovalRequest<'a> {
     pub tool: &'a dyn Tool,
     /// The arguments, checked.
     pub arguments: &'a Arguments,
-    /// What the application handed over.
+    /// What the application passes to tools.
     pub context: &'a ToolContext,
 }
 
@@ -109,7 +84,7 @@ impl Ask {
         Self { destructive: false, decide: Box::new(move |request| Box::pin(decide(request))) }
     }
 
-    /// Suspends every call that needs approval, so that the turn's owner decides.
+    /// Suspends every call that needs approval, so that the caller decides later.
     #[must_use]
     pub fn later() -> Self {
         Self::with(|_| async { Decision::Suspend })

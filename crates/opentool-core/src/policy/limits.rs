@@ -1,3 +1,5 @@
+//! How much one turn may do: [`LimitPolicy`] and [`Limits`].
+
 use crate::{ErrorSeverity, Tool, ToolCall, ToolError, Turn};
 
 /// Says how much one turn may do.
@@ -6,14 +8,14 @@ pub trait LimitPolicy: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// An error of kind [`Limit`](crate::ErrorKind::Limit); a recoverable one is told to the model.
+    /// An error of kind [`Limit`](crate::ErrorKind::Limit); the model sees a recoverable one, the caller gets a fatal one.
     fn admit(&self, turn: &Turn, call: &ToolCall, tool: Option<&dyn Tool>) -> Result<(), ToolError>;
 }
 
 /// The limits of a turn.
 ///
-/// Too many calls of one tool, or the same call too often, is told to the model. Too many calls in
-/// all, or too many rounds, reaches the caller.
+/// Too many calls of one tool, or the same call too often, is an error that the model sees. Too many calls in
+/// all, or too many rounds, is one that the caller gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {

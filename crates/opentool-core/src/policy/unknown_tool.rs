@@ -1,6 +1,8 @@
+//! What answers a call of an unknown tool: [`UnknownToolPolicy`].
+
 use crate::{ErrorSeverity, ToolError, ToolOutput, Toolbox};
 
-/// Answers a call of a tool that is not there.
+/// Answers a call of an unknown tool.
 ///
 /// A closure `Fn(&str, &Toolbox) -> Result<ToolOutput, ToolError>` is such a policy.
 pub trait UnknownToolPolicy: Send + Sync + 'static {
@@ -21,10 +23,10 @@ where
     }
 }
 
-/// The ready-made answers to a call of a tool that is not there.
+/// The usual answers to a call of an unknown tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnknownTool {
-    /// The model is told, with the names it may have meant.
+    /// The model gets an error, with the names it may have meant.
     #[default]
     TellModel,
     /// The caller gets an error.

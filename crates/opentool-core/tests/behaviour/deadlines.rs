@@ -195,14 +195,14 @@ async fn a_blocking_call_past_its_deadline_has_its_outcome_and_its_thread_stays_
     let executor = Executor::builder().blocking_threads(1).build();
     let probe = Probe::with(&executor, blocking(gate));
     probe.call("blocks", "").await.assert_error(ErrorKind::Timeout);
-    assert_eq!(executor.blocking_threads(), 1, "the thread is still at work");
+    assert_eq!(executor.busy_threads(), 1, "the thread is still at work");
 
     // The pool is full, so another call waits for a thread until its own deadline.
     probe.call("blocks", "").await.assert_error(ErrorKind::Timeout);
-    assert_eq!(executor.blocking_threads(), 1);
+    assert_eq!(executor.busy_threads(), 1);
 
     open.send(()).unwrap();
-    while executor.blocking_threads() > 0 {
+    while executor.busy_threads() > 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     open.send(()).unwrap();
@@ -217,7 +217,7 @@ async fn a_panic_on_a_blocking_thread_is_caught_like_any_other() {
     let answer = Probe::with(&executor, tool).call("a", "").await;
     answer.assert_error(ErrorKind::Panic);
     assert_eq!(answer.outcome().error().unwrap().detail(), Some("on the thread"));
-    assert_eq!(executor.blocking_threads(), 0, "the thread is no longer counted");
+    assert_eq!(executor.busy_threads(), 0, "the thread is no longer counted");
 }
 
 #[tokio::test]

@@ -236,7 +236,7 @@ async fn a_serial_tool_on_a_thread_of_its_own_never_runs_twice_even_past_its_dea
         RUNNING.fetch_sub(1, SeqCst);
     });
     let host =
-        Executor::new().host(tool.blocking().concurrency(Concurrency::Serial).timeout(Duration::from_millis(50)));
+        Executor::new().host(tool.concurrency(Concurrency::Serial).timeout(Duration::from_millis(50)));
     assert!(host.call("s", "").await.is_err());
     let _ = host.call("s", "").await;
     assert_eq!(MOST.load(SeqCst), 1);
@@ -280,8 +280,8 @@ fn a_call_given_up_before_its_thread_began_never_runs() {
         let tool = FnTool::new("b", || {
             RAN.fetch_add(1, SeqCst);
         });
-        let host = Executor::new().host(tool.blocking().timeout(Duration::from_millis(50)));
-        assert_eq!(host.call("b", "").await.unwrap_err().kind(), ErrorKind::Timeout);
+        let host = Executor::new().host(tool.timeout(Duration::from_millis(50)));
+        assert_eq!(host.call("b", "").await.unwrap_err().kind(), ErrorKind::Unavailable);
         hog.await.unwrap();
         tokio::task::spawn_blocking(|| ()).await.unwrap();
     });
@@ -327,7 +327,7 @@ async fn nothing_is_heard_of_a_call_after_its_end() {
         context.emit_blocking("late");
     });
     let slow = FnTool::new("w", || async { tokio::time::sleep(Duration::from_millis(300)).await });
-    let tools = Toolbox::from_tools([late.blocking().timeout(Duration::from_millis(20)), slow]).unwrap();
+    let tools = Toolbox::from_tools([late.timeout(Duration::from_millis(20)), slow]).unwrap();
     let (executor, mut turn, context) = (Executor::new(), Turn::new(), ToolContext::new());
     let calls = vec![ToolCall::new("1", "b", ""), ToolCall::new("2", "w", "")];
     let mut batch = executor.run(&tools, calls, &mut turn, &context);
@@ -386,7 +386,7 @@ fn an_inline_tool_may_stream_where_there_is_no_runtime() {
 
 #[tokio::test]
 async fn a_blocking_tool_that_streams_loses_nothing() {
-    assert_eq!(watched(streaming().blocking()).await, numbers());
+    assert_eq!(watched(streaming()).await, numbers());
 }
 
 #[tokio::test]
@@ -396,7 +396,7 @@ async fn a_blocking_tool_may_stream_from_a_runtime_inside_its_thread() {
             (0..MANY).for_each(|n| context.emit_blocking(n.to_string()));
         });
     });
-    assert_eq!(watched(tool.blocking()).await, numbers());
+    assert_eq!(watched(tool).await, numbers());
 }
 
 #[tokio::test]
@@ -404,7 +404,7 @@ async fn a_blocking_tool_may_watch_calls_of_its_own_on_its_thread() {
     let outer = FnTool::new("b", |context: ToolContext| {
         without_runtime(watched(streaming())).into_iter().for_each(|piece| context.emit_blocking(piece));
     });
-    assert_eq!(watched(outer.blocking()).await, numbers());
+    assert_eq!(watched(outer).await, numbers());
 }
 
 #[tokio::test]
@@ -417,7 +417,7 @@ async fn a_blocking_tool_waits_while_its_watcher_is_behind() {
             counter.fetch_add(1, SeqCst);
         }
     });
-    let (host, context) = (Executor::new().host(tool.blocking()), ToolContext::new());
+    let (host, context) = (Executor::new().host(tool), ToolContext::new());
     let mut batch = host.watch(ToolCall::new("1", "b", ""), &context).await.unwrap();
     let mut read = 0;
     while let Some(event) = batch.next().await {

@@ -1,4 +1,4 @@
-//! What core promises, one test a promise.
+//! What the core promises, one test for each promise.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod approval;
@@ -14,6 +14,7 @@ mod names;
 mod outcomes;
 mod outputs;
 mod overdue;
+mod pool;
 mod property;
 mod results;
 mod scheduling;

@@ -17,7 +17,7 @@ fn stuck() -> (mpsc::Sender<()>, FnTool) {
     let tool = FnTool::new("stuck", move || {
         let _ = gate.lock().map(|gate| gate.recv());
     });
-    (release, tool.blocking().timeout(Duration::from_millis(50)))
+    (release, tool.timeout(Duration::from_millis(50)))
 }
 
 fn quick() -> FnTool {
@@ -52,12 +52,12 @@ async fn a_call_of_a_serial_tool_that_is_stuck_waits_as_long_as_it_may_run_and_s
     assert_eq!(host.call("stuck", "").await.unwrap_err().kind(), ErrorKind::Timeout);
     let error = tokio::time::timeout(FOR_EVER, host.call("stuck", "")).await.expect("it has its outcome").unwrap_err();
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true));
-    let told = "an earlier call of the tool was given up but is still at work; this call waited 50ms for it";
+    let told = "an earlier call of the tool timed out or was cancelled, but is still running; this call waited 50ms for it";
     assert_eq!(error.message(), told);
-    assert_eq!(executor.blocking_threads(), 1, "it never ran beside the one that is stuck");
+    assert_eq!(executor.busy_threads(), 1, "it never ran beside the one that is stuck");
 
     drop(release);
-    while executor.blocking_threads() > 0 {
+    while executor.busy_threads() > 0 {
         tokio::task::yield_now().await;
     }
     assert!(host.call("stuck", "").await.is_ok(), "a thread that returned keeps nobody waiting");
@@ -77,7 +77,7 @@ async fn nobody_runs_beside_an_exclusive_call_that_is_stuck_and_everybody_has_an
     let outcomes = run([stuck.concurrency(Concurrency::Exclusive), quick()], &["stuck", "quick", "quick"]).await;
     let unavailable = Some(ErrorKind::Unavailable);
     assert_eq!(kinds(&outcomes), [Some(ErrorKind::Timeout), unavailable, unavailable]);
-    let told = "a call that runs alone was given up but is still at work; this call waited 50ms for it";
+    let told = "a call that runs alone timed out or was cancelled, but is still running; this call waited 50ms for it";
     assert_eq!(outcomes[1].error().unwrap().message(), told);
 }
 

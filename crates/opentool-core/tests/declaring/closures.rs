@@ -213,15 +213,14 @@ async fn a_tool_is_made_at_run_time_from_any_schema() {
 }
 
 #[tokio::test]
-async fn a_blocking_closure_runs_on_another_thread_and_an_async_one_cannot() {
+async fn a_sync_closure_runs_on_another_thread_unless_it_is_inline() {
     let thread = || format!("{:?}", std::thread::current().id());
-    let there = call(FnTool::new("thread", thread).blocking(), json!({})).await.unwrap();
+    let there = call(FnTool::new("thread", thread), json!({})).await.unwrap();
     assert_ne!(there, ToolOutput::text(thread()));
-    let here = call(FnTool::new("thread", thread), json!({})).await.unwrap();
+    let here = call(FnTool::new("thread", thread).inline(), json!({})).await.unwrap();
     assert_eq!(here, ToolOutput::text(thread()));
-
-    let error = FnTool::new("wait", || async { 1 }).blocking().build().map(drop).unwrap_err();
-    assert!(error.to_string().contains("`wait` is async and cannot be `blocking`"), "{error}");
+    let here = call(FnTool::new("thread", move || async move { thread() }).inline(), json!({})).await.unwrap();
+    assert_eq!(here, ToolOutput::text(thread()));
 }
 
 #[tokio::test]

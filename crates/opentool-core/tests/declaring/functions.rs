@@ -193,8 +193,8 @@ async fn the_context_stands_anywhere_and_is_never_in_the_schema() {
 }
 
 #[tokio::test]
-async fn a_blocking_function_runs_on_another_thread_and_may_borrow_text() {
-    #[tool(blocking)]
+async fn a_plain_function_runs_on_another_thread() {
+    #[tool]
     fn thread(name: &str, cx: &ToolContext) -> String {
         assert_eq!(cx.tool_name(), "thread");
         format!("{name} {:?}", std::thread::current().id())
@@ -203,6 +203,35 @@ async fn a_blocking_function_runs_on_another_thread_and_may_borrow_text() {
     let there = call(thread::tool(), json!({"name": "caller"})).await.unwrap().to_text();
     assert!(there.starts_with("caller ThreadId"));
     assert_ne!(here, there);
+}
+
+#[tokio::test]
+async fn inline_and_async_functions_run_on_the_callers_thread() {
+    #[tool(inline)]
+    fn inline() -> String {
+        format!("{:?}", std::thread::current().id())
+    }
+    #[tool]
+    async fn asynchronous() -> String {
+        format!("{:?}", std::thread::current().id())
+    }
+    let here = format!("{:?}", std::thread::current().id());
+    assert_eq!(call(inline::tool(), json!({})).await.unwrap().to_text(), here);
+    assert_eq!(call(asynchronous::tool(), json!({})).await.unwrap().to_text(), here);
+}
+
+#[tokio::test]
+async fn a_plain_method_on_the_pool_has_its_state_and_context() {
+    struct Greeter(String);
+    #[toolbox]
+    impl Greeter {
+        #[tool]
+        fn greet(&self, name: &str, cx: &ToolContext) -> String {
+            format!("{} {name} from {}", self.0, cx.tool_name())
+        }
+    }
+    let answer = call(Greeter("hello".to_owned()), json!({"name": "Ada"})).await.unwrap();
+    assert_eq!(answer.to_text(), "hello Ada from greet");
 }
 
 #[tokio::test]

@@ -25,7 +25,7 @@ async fn json<'a>(word: &'a str, ctx: &'a opentool::ToolContext, unit: Option<Un
     Ok(HashMap::from([(word.to_owned(), unit)]))
 }
 
-#[opentool::tool(blocking)]
+#[opentool::tool(inline)]
 const fn constant(#[param(default = 3)] number: i8) -> i8 {
     number
 }

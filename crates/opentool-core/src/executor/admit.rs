@@ -1,0 +1,109 @@
+//! Before a call runs: find its tool, apply the limits, check the arguments.
+
+use std::borrow::Cow;
+use std::sync::{Arc, LazyLock};
+
+use serde_json::json;
+use tracing::debug;
+
+use super::job::{Job, NotRun, guarded};
+use super::policies::Policies;
+use crate::{
+    ArgumentChecker, Arguments, Resolver, Strictness, Tool, ToolCall, ToolDefinition, ToolError, ToolMetadata, Turn,
+};
+
+/// A tool that may be called, with its definition and metadata.
+#[derive(Clone, Copy)]
+pub(super) struct Admitted<'t> {
+    pub(super) tool: &'t dyn Tool,
+    pub(super) metadata: &'t ToolMetadata,
+    pub(super) definition: &'t ToolDefinition,
+}
+
+/// Finds the tool, applies the limits of the turn, and checks the arguments.
+///
+/// A tool that a resolver found is kept in `unlisted`.
+pub(super) fn admit<'t, 'a: 't>(
+    job: &mut Job<'a>,
+    unlisted: &'t mut Option<Arc<dyn Tool>>,
+) -> Result<Admitted<'t>, NotRun> {
+    let refusal = match &mut job.batch {
+        Some(batch) => {
+            *unlisted = batch.unlisted.take();
+            batch.refusal.take()
+        }
+        None if job.policies.has_own_limits => limits_of_host(job),
+        None => None,
+    };
+    let tool = match job.tools.get(job.name) {
+        Some(tool) => Some(&**tool),
+        None if unlisted.is_some() => unlisted.as_deref(),
+        None => {
+            let (tools, resolver) = (job.tools, job.policies.resolver.as_ref());
+            *unlisted = guarded(|| Ok(tools.resolve(job.name).or_else(|| resolver?.resolve(job.name))))?;
+            unlisted.as_deref()
+        }
+    };
+    // The limits apply to wrong names too, or a model could try names without end.
+    if let Some(refusal) = refusal {
+        return Err(refusal.into());
+    }
+    let Some(tool) = tool else {
+        debug!(gen_ai.tool.name = job.name, "tool unknown");
+        return Err(NotRun::Answered(guarded(|| job.policies.unknown_tool.answer(job.name, job.tools))?));
+    };
+    if job.context.is_cancelled() {
+        return Err(ToolError::cancelled().into());
+    }
+    let admitted = guarded(|| {
+        let admitted = Admitted { tool, metadata: tool.metadata(), definition: tool.definition() };
+        job.definition = Some(admitted.definition.clone());
+        check(job.policies, admitted, job.arguments)?;
+        Ok(admitted)
+    })?;
+    debug!(gen_ai.tool.name = job.name, "arguments checked");
+    Ok(admitted)
+}
+
+/// Asks the user's own limits about a host's call, which is a turn of its own.
+#[cold]
+fn limits_of_host(job: &Job<'_>) -> Option<ToolError> {
+    let id = job.call_id.cloned().unwrap_or_else(|| Arc::from(""));
+    let call = ToolCall { id, name: job.name.into(), arguments: job.arguments.clone() };
+    guarded(|| {
+        let tool = job.tools.resolve(job.name).or_else(|| job.policies.resolver.as_ref()?.resolve(job.name));
+        job.policies.limits.admit(&Turn::new(), &call, tool.as_deref())
+    })
+    .err()
+}
+
+/// Checks arguments against the published schema, and drops those that the schema does not name.
+pub(super) fn check(policies: &Policies, tool: Admitted<'_>, arguments: &mut Arguments) -> Result<(), ToolError> {
+    if !tool.metadata.checks_own_arguments() && tool.definition.checker().accepts_at_a_glance(arguments.as_str()) {
+        return Ok(());
+    }
+    check_closely(policies, tool, arguments)
+}
+
+fn check_closely(policies: &Policies, tool: Admitted<'_>, arguments: &mut Arguments) -> Result<(), ToolError> {
+    /// The least that holds for every tool: an object without duplicate keys.
+    static ANY_OBJECT: LazyLock<Option<ArgumentChecker>> =
+        LazyLock::new(|| ArgumentChecker::compile(&json!({ "type": "object", "additionalProperties": true })).ok());
+
+    let checked = if tool.metadata.checks_own_arguments() {
+        match &*ANY_OBJECT {
+            Some(checker) => checker.check(arguments.as_str(), Strictness::Lenient),
+            None => return Ok(()),
+        }
+    } else {
+        tool.definition.checker().check(arguments.as_str(), policies.strictness)
+    };
+    // A tool checks the values of its arguments itself; whether there may be others is the executor's setting.
+    if tool.metadata.checks_own_arguments() && policies.strictness == Strictness::Strict {
+        tool.definition.checker().check_names(arguments.as_str())?;
+    }
+    if let Cow::Owned(text) = checked? {
+        *arguments = Arguments::from(text);
+    }
+    Ok(())
+}

@@ -1,6 +1,0 @@
-use opentool::prelude::*;
-
-#[tool(blocking)]
-async fn wait() {}
-
-fn main() {}
