@@ -194,7 +194,9 @@ impl Default for Arguments {
 impl From<&str> for Arguments {
     #[inline]
     fn from(text: &str) -> Self {
-        Self::from_text(text, || if text.len() <= SHORT { ArgumentText::Short(text.into()) } else { ArgumentText::Shared(text.into()) })
+        Self::from_text(text, || {
+            if text.len() <= SHORT { ArgumentText::Short(text.into()) } else { ArgumentText::Shared(text.into()) }
+        })
     }
 }
 

@@ -1,12 +1,11 @@
 //! How the events of calls reach the watcher of their batch: [`EventSink`] and [`EventReceiver`].
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
-use futures_executor::block_on;
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-use tokio::task::unconstrained;
 
 use crate::{CallRef, Progress, ToolEvent, ToolOutput};
 
@@ -14,8 +13,14 @@ use crate::{CallRef, Progress, ToolEvent, ToolOutput};
 const BACKLOG: usize = 64;
 
 thread_local! {
-    /// The address of the sink of the call that this thread of the blocking pool runs; 0 on other threads.
-    static RUNS_FOR: Cell<usize> = const { Cell::new(0) };
+    /// The call that this thread of the blocking pool runs; none on other threads.
+    static RUNNING: RefCell<Option<BlockingCall>> = const { RefCell::new(None) };
+}
+
+/// A call that blocks its thread, and the runtime outside.
+struct BlockingCall {
+    sink: Arc<EventSink>,
+    runtime: Option<Handle>,
 }
 
 /// An unread event, with its permit in the backlog if it has one.
@@ -102,13 +107,7 @@ impl EventSink {
         if *self.closed() {
             return;
         }
-        let permit = if RUNS_FOR.get() == self.address() {
-            // Unconstrained, because inside a task of a runtime that the tool's own code started, tokio's budget
-            // could run out and never be renewed.
-            block_on(unconstrained(self.permit()))
-        } else {
-            self.try_permit()
-        };
+        let permit = self.try_permit().or_else(|| self.wait_for_permit());
         self.send(ToolEvent::Output(self.call.clone(), output), permit);
     }
 
@@ -122,14 +121,30 @@ impl EventSink {
     /// Runs code that blocks this thread for this call.
     pub(crate) fn run_blocking<T>(self: &Arc<Self>, code: impl FnOnce() -> T) -> T {
         /// Restores the thread's state, also when the code panics.
-        struct Restore(usize);
+        struct Restore(Option<BlockingCall>);
         impl Drop for Restore {
             fn drop(&mut self) {
-                RUNS_FOR.set(self.0);
+                RUNNING.replace(self.0.take());
             }
         }
-        let _restore = Restore(RUNS_FOR.replace(self.address()));
+        let call = BlockingCall { sink: self.clone(), runtime: Handle::try_current().ok() };
+        let _restore = Restore(RUNNING.replace(Some(call)));
         code()
+    }
+
+    /// Blocks for a permit, on the thread of this call only.
+    ///
+    /// A task of the runtime outside waits for the permit: the tool's code may be inside a runtime of its own, in which
+    /// nothing can be awaited from here.
+    fn wait_for_permit(self: &Arc<Self>) -> Option<OwnedSemaphorePermit> {
+        let runtime = RUNNING.with_borrow(|call| {
+            let call = call.as_ref().filter(|call| Arc::ptr_eq(&call.sink, self))?;
+            call.runtime.clone()
+        })?;
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let backlog = self.sender.backlog.clone();
+        runtime.spawn(async move { sender.send(backlog.acquire_owned().await.ok()) });
+        receiver.recv().ok().flatten()
     }
 
     /// Waits for a permit in the backlog; there is none once the watcher is gone.
@@ -147,9 +162,5 @@ impl EventSink {
             // A watcher that is gone is no failure of the tool.
             let _ = self.sender.sender.send((event, permit));
         }
-    }
-
-    fn address(self: &Arc<Self>) -> usize {
-        Arc::as_ptr(self).addr()
     }
 }

@@ -4,8 +4,8 @@ use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{Attribute, Ident, LitStr};
 
-use crate::errors::Errors;
 use crate::docs;
+use crate::errors::Errors;
 use crate::input::{Input, Surroundings};
 use crate::options::{ToolOptions, tool_name};
 use crate::signature::{Argument, Returns, ToolSignature};

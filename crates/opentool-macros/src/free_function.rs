@@ -5,8 +5,8 @@ use quote::{ToTokens, quote};
 use syn::{FnArg, Ident, ItemFn, Signature};
 
 use crate::attributes;
-use crate::errors::Errors;
 use crate::declaration::Declaration;
+use crate::errors::Errors;
 use crate::input::mentions;
 use crate::options::ToolOptions;
 use crate::signature::ToolSignature;

@@ -8,8 +8,8 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{Attribute, Expr, ImplItem, ImplItemFn, ItemImpl, Lifetime, TypeReference};
 
 use crate::attributes;
-use crate::errors::Errors;
 use crate::declaration::Declaration;
+use crate::errors::Errors;
 use crate::input::Surroundings;
 use crate::options::{ToolOptions, ToolboxOptions};
 use crate::signature::ToolSignature;
@@ -73,10 +73,7 @@ fn refuse_borrowed_state(block: &ItemImpl, errors: &mut Errors) -> bool {
     let mut borrowed = Borrowed(&mut places);
     borrowed.visit_type_mut(&mut block.self_ty.clone());
     for place in &places {
-        errors.at(
-            place,
-            "tools may outlive every borrow: the type must own what it uses, or share it by `Arc`",
-        );
+        errors.at(place, "tools may outlive every borrow: the type must own what it uses, or share it by `Arc`");
     }
     !places.is_empty()
 }

@@ -217,8 +217,10 @@ fn refuse_other_names(carried: &[Attribute], errors: &mut Errors) {
     });
     each_option(carried, "schemars", |meta| {
         if meta.path.is_ident("rename") {
-            errors
-                .at(&meta.path, "the schema would have a name that serde does not read: write `#[param(name = \"…\")]`");
+            errors.at(
+                &meta.path,
+                "the schema would have a name that serde does not read: write `#[param(name = \"…\")]`",
+            );
         }
         Ok(())
     });

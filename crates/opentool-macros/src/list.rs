@@ -40,7 +40,11 @@ impl<'f> List<'f> {
     }
 
     /// Reads an attribute; one without parentheses has no options.
-    pub(crate) fn read_attribute(&mut self, attribute: &Attribute, mut each: impl FnMut(&GivenOption<'_>) -> Result<()>) {
+    pub(crate) fn read_attribute(
+        &mut self,
+        attribute: &Attribute,
+        mut each: impl FnMut(&GivenOption<'_>) -> Result<()>,
+    ) {
         match &attribute.meta {
             Meta::Path(_) => {}
             // Not by its tokens alone, since only the attribute knows where the list ends.
@@ -77,7 +81,11 @@ impl<'f> List<'f> {
         Ok(())
     }
 
-    fn read_one(&mut self, input: ParseStream<'_>, each: &mut impl FnMut(&GivenOption<'_>) -> Result<()>) -> Result<()> {
+    fn read_one(
+        &mut self,
+        input: ParseStream<'_>,
+        each: &mut impl FnMut(&GivenOption<'_>) -> Result<()>,
+    ) -> Result<()> {
         if input.peek(Lit) {
             return Err(input.error(self.unnamed()));
         }

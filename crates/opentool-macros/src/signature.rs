@@ -5,9 +5,7 @@ use std::collections::HashMap;
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::spanned::Spanned;
-use syn::{
-    FnArg, GenericParam, Ident, Receiver, ReceiverKind, ReturnType, Safety, Signature, Type, WherePredicate,
-};
+use syn::{FnArg, GenericParam, Ident, Receiver, ReceiverKind, ReturnType, Safety, Signature, Type, WherePredicate};
 
 use crate::errors::Errors;
 use crate::input::Parameter;

@@ -31,7 +31,8 @@ impl<'a> Unsuitable<'a> {
 
     /// Looks at the type of a result.
     pub(crate) fn in_result(ty: &Type, errors: &'a mut Errors) {
-        Self { errors, place: Place::Result, borrowable: false, has_field_attributes: false }.visit_type_mut(&mut ty.clone());
+        Self { errors, place: Place::Result, borrowable: false, has_field_attributes: false }
+            .visit_type_mut(&mut ty.clone());
     }
 
     fn objection(&self, ty: &Type) -> Option<String> {

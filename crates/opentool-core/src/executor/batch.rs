@@ -17,8 +17,8 @@ use super::settle::settle;
 use crate::sink::{EventReceiver, EventSink, event_channel};
 use crate::turn::{Slot, SlotState};
 use crate::{
-    Arguments, CallRef, Cancellation, Decision, Outcome, Outcomes, Resolver, Tool, ToolCall, ToolContext, ToolDefinition, ToolError,
-    ToolEvent, ToolOutput, Toolbox, Turn,
+    Arguments, CallRef, Cancellation, Decision, Outcome, Outcomes, Resolver, Tool, ToolCall, ToolContext,
+    ToolDefinition, ToolError, ToolEvent, ToolOutput, Toolbox, Turn,
 };
 
 /// The calls of one round while they run.

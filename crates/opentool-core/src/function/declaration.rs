@@ -10,9 +10,7 @@ use serde_json::Value;
 use super::body::{AsyncBody, Body};
 use super::fn_tool::FnTool;
 use super::recipe::{InputType, Recipe};
-use crate::{
-    DefinitionError, Invocation, ToolDefinition, ToolError, ToolMetadata, ToolOutput, input_schema,
-};
+use crate::{DefinitionError, Invocation, ToolDefinition, ToolError, ToolMetadata, ToolOutput, input_schema};
 
 type Called<'a> = BoxFuture<'a, Result<ToolOutput, ToolError>>;
 

@@ -12,8 +12,8 @@ use super::body::Body;
 use super::closure::{FallibleToolFunction, Parts, ToolFunction};
 use super::recipe::{Finished, Recipe};
 use crate::{
-    Concurrency, DefinitionError, IntoTool, Invocation, ResultConverter, Tool, ToolDefinition, ToolError,
-    ToolMetadata, ToolOutput, output_schema,
+    Concurrency, DefinitionError, IntoTool, Invocation, ResultConverter, Tool, ToolDefinition, ToolError, ToolMetadata,
+    ToolOutput, output_schema,
 };
 
 /// A tool made of a function, with everything about it that can be set.

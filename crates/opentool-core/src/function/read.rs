@@ -152,7 +152,8 @@ fn plain_integer(number: &str) -> Option<String> {
     }
     let trailing_zeros = digits.len() - digits.trim_end_matches('0').len();
     let exponent: i64 = exponent.parse().ok()?;
-    let zeros = exponent.checked_add(i64::try_from(trailing_zeros).ok()?)?.checked_sub(i64::try_from(fraction.len()).ok()?)?;
+    let zeros =
+        exponent.checked_add(i64::try_from(trailing_zeros).ok()?)?.checked_sub(i64::try_from(fraction.len()).ok()?)?;
     let zeros = usize::try_from(zeros).ok().filter(|zeros| significant.len() + zeros <= MAX_DIGITS)?;
     Some(format!("{sign}{significant}{}", "0".repeat(zeros)))
 }

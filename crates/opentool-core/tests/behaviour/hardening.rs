@@ -235,8 +235,7 @@ async fn a_serial_tool_on_a_thread_of_its_own_never_runs_twice_even_past_its_dea
         std::thread::sleep(Duration::from_millis(200));
         RUNNING.fetch_sub(1, SeqCst);
     });
-    let host =
-        Executor::new().host(tool.concurrency(Concurrency::Serial).timeout(Duration::from_millis(50)));
+    let host = Executor::new().host(tool.concurrency(Concurrency::Serial).timeout(Duration::from_millis(50)));
     assert!(host.call("s", "").await.is_err());
     let _ = host.call("s", "").await;
     assert_eq!(MOST.load(SeqCst), 1);
@@ -359,7 +358,7 @@ async fn watched(tool: FnTool) -> Vec<String> {
     pieces
 }
 
-/// Polls a future that waits for nobody else.
+/// Polls a future that is ready at once.
 fn without_runtime<T>(future: impl Future<Output = T>) -> T {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     match std::pin::pin!(future).poll(&mut context) {
@@ -374,23 +373,32 @@ fn numbers() -> Vec<String> {
 
 #[tokio::test]
 async fn an_inline_tool_may_stream_without_awaiting_however_much_it_is() {
-    assert_eq!(watched(streaming()).await, numbers());
-    let on_a_thread_that_may_block = tokio::task::spawn_blocking(|| without_runtime(watched(streaming())));
+    assert_eq!(watched(streaming().inline()).await, numbers());
+    let on_a_thread_that_may_block = tokio::task::spawn_blocking(|| without_runtime(watched(streaming().inline())));
     assert_eq!(on_a_thread_that_may_block.await.unwrap(), numbers());
 }
 
 #[test]
 fn an_inline_tool_may_stream_where_there_is_no_runtime() {
-    assert_eq!(without_runtime(watched(streaming())), numbers());
+    assert_eq!(without_runtime(watched(streaming().inline())), numbers());
 }
 
 #[tokio::test]
-async fn a_blocking_tool_that_streams_loses_nothing() {
+async fn a_sync_tool_that_streams_loses_nothing() {
     assert_eq!(watched(streaming()).await, numbers());
 }
 
 #[tokio::test]
-async fn a_blocking_tool_may_stream_from_a_runtime_inside_its_thread() {
+async fn a_sync_tool_may_stream_from_an_executor_inside_its_thread() {
+    let own_runtime = FnTool::new("b", |context: ToolContext| {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async { (0..MANY).for_each(|n| context.emit_blocking(n.to_string())) });
+    });
+    assert_eq!(watched(own_runtime).await, numbers());
+    let other_executor = FnTool::new("b", |context: ToolContext| {
+        futures_executor::block_on(async { (0..MANY).for_each(|n| context.emit_blocking(n.to_string())) });
+    });
+    assert_eq!(watched(other_executor).await, numbers());
     let tool = FnTool::new("b", |context: ToolContext| {
         tokio::runtime::Handle::current().block_on(async {
             (0..MANY).for_each(|n| context.emit_blocking(n.to_string()));
@@ -400,15 +408,15 @@ async fn a_blocking_tool_may_stream_from_a_runtime_inside_its_thread() {
 }
 
 #[tokio::test]
-async fn a_blocking_tool_may_watch_calls_of_its_own_on_its_thread() {
+async fn a_sync_tool_may_watch_calls_of_its_own_on_its_thread() {
     let outer = FnTool::new("b", |context: ToolContext| {
-        without_runtime(watched(streaming())).into_iter().for_each(|piece| context.emit_blocking(piece));
+        without_runtime(watched(streaming().inline())).into_iter().for_each(|piece| context.emit_blocking(piece));
     });
     assert_eq!(watched(outer).await, numbers());
 }
 
 #[tokio::test]
-async fn a_blocking_tool_waits_while_its_watcher_is_behind() {
+async fn a_sync_tool_waits_while_its_watcher_is_behind() {
     let emitted = Arc::new(AtomicUsize::new(0));
     let counter = emitted.clone();
     let tool = FnTool::new("b", move |context: ToolContext| {

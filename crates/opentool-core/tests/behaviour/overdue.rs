@@ -52,7 +52,8 @@ async fn a_call_of_a_serial_tool_that_is_stuck_waits_as_long_as_it_may_run_and_s
     assert_eq!(host.call("stuck", "").await.unwrap_err().kind(), ErrorKind::Timeout);
     let error = tokio::time::timeout(FOR_EVER, host.call("stuck", "")).await.expect("it has its outcome").unwrap_err();
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true));
-    let told = "an earlier call of the tool timed out or was cancelled, but is still running; this call waited 50ms for it";
+    let told =
+        "an earlier call of the tool timed out or was cancelled, but is still running; this call waited 50ms for it";
     assert_eq!(error.message(), told);
     assert_eq!(executor.busy_threads(), 1, "it never ran beside the one that is stuck");
 

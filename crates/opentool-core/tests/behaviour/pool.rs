@@ -104,7 +104,11 @@ async fn the_clock_of_a_sync_tool_starts_on_its_thread() {
 async fn a_retry_on_the_pool_shares_the_deadline_of_its_call() {
     struct Retry;
     impl Middleware for Retry {
-        fn call<'a>(&'a self, invocation: Invocation<'a>, next: Next<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        fn call<'a>(
+            &'a self,
+            invocation: Invocation<'a>,
+            next: Next<'a>,
+        ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
             Box::pin(async move {
                 loop {
                     let result = next.run(invocation).await;

@@ -223,7 +223,7 @@ async fn inline_and_async_functions_run_on_the_callers_thread() {
 #[tokio::test]
 async fn a_plain_method_on_the_pool_has_its_state_and_context() {
     struct Greeter(String);
-    #[toolbox]
+    #[opentool_core::toolbox]
     impl Greeter {
         #[tool]
         fn greet(&self, name: &str, cx: &ToolContext) -> String {
@@ -236,7 +236,7 @@ async fn a_plain_method_on_the_pool_has_its_state_and_context() {
 
 #[tokio::test]
 async fn text_is_borrowed_from_the_arguments_unless_it_has_escapes() {
-    #[tool]
+    #[tool(inline)]
     fn address(text: &str) -> (usize, String) {
         (text.as_ptr().addr(), text.to_owned())
     }

@@ -375,13 +375,19 @@ async fn a_duration_is_published_as_text_and_read_from_it_wherever_it_stands() {
 }
 
 #[tokio::test]
-async fn what_the_schema_accepts_and_the_type_refuses_is_an_argument_error_with_its_pointer() {
+async fn an_integer_may_be_written_with_a_fraction_or_an_exponent() {
     #[tool]
     fn double(number: i64) -> i64 {
         number * 2
     }
     let host = opentool_core::Executor::new().host(double::tool());
-    let error = host.call("double", r#"{"number": 1.0}"#).await.unwrap_err();
+    for (text, result) in
+        [(r#"{"number": 1.0}"#, "2"), (r#"{"number": 1e3}"#, "2000"), (r#"{"number": -1.50e1}"#, "-30")]
+    {
+        assert_eq!(host.call("double", text).await.unwrap().to_text(), result);
+    }
+    // The schema accepts it, but the type does not hold it.
+    let error = host.call("double", r#"{"number": 1e30}"#).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArguments);
     assert_eq!(error.data().unwrap()["problems"][0]["pointer"], "/number", "{error}");
 }
