@@ -116,8 +116,8 @@ fn take_known<T: 'static>(slot: &mut Option<T>) -> Option<ToolOutput> {
 /// is told to the model.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
-    label = "this error cannot be told to a model",
-    note = "implement `std::error::Error` for it, whose text is then told to the model; or return `ToolError`, `Failure`, `String` or `Box<dyn Error + Send + Sync>`"
+    label = "this error has no text for a model",
+    note = "implement `std::error::Error` for it, whose text the model then sees; or return `ToolError`, `Failure`, `String` or `Box<dyn Error + Send + Sync>`"
 )]
 pub trait IntoToolError {
     /// Converts the error.

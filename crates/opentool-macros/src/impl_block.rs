@@ -30,7 +30,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
         None => krate.clone(),
     };
     if let Some((path, _)) = &block.trait_ {
-        errors.at(path, "`#[toolbox]` stands on a type's own `impl` block; call the trait's methods from tools there");
+        errors.at(path, "`#[toolbox]` belongs on a type's own `impl` block; call the trait's methods from tools there");
     }
     let borrows = refuse_borrowed_state(&block, &mut errors);
     let methods = read_methods(&mut block, &mut errors);

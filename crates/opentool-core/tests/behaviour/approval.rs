@@ -28,7 +28,7 @@ fn deciding(decision: Decision) -> Executor {
 }
 
 #[tokio::test]
-async fn a_tool_that_needs_approval_and_has_nobody_to_ask_is_denied() {
+async fn a_tool_that_needs_approval_is_denied_without_a_policy() {
     let tool = guarded();
     let log = tool.log();
     let answer = Probe::new(tool).call("guarded", r#"{"a":1}"#).await;
@@ -73,7 +73,7 @@ async fn an_approved_call_runs() {
 }
 
 #[tokio::test]
-async fn a_denied_call_never_runs_and_the_model_is_told_why() {
+async fn a_denied_call_never_runs_and_the_model_sees_why() {
     let tool = guarded();
     let log = tool.log();
     let probe = Probe::with(&deciding(Decision::Deny("too dear".into())), tool);
@@ -114,7 +114,7 @@ async fn edited_arguments_are_checked_again() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_about_a_call_whose_arguments_are_wrong() {
+async fn wrong_arguments_are_refused_before_approval() {
     let executor = Executor::builder().approval(Ask::with(|_| async { panic!("asked") })).build();
     Probe::with(&executor, guarded()).call("guarded", "{}").await.assert_error(ErrorKind::InvalidArguments);
 }

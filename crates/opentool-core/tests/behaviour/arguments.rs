@@ -21,7 +21,7 @@ async fn empty_null_and_blank_arguments_are_an_empty_object() {
 }
 
 #[tokio::test]
-async fn malformed_json_is_told_to_the_model_and_the_tool_never_runs() {
+async fn malformed_json_reaches_the_model_and_the_tool_never_runs() {
     let tool = echo();
     let log = tool.log();
     let probe = Probe::new(tool);
@@ -32,7 +32,7 @@ async fn malformed_json_is_told_to_the_model_and_the_tool_never_runs() {
 }
 
 #[tokio::test]
-async fn a_schema_breach_is_told_with_its_json_pointer_and_the_tool_never_runs() {
+async fn a_schema_violation_names_its_json_pointer() {
     let tool = echo();
     let log = tool.log();
     let answer = Probe::new(tool).call("echo", r#"{"a":"one"}"#).await;
@@ -45,7 +45,7 @@ async fn a_schema_breach_is_told_with_its_json_pointer_and_the_tool_never_runs()
 }
 
 #[tokio::test]
-async fn a_missing_required_argument_is_told_to_the_model_and_the_tool_never_runs() {
+async fn a_missing_argument_reaches_the_model() {
     let tool = echo();
     let log = tool.log();
     let answer = Probe::new(tool).call("echo", "{}").await;
@@ -108,7 +108,7 @@ async fn a_failure_to_deserialise_afterwards_is_the_same_error_with_its_pointer(
 }
 
 #[test]
-fn a_text_that_is_no_json_is_told_by_line_and_column() {
+fn a_text_that_is_no_json_is_refused_by_line_and_column() {
     let error = Arguments::from(r#"{"a":}"#).parse::<serde_json::Value>().unwrap_err();
     assert_eq!(error.message(), "invalid arguments: /a: expected value at line 1 column 6");
 }

@@ -32,7 +32,7 @@ async fn a_tool_sees_its_name_however_long_it_is() {
 async fn an_empty_context_works() {
     let tool = FakeTool::new("a").acts(|_, context| async move {
         assert!(context.typed::<Tenant>().is_none() && context.get("x").is_none());
-        context.emit("nobody listens").await;
+        context.emit("unwatched").await;
         context.progress(1.0, None, None);
         Ok(ToolOutput::text("fine"))
     });

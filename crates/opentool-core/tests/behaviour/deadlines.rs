@@ -65,7 +65,7 @@ async fn the_tool_sees_its_deadline_and_its_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_past_its_deadline_is_told_by_its_cancellation() {
+async fn a_call_past_its_deadline_is_cancelled() {
     let told = Cancellation::new();
     let hook = told.clone();
     let tool = FakeTool::new("a").acts(move |_, context| {
@@ -100,7 +100,7 @@ async fn dropping_the_future_of_a_call_cancels_it() {
 }
 
 #[tokio::test]
-async fn a_call_that_finished_is_not_told_that_it_was_cancelled() {
+async fn a_call_that_finished_is_not_cancelled() {
     let (sender, receiver) = mpsc::channel();
     let tool = FakeTool::new("a").acts(move |_, context| {
         sender.send(context.cancellation().clone()).unwrap();
@@ -156,7 +156,7 @@ async fn the_signal_of_a_context_stops_its_calls_whenever_it_was_first_asked_for
     assert_eq!(outcomes[0].error().unwrap().kind(), ErrorKind::Cancelled);
 }
 
-/// Merges the context of a call, which nobody has cloned, into another and never answers.
+/// Merges the context of a call, of which there is no clone, into another and never answers.
 struct Merging(mpsc::Sender<ToolContext>);
 
 impl Middleware for Merging {
@@ -190,7 +190,7 @@ fn blocking(gate: mpsc::Receiver<()>) -> FakeTool {
 }
 
 #[tokio::test]
-async fn a_blocking_call_past_its_deadline_has_its_outcome_and_its_thread_stays_counted() {
+async fn the_thread_of_a_call_past_its_deadline_stays_counted() {
     let (open, gate) = mpsc::channel();
     let executor = Executor::builder().blocking_threads(1).build();
     let probe = Probe::with(&executor, blocking(gate));
@@ -210,7 +210,7 @@ async fn a_blocking_call_past_its_deadline_has_its_outcome_and_its_thread_stays_
 }
 
 #[tokio::test]
-async fn a_panic_on_a_blocking_thread_is_caught_like_any_other() {
+async fn a_panic_on_a_blocking_thread_is_caught() {
     let tool =
         FakeTool::new("a").acts(|_, context| async move { context.run_blocking(|| panic!("on the thread")).await });
     let executor = Executor::new();

@@ -87,7 +87,7 @@ async fn a_tool_that_emits_faster_than_it_is_read_waits_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_tool_that_emits_is_not_held_up_when_nobody_watches() {
+async fn a_tool_that_emits_does_not_wait_without_a_watcher() {
     let tool = FakeTool::new("a").acts(|_, context| async move {
         for _ in 0..1000 {
             context.emit("x").await;

@@ -46,7 +46,7 @@ impl Drop for Bomb {
 }
 
 #[tokio::test]
-async fn what_panics_when_it_is_dropped_takes_no_sibling_with_it() {
+async fn a_panic_on_drop_leaves_other_calls_alone() {
     let bomb = FnTool::new("b", || async {
         let _bomb = Bomb;
         std::future::pending::<()>().await;
@@ -60,7 +60,7 @@ async fn what_panics_when_it_is_dropped_takes_no_sibling_with_it() {
 }
 
 #[tokio::test]
-async fn what_a_tool_panics_with_may_panic_too() {
+async fn a_panic_payload_may_panic_on_drop() {
     let tool = FnTool::new("b", || -> u8 { std::panic::panic_any(Bomb) });
     assert_eq!(Executor::new().host(tool).call("b", "").await.unwrap_err().kind(), ErrorKind::Panic);
 }
@@ -133,7 +133,7 @@ async fn panicking_metadata_is_an_outcome() {
 }
 
 #[tokio::test]
-async fn nothing_is_asked_before_the_batch_is_polled_and_a_resolver_only_once() {
+async fn a_batch_is_lazy_and_asks_a_resolver_once() {
     let asked = Arc::new(AtomicUsize::new(0));
     let counter = asked.clone();
     let resolver = move |name: &str| {
@@ -242,7 +242,7 @@ async fn a_serial_tool_on_a_thread_of_its_own_never_runs_twice_even_past_its_dea
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_serial_call_that_queues_for_its_batch_keeps_nobody_else_waiting() {
+async fn a_queued_serial_call_does_not_block_other_callers() {
     let serial = FnTool::new("s", || async { tokio::time::sleep(Duration::from_millis(1)).await });
     let serial = serial.concurrency(Concurrency::Serial).build().unwrap();
     let inner = Executor::new().host(serial.clone());
@@ -271,7 +271,7 @@ async fn a_serial_call_that_queues_for_its_batch_keeps_nobody_else_waiting() {
 }
 
 #[test]
-fn a_call_given_up_before_its_thread_began_never_runs() {
+fn a_call_that_ends_before_its_thread_starts_never_runs() {
     static RAN: AtomicUsize = AtomicUsize::new(0);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
     runtime.block_on(async {
@@ -305,7 +305,7 @@ async fn filtering_a_handler_without_a_document_holds_for_every_name() {
 }
 
 #[tokio::test]
-async fn a_name_that_no_tool_can_have_is_neither_compared_nor_sent_back_whole() {
+async fn a_name_that_no_tool_can_have_is_cut_in_the_error() {
     let host = Executor::new()
         .host(Toolbox::from_tools((0..1000).map(|index| FakeTool::new(&format!("tool_{index}")))).unwrap());
     let error = host.call(&"some_tool_".repeat(100_000), "").await.unwrap_err();
@@ -313,14 +313,14 @@ async fn a_name_that_no_tool_can_have_is_neither_compared_nor_sent_back_whole() 
 }
 
 #[tokio::test]
-async fn the_answer_for_an_unknown_tool_is_bound_by_the_result_size_too() {
+async fn answers_for_unknown_tools_have_the_size_limit_too() {
     let long = |_: &str, _: &Toolbox| Ok(ToolOutput::text("x".repeat(100)));
     let host = Executor::builder().max_result_size(10).unknown_tool(long).build().host(Toolbox::new());
     assert_eq!(host.call("b", "").await.unwrap_err().kind(), ErrorKind::InvalidResult);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_heard_of_a_call_after_its_end() {
+async fn a_call_sends_no_events_after_its_end() {
     let late = FnTool::new("b", |context: ToolContext| {
         std::thread::sleep(Duration::from_millis(100));
         context.emit_blocking("late");
@@ -372,7 +372,7 @@ fn numbers() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_inline_tool_may_stream_without_awaiting_however_much_it_is() {
+async fn an_inline_tool_may_stream_without_awaiting() {
     assert_eq!(watched(streaming().inline()).await, numbers());
     let on_a_thread_that_may_block = tokio::task::spawn_blocking(|| without_runtime(watched(streaming().inline())));
     assert_eq!(on_a_thread_that_may_block.await.unwrap(), numbers());

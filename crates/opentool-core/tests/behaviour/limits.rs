@@ -21,7 +21,7 @@ fn refused(outcomes: &Outcomes) -> Vec<(usize, bool)> {
 }
 
 #[tokio::test]
-async fn the_forty_first_call_of_a_tool_is_refused_and_the_model_is_told() {
+async fn the_forty_first_call_of_a_tool_is_refused() {
     let tool = FakeTool::new("a");
     let log = tool.log();
     let (tools, mut turn) = (toolbox([tool]), Turn::new());

@@ -15,7 +15,7 @@ use serde_json::json;
 use super::toolbox;
 
 #[tokio::test]
-async fn an_unknown_tool_is_told_to_the_model_with_near_names() {
+async fn an_unknown_tool_is_an_error_with_near_names() {
     let probe = Probe::new(toolbox([FakeTool::new("get_weather"), FakeTool::new("send_mail")]));
     let answer = probe.call("getWeather", "").await;
     answer.assert_message("there is no tool named `getWeather`; did you mean `get_weather`?");

@@ -59,7 +59,7 @@ async fn repeated_and_empty_call_ids_still_get_one_outcome_each_in_call_order() 
 }
 
 #[tokio::test]
-async fn a_panic_is_told_with_a_generic_text_and_its_message_goes_to_the_operator() {
+async fn the_message_of_a_panic_is_for_the_operator_only() {
     let tools = toolbox([FakeTool::new("panics").panics("secret path /etc"), FakeTool::new("good").answers("yes")]);
     let calls = vec![ToolCall::new("1", "panics", ""), ToolCall::new("2", "good", "")];
     let outcomes = run(&Executor::new(), &tools, calls).await;
@@ -99,7 +99,7 @@ async fn a_panicking_policy_is_an_outcome_too() {
 }
 
 #[tokio::test]
-async fn a_result_that_cannot_be_serialised_is_an_error_told_to_the_model() {
+async fn a_result_that_cannot_be_serialised_is_an_error() {
     let odd = FakeTool::new("odd").acts(|_, _| async {
         let map = std::collections::HashMap::from([((1, 2), 3)]);
         ToolOutput::json(&map)

@@ -1,4 +1,4 @@
-//! Rule 1 where rule 6 cannot stop a thread: a call whose code never returns leaves every other call its outcome.
+//! Rule 1 where a thread cannot be stopped: every other call has its outcome, even if the code of one never returns.
 
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -37,7 +37,7 @@ fn kinds(outcomes: &Outcomes) -> Vec<Option<ErrorKind>> {
 }
 
 #[tokio::test]
-async fn calls_that_are_stuck_give_their_slots_back_with_their_outcomes() {
+async fn stuck_calls_release_their_place_in_the_batch() {
     let (_release, stuck) = stuck();
     let stuck = stuck.input_schema(serde_json::json!({ "type": "object" }));
     let outcomes = run([stuck, quick()], &[["stuck"; 8].as_slice(), &["quick"]].concat()).await;
@@ -45,27 +45,27 @@ async fn calls_that_are_stuck_give_their_slots_back_with_their_outcomes() {
 }
 
 #[tokio::test]
-async fn a_call_of_a_serial_tool_that_is_stuck_waits_as_long_as_it_may_run_and_says_for_what() {
+async fn a_call_behind_a_stuck_serial_call_waits_a_bounded_time() {
     let (release, stuck) = stuck();
     let executor = Executor::builder().blocking_threads(4).build();
     let host = executor.host(stuck.concurrency(Concurrency::Serial));
     assert_eq!(host.call("stuck", "").await.unwrap_err().kind(), ErrorKind::Timeout);
     let error = tokio::time::timeout(FOR_EVER, host.call("stuck", "")).await.expect("it has its outcome").unwrap_err();
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true));
-    let told =
+    let expected =
         "an earlier call of the tool timed out or was cancelled, but is still running; this call waited 50ms for it";
-    assert_eq!(error.message(), told);
+    assert_eq!(error.message(), expected);
     assert_eq!(executor.busy_threads(), 1, "it never ran beside the one that is stuck");
 
     drop(release);
     while executor.busy_threads() > 0 {
         tokio::task::yield_now().await;
     }
-    assert!(host.call("stuck", "").await.is_ok(), "a thread that returned keeps nobody waiting");
+    assert!(host.call("stuck", "").await.is_ok(), "a thread that returned blocks no other call");
 }
 
 #[tokio::test]
-async fn every_call_that_queues_for_a_serial_tool_in_a_batch_has_an_outcome() {
+async fn queued_calls_of_a_serial_tool_have_outcomes() {
     let (_release, stuck) = stuck();
     let outcomes = run([stuck.concurrency(Concurrency::Serial), quick()], &["stuck", "stuck", "stuck", "quick"]).await;
     let unavailable = Some(ErrorKind::Unavailable);
@@ -73,17 +73,18 @@ async fn every_call_that_queues_for_a_serial_tool_in_a_batch_has_an_outcome() {
 }
 
 #[tokio::test]
-async fn nobody_runs_beside_an_exclusive_call_that_is_stuck_and_everybody_has_an_outcome() {
+async fn no_call_runs_beside_a_stuck_exclusive_call() {
     let (_release, stuck) = stuck();
     let outcomes = run([stuck.concurrency(Concurrency::Exclusive), quick()], &["stuck", "quick", "quick"]).await;
     let unavailable = Some(ErrorKind::Unavailable);
     assert_eq!(kinds(&outcomes), [Some(ErrorKind::Timeout), unavailable, unavailable]);
-    let told = "a call that runs alone timed out or was cancelled, but is still running; this call waited 50ms for it";
-    assert_eq!(outcomes[1].error().unwrap().message(), told);
+    let expected =
+        "a call that runs alone timed out or was cancelled, but is still running; this call waited 50ms for it";
+    assert_eq!(outcomes[1].error().unwrap().message(), expected);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_waits_for_calls_within_their_deadlines_has_no_clock() {
+async fn a_queued_call_has_no_clock() {
     let slow = FnTool::new("slow", || tokio::time::sleep(Duration::from_secs(20)));
     let slow = slow.concurrency(Concurrency::Serial).build().unwrap();
     let host = Executor::new().host(slow);
@@ -92,7 +93,7 @@ async fn a_call_that_waits_for_calls_within_their_deadlines_has_no_clock() {
 }
 
 #[tokio::test]
-async fn a_context_that_outlives_its_call_keeps_nobody_waiting() {
+async fn a_context_that_outlives_its_call_blocks_no_other() {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let keep = kept.clone();
     let keeper = FnTool::new("keeper", move |context: ToolContext| keep.lock().unwrap().push(context));

@@ -37,7 +37,7 @@ enum Kind {
     Resolved,
 }
 
-/// More pieces than may wait for somebody to read them.
+/// More pieces than may be unread.
 const PIECES: usize = 100;
 
 const KINDS: [Kind; 18] = [
@@ -106,7 +106,7 @@ impl Kind {
 }
 
 /// Everything that calls can meet.
-struct Hall {
+struct Setup {
     tools: Toolbox,
     /// What only a resolver finds.
     hidden: Toolbox,
@@ -129,7 +129,7 @@ impl Middleware for Counting {
     }
 }
 
-fn hall() -> Hall {
+fn setup() -> Setup {
     let mut logs = Vec::new();
     let (mut tools, mut hidden) = (Toolbox::new(), Toolbox::new());
     for kind in KINDS {
@@ -169,14 +169,14 @@ fn hall() -> Hall {
         logs.push((kind, tool.log()));
         if kind == Kind::Resolved { hidden.add(tool) } else { tools.add(tool) }.unwrap();
     }
-    Hall { tools, hidden, logs, passed: Arc::default() }
+    Setup { tools, hidden, logs, passed: Arc::default() }
 }
 
-fn executor(hall: &Hall, most: u32) -> Executor {
+fn executor(setup: &Setup, most: u32) -> Executor {
     Executor::builder()
         .limits(Limits::none().with_total(most))
-        .resolver(hall.hidden.clone())
-        .middleware(Counting(hall.passed.clone()))
+        .resolver(setup.hidden.clone())
+        .middleware(Counting(setup.passed.clone()))
         .approval(Ask::with(|request| {
             let decision = match request.tool.definition().name() {
                 "denied" => Some(Decision::Deny("no".into())),
@@ -226,14 +226,14 @@ proptest! {
         watched in any::<bool>(),
     ) {
         quiet();
-        let hall = hall();
-        let (executor, mut turn, context) = (executor(&hall, most), Turn::new(), ToolContext::new());
+        let setup = setup();
+        let (executor, mut turn, context) = (executor(&setup, most), Turn::new(), ToolContext::new());
         let calls: Vec<_> = kinds.iter().enumerate().map(|(n, kind)| kind.call(n)).collect();
         let expected = expected(&kinds, most);
         let runs = |kind: Kind| expected.iter().filter(|(k, e)| *k == kind && k.may_run() && *e == k.expected()).count();
         let ((outcomes, pieces), alive) = block_on(async {
             use futures_util::StreamExt;
-            let mut batch = executor.run(&hall.tools, calls.clone(), &mut turn, &context);
+            let mut batch = executor.run(&setup.tools, calls.clone(), &mut turn, &context);
             let (mut ends, mut pieces) = (vec![0; calls.len()], 0);
             if watched {
                 while let Some(event) = batch.next().await {
@@ -265,11 +265,11 @@ proptest! {
             }
         }
         prop_assert!(answered.next().is_none() && pending.next().is_none());
-        for (kind, log) in &hall.logs {
+        for (kind, log) in &setup.logs {
             prop_assert_eq!((log.count(), log.running()), (runs(*kind), 0), "{:?}", kind);
             prop_assert!(*kind != Kind::Serial || log.most_at_once() <= 1);
         }
-        prop_assert_eq!(hall.passed.load(SeqCst), KINDS.into_iter().map(runs).sum::<usize>());
+        prop_assert_eq!(setup.passed.load(SeqCst), KINDS.into_iter().map(runs).sum::<usize>());
         prop_assert_eq!(turn.pending().count(), outcomes.pending().len());
     }
 
@@ -280,22 +280,22 @@ proptest! {
         watched in any::<bool>(),
     ) {
         quiet();
-        let hall = hall();
-        let (executor, mut turn, context) = (executor(&hall, u32::MAX), Turn::new(), ToolContext::new());
+        let setup = setup();
+        let (executor, mut turn, context) = (executor(&setup, u32::MAX), Turn::new(), ToolContext::new());
         let calls: Vec<_> = kinds.iter().enumerate().map(|(n, kind)| kind.call(n)).collect();
         let mut decisions = decisions.into_iter();
         // What becomes of each call that waits, in order: approved, it runs and answers nothing.
         let mut fates = Vec::new();
         let (outcomes, alive) = block_on(async {
             use futures_util::StreamExt;
-            executor.run(&hall.tools, calls.clone(), &mut turn, &context).finish().await;
+            executor.run(&setup.tools, calls.clone(), &mut turn, &context).finish().await;
             let waiting: Vec<_> = turn.pending().map(|call| call.id.clone()).collect();
             for id in waiting {
                 let approve = decisions.next().unwrap();
                 fates.push((!approve).then_some(ErrorKind::Denied));
                 turn.decide(&id, if approve { Decision::Approve } else { Decision::Deny("no".into()) }).unwrap();
             }
-            let mut batch = executor.resume(&hall.tools, &mut turn, &context);
+            let mut batch = executor.resume(&setup.tools, &mut turn, &context);
             if watched {
                 while batch.next().await.is_some() {}
             }
@@ -312,7 +312,7 @@ proptest! {
             let expected = if *kind == Kind::Suspended { fates.next().unwrap() } else { kind.expected() };
             prop_assert_eq!(outcome.error().map(ToolError::kind), expected);
         }
-        for (kind, log) in &hall.logs {
+        for (kind, log) in &setup.logs {
             let once = kinds.iter().filter(|called| *called == kind && kind.may_run()).count();
             prop_assert_eq!(log.count(), if *kind == Kind::Suspended { ran } else { once }, "{:?} ran once", kind);
         }
@@ -325,11 +325,11 @@ proptest! {
         after in 0_u64..60,
     ) {
         quiet();
-        let hall = hall();
-        let (executor, mut turn, context) = (executor(&hall, most), Turn::new(), ToolContext::new());
+        let setup = setup();
+        let (executor, mut turn, context) = (executor(&setup, most), Turn::new(), ToolContext::new());
         let calls: Vec<_> = kinds.iter().enumerate().map(|(n, kind)| kind.call(n)).collect();
         let (outcomes, alive) = block_on(async {
-            let batch = executor.run(&hall.tools, calls.clone(), &mut turn, &context);
+            let batch = executor.run(&setup.tools, calls.clone(), &mut turn, &context);
             let cancellation = batch.cancellation();
             futures_util::future::join(batch.finish(), async move {
                 tokio::time::sleep(Duration::from_millis(after)).await;
@@ -350,7 +350,7 @@ proptest! {
             let error = outcome.error().map(ToolError::kind);
             prop_assert!(error == *expected || error == Some(ErrorKind::Cancelled), "{:?}: {:?}", kind, error);
         }
-        for (kind, log) in &hall.logs {
+        for (kind, log) in &setup.logs {
             prop_assert_eq!(log.running(), 0);
             prop_assert!(kind.may_run() || log.count() == 0, "{:?} ran", kind);
         }
@@ -359,12 +359,12 @@ proptest! {
     #[test]
     fn dropped_half_way_nothing_runs_on_and_nothing_is_recorded(kinds in batches(), after in 0_u64..60) {
         quiet();
-        let hall = hall();
-        let logs = &hall.logs;
-        let (executor, mut turn, context) = (executor(&hall, u32::MAX), Turn::new(), ToolContext::new());
+        let setup = setup();
+        let logs = &setup.logs;
+        let (executor, mut turn, context) = (executor(&setup, u32::MAX), Turn::new(), ToolContext::new());
         let calls: Vec<_> = kinds.iter().enumerate().map(|(n, kind)| kind.call(n)).collect();
         let ((finished, started), alive) = block_on(async {
-            let batch = executor.run(&hall.tools, calls.clone(), &mut turn, &context);
+            let batch = executor.run(&setup.tools, calls.clone(), &mut turn, &context);
             let finished = tokio::time::timeout(Duration::from_millis(after), batch.finish()).await.is_ok();
             let started: usize = logs.iter().map(|(_, log)| log.count()).sum();
             tokio::time::sleep(Duration::from_secs(100)).await;

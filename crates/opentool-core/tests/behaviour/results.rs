@@ -11,7 +11,7 @@ async fn text_that_looks_like_json_stays_text() {
 }
 
 #[test]
-fn media_is_told_by_its_type_and_how_many_bytes_it_has() {
+fn media_is_described_by_type_and_size() {
     for (data, bytes) in [("", 0), ("AAAA", 3), ("AAA=", 2), ("AA==", 1), ("AAA", 2), ("AAAAAA==", 4)] {
         let part = Part::media("image/png", data);
         assert_eq!(ToolOutput::Parts(vec![part]).to_text(), format!("[image/png, {bytes} bytes]"), "{data:?}");

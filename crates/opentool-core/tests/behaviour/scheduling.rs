@@ -111,7 +111,7 @@ async fn an_exclusive_tool_is_alone_in_its_batch() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_exclusive_call_that_is_cancelled_while_it_queues_never_runs_and_blocks_nobody() {
+async fn a_queued_exclusive_call_that_is_cancelled_never_runs() {
     let alone = slow("alone").with_metadata(with(Concurrency::Exclusive));
     let log = alone.log();
     let tools = toolbox([FakeTool::new("hangs").hangs(), alone, slow("late")]);
@@ -158,7 +158,11 @@ async fn a_call_of_a_serial_tool_that_is_cancelled_while_it_queues_leaves_the_qu
     .await;
     assert!(!first[0].is_error() && !third[0].is_error());
     assert_eq!(second[0].error().map(ToolError::kind), Some(ErrorKind::Cancelled));
-    assert_eq!((log.count(), start.elapsed()), (2, Duration::from_secs(2)), "one after the other, and nobody between");
+    assert_eq!(
+        (log.count(), start.elapsed()),
+        (2, Duration::from_secs(2)),
+        "one after the other, with no other between"
+    );
 }
 
 #[tokio::test(start_paused = true)]

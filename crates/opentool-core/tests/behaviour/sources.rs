@@ -255,7 +255,7 @@ async fn joined_sources_forward_the_changes_of_each_part() {
     }
     first.send();
     first.send();
-    assert!(changes.changed().await, "changes that nobody waited for are one");
+    assert!(changes.changed().await, "changes between two waits count as one");
     drop((joined, first));
     second.send();
     assert!(changes.changed().await, "one source is left");

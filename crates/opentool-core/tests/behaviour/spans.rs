@@ -55,7 +55,7 @@ async fn every_outcome_has_a_span_with_the_names_of_opentelemetry() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_tool_and_an_error_told_to_the_model_have_spans_that_say_so() {
+async fn errors_and_unknown_tools_are_in_their_spans() {
     let recorder = start_recording().await;
     run(&Executor::new(), &["fails", "nowhere"]).await;
     let spans = calls(recorder.finish().0);
@@ -107,7 +107,7 @@ async fn the_span_of_a_call_is_inside_that_of_its_caller() {
 }
 
 /// Runs one call and returns what its only span says of it: `error.type` and `otel.status_code`.
-async fn judged(run: impl Future<Output = ()>) -> (Option<String>, Option<String>) {
+async fn recorded(run: impl Future<Output = ()>) -> (Option<String>, Option<String>) {
     let recorder = start_recording().await;
     run.await;
     let spans = calls(recorder.finish().0);
@@ -140,7 +140,7 @@ async fn a_span_says_why_a_call_has_no_result() {
     ] {
         let call = vec![ToolCall::new("1", name, "{}")];
         let run = async { drop(super::run(&Executor::new(), &tools, call).await) };
-        assert_eq!(judged(run).await, error(kind), "{name}");
+        assert_eq!(recorded(run).await, error(kind), "{name}");
     }
 }
 
@@ -161,7 +161,7 @@ async fn a_cancelled_call_has_a_span_that_says_so_whether_it_ran_or_not() {
             })
             .await;
         };
-        assert_eq!(judged(run).await, error("cancelled"), "{after:?}");
+        assert_eq!(recorded(run).await, error("cancelled"), "{after:?}");
     }
 }
 
@@ -173,10 +173,10 @@ async fn a_suspended_call_has_a_span_without_an_error_and_another_when_it_is_res
     let suspended = async {
         drop(executor.run(&tools, vec![ToolCall::new("1", "careful", "")], &mut turn, &context).finish().await);
     };
-    assert_eq!(judged(suspended).await, (None, None));
+    assert_eq!(recorded(suspended).await, (None, None));
     turn.decide("1", Decision::Deny("no".into())).unwrap();
     let resumed = async { drop(executor.resume(&tools, &mut turn, &context).finish().await) };
-    assert_eq!(judged(resumed).await, error("denied"));
+    assert_eq!(recorded(resumed).await, error("denied"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -192,10 +192,10 @@ async fn a_host_whose_source_fails_has_a_span_for_the_call_that_could_not_be_mad
         }
     }
     let host = Executor::new().host(Gone);
-    assert_eq!(judged(async { drop(host.call("any", "{}").await) }).await, error("unavailable"));
+    assert_eq!(recorded(async { drop(host.call("any", "{}").await) }).await, error("unavailable"));
     let context = ToolContext::new();
     let run = async { drop(host.run(ToolCall::new("1", "any", "{}"), &context).await) };
-    assert_eq!(judged(run).await, error("unavailable"));
+    assert_eq!(recorded(run).await, error("unavailable"));
 }
 
 #[tokio::test(start_paused = true)]

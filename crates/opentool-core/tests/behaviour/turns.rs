@@ -1,4 +1,4 @@
-//! Suspended calls live in the turn until somebody decides.
+//! Suspended calls stay in the turn until they are decided.
 
 use opentool_core::testing::{CallLog, FakeTool};
 use opentool_core::{
@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::toolbox;
 
-struct Room {
+struct Fixture {
     executor: Executor,
     tools: Toolbox,
     turn: Turn,
@@ -19,7 +19,7 @@ struct Room {
     plain: CallLog,
 }
 
-impl Room {
+impl Fixture {
     fn new() -> Self {
         let echo =
             |name| FakeTool::new(name).acts(|arguments, _| async move { Ok(ToolOutput::text(arguments.as_str())) });
@@ -103,36 +103,36 @@ async fn a_turn_is_read_back_wherever_it_was_stored() {
 }
 
 #[tokio::test]
-async fn a_call_about_which_somebody_has_decided_waits_no_longer_but_is_unfinished() {
-    let mut room = Room::new();
-    room.run(&[("1", "guarded"), ("2", "guarded")]).await;
-    room.turn.decide("1", Decision::Approve).unwrap();
-    assert_eq!(room.turn.pending().map(|call| &*call.id).collect::<Vec<_>>(), ["2"]);
-    assert_eq!(room.turn.unfinished().map(|call| &*call.id).collect::<Vec<_>>(), ["1", "2"]);
-    room.turn.decide("2", Decision::Deny("no".into())).unwrap();
-    assert_eq!((room.turn.pending().count(), room.turn.unfinished().count()), (0, 2));
-    room.resume().await;
-    assert_eq!(room.turn.unfinished().count(), 0);
+async fn a_decided_call_is_not_pending_but_unfinished() {
+    let mut fixture = Fixture::new();
+    fixture.run(&[("1", "guarded"), ("2", "guarded")]).await;
+    fixture.turn.decide("1", Decision::Approve).unwrap();
+    assert_eq!(fixture.turn.pending().map(|call| &*call.id).collect::<Vec<_>>(), ["2"]);
+    assert_eq!(fixture.turn.unfinished().map(|call| &*call.id).collect::<Vec<_>>(), ["1", "2"]);
+    fixture.turn.decide("2", Decision::Deny("no".into())).unwrap();
+    assert_eq!((fixture.turn.pending().count(), fixture.turn.unfinished().count()), (0, 2));
+    fixture.resume().await;
+    assert_eq!(fixture.turn.unfinished().count(), 0);
 }
 
 #[tokio::test]
 async fn a_suspended_call_is_pending_while_its_siblings_have_outcomes() {
-    let mut room = Room::new();
-    let outcomes = room.run(&[("1", "plain"), ("2", "guarded"), ("3", "plain"), ("4", "guarded")]).await;
+    let mut fixture = Fixture::new();
+    let outcomes = fixture.run(&[("1", "plain"), ("2", "guarded"), ("3", "plain"), ("4", "guarded")]).await;
     assert_eq!((ids(&outcomes), pending(&outcomes)), (vec!["1", "3"], vec!["2", "4"]));
-    assert_eq!(room.turn.pending().map(|call| &*call.id).collect::<Vec<_>>(), ["2", "4"]);
+    assert_eq!(fixture.turn.pending().map(|call| &*call.id).collect::<Vec<_>>(), ["2", "4"]);
     assert!(!outcomes.return_direct());
-    assert_eq!((room.plain.count(), room.guarded.count()), (2, 0));
+    assert_eq!((fixture.plain.count(), fixture.guarded.count()), (2, 0));
 }
 
 #[tokio::test]
 async fn after_the_decisions_the_whole_round_is_answered_in_call_order() {
-    let mut room = Room::new();
-    room.run(&[("1", "guarded"), ("2", "plain"), ("3", "guarded"), ("4", "guarded")]).await;
-    room.turn.decide("1", Decision::Approve).unwrap();
-    room.turn.decide("3", Decision::Deny("no".into())).unwrap();
-    room.turn.decide("4", Decision::Edit(Arguments::from(r#"{"id":"edited"}"#))).unwrap();
-    let outcomes = room.resume().await;
+    let mut fixture = Fixture::new();
+    fixture.run(&[("1", "guarded"), ("2", "plain"), ("3", "guarded"), ("4", "guarded")]).await;
+    fixture.turn.decide("1", Decision::Approve).unwrap();
+    fixture.turn.decide("3", Decision::Deny("no".into())).unwrap();
+    fixture.turn.decide("4", Decision::Edit(Arguments::from(r#"{"id":"edited"}"#))).unwrap();
+    let outcomes = fixture.resume().await;
     assert_eq!((ids(&outcomes), pending(&outcomes)), (vec!["1", "2", "3", "4"], vec![]));
     assert_eq!(outcomes[0].output().unwrap().to_text(), r#"{"id":"1"}"#);
     assert_eq!(outcomes[2].error().unwrap().kind(), ErrorKind::Denied);
@@ -140,73 +140,76 @@ async fn after_the_decisions_the_whole_round_is_answered_in_call_order() {
     let edited: Vec<_> = outcomes.iter().map(|outcome| outcome.edited).collect();
     assert_eq!(edited, [false, false, false, true]);
     assert_eq!(outcomes[3].arguments.as_str(), r#"{"id":"edited"}"#);
-    assert_eq!((room.plain.count(), room.guarded.count()), (1, 2), "the sibling did not run twice");
-    assert_eq!(room.turn.pending().count(), 0);
-    assert_eq!(room.turn.rounds(), 1, "to resume is no new round");
-    assert_eq!(room.turn.calls(), 4, "and counts no call twice");
+    assert_eq!((fixture.plain.count(), fixture.guarded.count()), (1, 2), "the sibling did not run twice");
+    assert_eq!(fixture.turn.pending().count(), 0);
+    assert_eq!(fixture.turn.rounds(), 1, "to resume is no new round");
+    assert_eq!(fixture.turn.calls(), 4, "and counts no call twice");
 }
 
 #[tokio::test]
 async fn approving_one_of_several_calls_does_not_lose_the_others() {
-    let mut room = Room::new();
-    room.run(&[("1", "guarded"), ("2", "guarded")]).await;
-    room.turn.decide("2", Decision::Approve).unwrap();
-    let outcomes = room.resume().await;
+    let mut fixture = Fixture::new();
+    fixture.run(&[("1", "guarded"), ("2", "guarded")]).await;
+    fixture.turn.decide("2", Decision::Approve).unwrap();
+    let outcomes = fixture.resume().await;
     assert_eq!((ids(&outcomes), pending(&outcomes)), (vec!["2"], vec!["1"]));
-    room.turn.decide("1", Decision::Approve).unwrap();
-    let outcomes = room.resume().await;
+    fixture.turn.decide("1", Decision::Approve).unwrap();
+    let outcomes = fixture.resume().await;
     assert_eq!((ids(&outcomes), pending(&outcomes)), (vec!["1", "2"], vec![]));
-    assert_eq!(room.guarded.count(), 2);
+    assert_eq!(fixture.guarded.count(), 2);
 }
 
 #[tokio::test]
 async fn a_decision_is_only_for_a_call_that_waits() {
-    let mut room = Room::new();
-    assert!(room.turn.decide("1", Decision::Approve).is_err());
-    room.run(&[("1", "plain"), ("2", "guarded")]).await;
-    assert_eq!(room.turn.decide("1", Decision::Approve).unwrap_err().to_string(), "no call `1` waits for a decision");
-    room.turn.decide("2", Decision::Deny("no".into())).unwrap();
-    assert!(room.turn.decide("2", Decision::Approve).is_err(), "a decision is made once");
-    let outcomes = room.resume().await;
+    let mut fixture = Fixture::new();
+    assert!(fixture.turn.decide("1", Decision::Approve).is_err());
+    fixture.run(&[("1", "plain"), ("2", "guarded")]).await;
+    assert_eq!(
+        fixture.turn.decide("1", Decision::Approve).unwrap_err().to_string(),
+        "no call `1` waits for a decision"
+    );
+    fixture.turn.decide("2", Decision::Deny("no".into())).unwrap();
+    assert!(fixture.turn.decide("2", Decision::Approve).is_err(), "a decision is made once");
+    let outcomes = fixture.resume().await;
     assert_eq!(outcomes[1].error().unwrap().kind(), ErrorKind::Denied);
-    assert_eq!(room.guarded.count(), 0);
+    assert_eq!(fixture.guarded.count(), 0);
 }
 
 #[tokio::test]
 async fn an_approval_is_for_one_call_even_where_two_share_an_id() {
-    let mut room = Room::new();
-    room.run(&[("x", "guarded"), ("x", "guarded")]).await;
-    room.turn.decide("x", Decision::Approve).unwrap();
-    let outcomes = room.resume().await;
-    assert_eq!((outcomes.len(), outcomes.pending().len(), room.guarded.count()), (1, 1, 1));
+    let mut fixture = Fixture::new();
+    fixture.run(&[("x", "guarded"), ("x", "guarded")]).await;
+    fixture.turn.decide("x", Decision::Approve).unwrap();
+    let outcomes = fixture.resume().await;
+    assert_eq!((outcomes.len(), outcomes.pending().len(), fixture.guarded.count()), (1, 1, 1));
 }
 
 #[tokio::test]
 async fn an_approval_of_an_earlier_round_is_not_used_for_a_later_call_of_the_same_id() {
-    let mut room = Room::new();
-    room.run(&[("x", "guarded")]).await;
-    room.turn.decide("x", Decision::Approve).unwrap();
-    room.resume().await;
-    let outcomes = room.run(&[("x", "guarded")]).await;
-    assert_eq!((pending(&outcomes), room.guarded.count()), (vec!["x"], 1));
+    let mut fixture = Fixture::new();
+    fixture.run(&[("x", "guarded")]).await;
+    fixture.turn.decide("x", Decision::Approve).unwrap();
+    fixture.resume().await;
+    let outcomes = fixture.run(&[("x", "guarded")]).await;
+    assert_eq!((pending(&outcomes), fixture.guarded.count()), (vec!["x"], 1));
 }
 
 #[tokio::test]
 async fn a_batch_dropped_while_it_resumes_leaves_its_calls_waiting() {
-    let mut room = Room::new();
-    room.run(&[("1", "guarded")]).await;
-    room.turn.decide("1", Decision::Approve).unwrap();
-    drop(room.executor.resume(&room.tools, &mut room.turn, &ToolContext::new()));
-    assert_eq!(room.turn.unfinished().count(), 1);
-    assert_eq!(ids(&room.resume().await), ["1"], "and keeps the decision");
+    let mut fixture = Fixture::new();
+    fixture.run(&[("1", "guarded")]).await;
+    fixture.turn.decide("1", Decision::Approve).unwrap();
+    drop(fixture.executor.resume(&fixture.tools, &mut fixture.turn, &ToolContext::new()));
+    assert_eq!(fixture.turn.unfinished().count(), 1);
+    assert_eq!(ids(&fixture.resume().await), ["1"], "and keeps the decision");
 }
 
 #[tokio::test]
 async fn a_new_round_does_not_lose_the_calls_that_wait_from_the_one_before() {
-    let mut room = Room::new();
-    room.run(&[("1", "guarded")]).await;
-    let outcomes = room.run(&[("2", "plain")]).await;
+    let mut fixture = Fixture::new();
+    fixture.run(&[("1", "guarded")]).await;
+    let outcomes = fixture.run(&[("2", "plain")]).await;
     assert_eq!((ids(&outcomes), pending(&outcomes)), (vec!["2"], vec![]));
-    room.turn.decide("1", Decision::Approve).unwrap();
-    assert_eq!(ids(&room.resume().await), ["1"]);
+    fixture.turn.decide("1", Decision::Approve).unwrap();
+    assert_eq!(ids(&fixture.resume().await), ["1"]);
 }

@@ -1,4 +1,4 @@
-//! Enums as arguments: what is left out, and what is told to a model that gets one wrong.
+//! Enums as arguments: what may be left out, and the error for a wrong one.
 
 use opentool_core::tool;
 use schemars::JsonSchema;
@@ -58,7 +58,7 @@ async fn null_for_an_optional_member_of_a_variant_is_as_if_absent() {
 }
 
 #[tokio::test]
-async fn what_names_no_variant_is_told_with_all_variants() {
+async fn an_unknown_variant_is_refused_with_all_variants() {
     for (arguments, told) in [
         (
             json!({ "shape": { "type": "triangle", "r": 1 } }),

@@ -167,7 +167,7 @@ async fn a_converter_changes_what_the_tool_answered() {
 }
 
 #[tokio::test]
-async fn the_context_stands_anywhere_and_is_never_in_the_schema() {
+async fn the_context_may_be_anywhere_and_is_not_in_the_schema() {
     #[tool]
     fn first(context: &ToolContext, word: String) -> String {
         format!("{word} {}", context.get("tenant").unwrap())
@@ -297,7 +297,7 @@ async fn a_parameter_may_have_the_name_of_its_function_or_of_what_is_emitted() {
 }
 
 #[test]
-fn functions_stand_in_a_toolbox_beside_everything_else() {
+fn functions_share_a_toolbox_with_other_tools() {
     let toolbox = Toolbox::from_tools([add::tool(), add::tool().name("plus")]).unwrap();
     assert_eq!(toolbox.names().collect::<Vec<_>>(), ["add", "plus"]);
 
@@ -318,7 +318,7 @@ fn name_description_and_schema_of_a_macro_tool_can_be_overridden() {
 }
 
 #[tokio::test]
-async fn a_failure_to_deserialise_is_told_like_a_breach_of_the_schema() {
+async fn a_failure_to_deserialise_is_an_argument_error() {
     #[derive(Debug, schemars::JsonSchema)]
     struct Even(#[expect(dead_code, reason = "only read by Debug")] u8);
     impl<'de> serde::Deserialize<'de> for Even {

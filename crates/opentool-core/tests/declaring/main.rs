@@ -4,12 +4,12 @@
 #![allow(dead_code)]
 
 mod closures;
+mod combinations;
 mod enums;
 mod functions;
 mod methods;
 mod parameters;
 mod results;
-mod roads;
 mod schemas;
 
 use opentool_core::{

@@ -161,7 +161,7 @@ async fn a_method_may_take_and_return_self_as_a_type() {
 }
 
 #[test]
-fn sources_of_every_kind_stand_together_and_a_collision_names_both() {
+fn sources_of_all_kinds_combine_and_a_collision_names_both() {
     let together = (Notes::default(), FnTool::new("ping", || "pong")).into_tool_source().unwrap();
     assert_eq!(together.fixed().unwrap().names().count(), 5);
     let collision = (Notes::default(), FnTool::new("add", || ()).description("Another.")).into_tool_source();

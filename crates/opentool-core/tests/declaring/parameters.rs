@@ -121,7 +121,7 @@ async fn required_is_said_by_the_attribute_then_a_default_then_schemars_then_opt
 }
 
 #[tokio::test]
-async fn a_default_is_published_and_stands_in_for_what_is_left_out() {
+async fn a_default_is_published_and_used_when_left_out() {
     fn far() -> f64 {
         1e3
     }
@@ -187,7 +187,7 @@ async fn what_the_compile_errors_of_borrowed_parameters_advise_is_accepted() {
 }
 
 #[tokio::test]
-async fn a_parameter_is_read_as_serde_is_told_to() {
+async fn attributes_of_serde_apply_to_a_parameter() {
     fn seven() -> u8 {
         7
     }
@@ -352,7 +352,7 @@ async fn only_the_duration_of_std_is_published_as_text() {
 }
 
 #[tokio::test]
-async fn a_duration_is_published_as_text_and_read_from_it_wherever_it_stands() {
+async fn a_duration_is_published_and_read_as_text() {
     #[derive(Deserialize, JsonSchema)]
     struct Retry {
         every: Duration,

@@ -36,12 +36,12 @@ async fn text_or_json_is_decided_by_the_type() {
 }
 
 #[tokio::test]
-async fn an_err_fails_wherever_the_result_stands() {
+async fn an_err_fails_at_every_depth() {
     #[tool]
     fn perhaps(n: i64) -> Option<Result<i64, String>> {
         Some(if n > 0 { Ok(n) } else { Err(format!("no {n}")) })
     }
-    assert_eq!(perhaps::definition().unwrap().output_schema(), None, "it is told by its content");
+    assert_eq!(perhaps::definition().unwrap().output_schema(), None, "its content is the result");
     let closure =
         || FnTool::new("check", |map: Map<String, Value>| if map.is_empty() { Err("nothing") } else { Ok("some") });
     assert_eq!(json(call(perhaps::tool(), json!({"n": 2})).await.unwrap()), 2);
@@ -95,7 +95,7 @@ mod own {
 }
 
 #[tokio::test]
-async fn a_result_is_known_under_any_name_and_its_errors_text_is_told() {
+async fn a_result_is_known_under_any_alias() {
     #[tool]
     fn aliased(open: bool) -> Answer<String> {
         if open { Ok("welcome".to_owned()) } else { Err(Closed { until: 8 }) }

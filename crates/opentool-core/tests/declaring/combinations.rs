@@ -1,4 +1,4 @@
-//! Four roads lead to a tool: a function, a method, a closure, an entry of a document. Where a document can say what
+//! There are four ways to make a tool: a function, a method, a closure, an entry of a document. Where a document can say what
 //! a signature says, all four give the same definition.
 
 use std::collections::HashMap;
@@ -32,8 +32,8 @@ struct Tree {
     children: Vec<Tree>,
 }
 
-/// Writes the first three roads for each signature, so that nothing but the road differs.
-macro_rules! roads {
+/// Writes the first three ways for each signature, so that only the way differs.
+macro_rules! three_ways {
     ($(
         $(#[$attribute:meta])*
         fn $name:ident($($(#[$parameter_attribute:meta])* $parameter:ident: $type:ty),* $(,)?) $(-> $result:ty)?
@@ -121,7 +121,7 @@ fn document(function: Value) -> Value {
     })
 }
 
-roads! {
+three_ways! {
     fn nothing() = "Do nothing.", document(json!({
         "name": "nothing", "description": "Do nothing.", "parameters": [],
     }));
