@@ -1,4 +1,4 @@
-//! What a tool is called with: [`Arguments`], a JSON text that is parsed only when somebody asks.
+//! What a tool is called with: [`Arguments`], a JSON text that is parsed only on request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -222,7 +222,7 @@ impl From<Value> for Arguments {
     fn from(value: Value) -> Self {
         let arguments = Self::from(value.to_string());
         if !value.is_null() {
-            // The value is at hand; a tool that asks for it should not parse the text again.
+            // Kept, so that a tool that asks for the value does not parse the text again.
             let _ = arguments.value.set(Box::new(Arc::new(value)));
         }
         arguments

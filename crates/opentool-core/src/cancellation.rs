@@ -1,8 +1,8 @@
-//! How a call is told to stop: [`Cancellation`].
+//! The signal that stops a call: [`Cancellation`].
 
 use tokio_util::sync::CancellationToken;
 
-/// A signal that is given once and reaches everybody who holds it or a child of it.
+/// A signal that is given once and reaches all clones and children of it.
 ///
 /// ```
 /// use opentool_core::Cancellation;

@@ -58,7 +58,7 @@ pub struct CallRef {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ToolEvent {
-    /// Somebody asked for the call, with these arguments.
+    /// The call was requested, with these arguments.
     Requested(CallRef, Arguments),
     /// The tool runs.
     Started(CallRef),

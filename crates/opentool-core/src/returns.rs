@@ -15,7 +15,7 @@ use crate::{Failure, ToolError, ToolOutput};
 
 pub(crate) use intercept::TEXT;
 
-/// Text by way of [`Display`](fmt::Display): what it wraps is told to the model as it prints, not as JSON.
+/// Text by way of [`Display`](fmt::Display): what it wraps becomes text as it prints, not JSON.
 ///
 /// Strings are text anyway; this is for everything else that is meant to be read.
 ///
@@ -112,8 +112,7 @@ fn take_known<T: 'static>(slot: &mut Option<T>) -> Option<ToolOutput> {
 /// What the error of a fallible tool can be: whatever becomes a `Box<dyn Error + Send + Sync>`.
 ///
 /// That is every [`std::error::Error`], [`ToolError`], [`Failure`], `String`, `&str`, such a box itself, and the like of
-/// `anyhow::Error`. A `ToolError`, also one inside a box, arrives as it is; of everything else the text
-/// is told to the model.
+/// `anyhow::Error`. A `ToolError`, also one inside a box, arrives as it is; of everything else the model sees the text.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
     label = "this error has no text for a model",

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// Returns the JSON Schema of a type's fields as a tool's arguments.
 ///
 /// This is what `#[tool]` and [`FnTool`](crate::FnTool) publish: no `title`, no `$schema`, an optional field is
-/// absent from `required` instead of a union with null, properties stand in the order of the declaration,
+/// absent from `required` instead of a union with null, properties are in the order of the declaration,
 /// shared or recursive types are in `$defs`, and a [`Duration`] is a string such as `PT1H30M`.
 ///
 /// ```

@@ -1,10 +1,10 @@
-//! The trace that a request belongs to, taken in by one exit and passed on by a source: [`TraceContext`].
+//! The trace that a request belongs to, received by a frontend and passed on by a source: [`TraceContext`].
 
 use std::fmt;
 
 /// A W3C trace context: the `traceparent` of a request and, where there is one, its `tracestate`.
 ///
-/// A server puts it into the [`ToolContext`](crate::ToolContext) as a typed value; a tool that calls somebody else
+/// A server puts it into the [`ToolContext`](crate::ToolContext) as a typed value; a tool that calls another server
 /// sends it along, so that both ends show up in one trace.
 ///
 /// ```
@@ -86,7 +86,7 @@ impl TraceContext {
 
 /// Twice what the only version so far needs.
 const MAX_TRACEPARENT: usize = 128;
-/// What the recommendation asks everybody to pass on.
+/// The length that the recommendation asks every participant to pass on.
 const MAX_TRACESTATE: usize = 512;
 
 fn is_hex(text: &str, length: usize) -> bool {

@@ -127,7 +127,7 @@ impl Turn {
 
 /// The counters by fingerprint, whose keys are text in every format.
 ///
-/// JSON would write numbers as text by itself, but reads them back as numbers only where nothing stands between it and the turn:
+/// JSON would write numbers as text by itself, but reads them back as numbers only directly:
 /// within a tagged enum or a flattened field, a key stays text.
 mod by_fingerprint {
     use std::collections::BTreeMap;

@@ -32,7 +32,7 @@ pub struct Batch<'a> {
     tools: Toolbox,
     context: Arc<ToolContext>,
     cancellation: Cancellation,
-    /// None for a host's call, whose turn nobody keeps.
+    /// None for a host's call, whose turn is not kept.
     turn: Option<&'a mut Turn>,
     /// The turn as it will be when every call is settled.
     draft: Turn,

@@ -42,7 +42,7 @@ impl<'a> ApprovalRequest<'a> {
 
 /// Decides which calls need approval, and about those that do.
 ///
-/// Without such a policy a tool that needs approval is denied, since there is nobody to ask.
+/// Without such a policy a tool that needs approval is denied.
 pub trait ApprovalPolicy: Send + Sync + 'static {
     /// Says whether a call needs approval; by default the tool's own metadata say so.
     fn needed(&self, tool: &dyn Tool, arguments: &Arguments) -> bool {

@@ -57,7 +57,7 @@ enum Found {
 
 impl Found {
     /// What the JSON text stands for.
-    // Apart, so that whoever returns plain JSON does not carry it along.
+    // Not inlined, so that the common case, plain JSON, stays small.
     #[inline(never)]
     fn output(self, json: &RawValue) -> Result<ToolOutput, ToolError> {
         match self {
