@@ -150,7 +150,11 @@ impl Inliner<'_> {
 
     fn schema(&mut self, schema: &Schema, depth: usize) -> Schema {
         if let Some(reference) = &schema.reference {
-            return self.inlined(reference, schema.description.as_deref(), depth);
+            let mut inlined = self.inlined(reference, schema.description.as_deref(), depth);
+            if let Some(nullable) = schema.extra.get(Schema::NULLABLE) {
+                inlined.extra.insert(Schema::NULLABLE.to_owned(), nullable.clone());
+            }
+            return inlined;
         }
         if self.inlining > 0 {
             let text = schema.description.as_ref().map_or(0, String::len) / 1024;

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     json::near::misspelt,
-    model::SchemaType,
+    model::{Schema, SchemaType},
     tree::{Edit, Kind, NodeId, json_string, quote},
 };
 
@@ -218,7 +218,17 @@ impl Checker<'_, '_> {
                     return self.unknown_type(declared, first);
                 };
                 let message = format!("`type` is one type, not a list: {} is taken", quote(first));
-                self.fix(Code::TypeUnion, At::Value(declared), message, Remedy::Replace(declared, json_string(meant)));
+                let mut remedy = Remedy::Replace(declared, json_string(meant));
+                if names.iter().flatten().any(|name| *name == "null")
+                    && let Some(schema) = tree.parent(declared)
+                    && tree.get(schema, Schema::NULLABLE).is_none()
+                {
+                    let help = format!("{}, and add `{}: true`", remedy.help(tree), json_string(Schema::NULLABLE));
+                    let mut edits = remedy.into_edits(tree);
+                    edits.push(tree.insert_member(schema, Schema::NULLABLE, "true"));
+                    remedy = Remedy::Edits(help, edits);
+                }
+                self.fix(Code::TypeUnion, At::Value(declared), message, remedy);
                 SchemaType::from_name(meant)
             }
             _ => self.type_of_wrong_kind(declared),

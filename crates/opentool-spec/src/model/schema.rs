@@ -114,6 +114,9 @@ object! {
 described!(Schema);
 
 impl Schema {
+    /// The unknown key by which a schema says, where it is `true`, that null is a value too: the spec has no null.
+    pub const NULLABLE: &'static str = "x-nullable";
+
     /// A schema of the given type and nothing else.
     pub fn new(schema_type: SchemaType) -> Self {
         Schema { schema_type: Some(schema_type), ..Schema::default() }
@@ -166,6 +169,13 @@ impl Schema {
     #[must_use]
     pub fn optional_property(mut self, name: impl Into<String>, schema: Schema) -> Self {
         self.properties.get_or_insert_default().insert(name.into(), schema);
+        self
+    }
+
+    /// Says that null is a value too, by [`x-nullable`](Self::NULLABLE).
+    #[must_use]
+    pub fn nullable(mut self) -> Self {
+        self.extra.insert(Self::NULLABLE.to_owned(), true.into());
         self
     }
 

@@ -8,6 +8,7 @@ use super::depth::MAX_DEPTH;
 use super::error::NormaliseError;
 use super::keyword::{self, Holds};
 use super::normalise::{normalise, normalise_output};
+use super::{depth, nullable};
 use crate::json::pointer;
 use crate::model::{Function, OpenTool, Schema, SchemaType};
 use crate::reference::{SchemaPath, SchemaRoot};
@@ -19,7 +20,8 @@ impl OpenTool {
     ///
     /// The schemas of the document that the parameters refer to, directly or through each other, are in `$defs`.
     /// Unknown keys of a schema, such as `minimum` or `format`, are carried over; allowed values are typed like the
-    /// schema's type; a parameter's description overrides that of its schema.
+    /// schema's type; a parameter's description overrides that of its schema; what is
+    /// `x-nullable` is a union with null.
     ///
     /// ```
     /// use opentool_spec::{Function, Info, OpenTool, Parameter, Schema};
@@ -54,7 +56,7 @@ impl OpenTool {
         }
         let mut schema = json!({ "type": "object", "properties": properties, "required": required });
         exporter.write_definitions(&mut schema)?;
-        normalise(&mut schema)?;
+        keeping_null(&mut schema, normalise)?;
         Ok(schema)
     }
 
@@ -69,9 +71,21 @@ impl OpenTool {
         let mut schema = exporter.write(&returns.schema, 0)?;
         describe(&mut schema, returns.description.as_deref());
         exporter.write_definitions(&mut schema)?;
-        normalise_output(&mut schema)?;
+        keeping_null(&mut schema, normalise_output)?;
         Ok(Some(schema))
     }
+}
+
+/// Normalises a schema of others without taking null out of optional properties: they may mean something by it.
+fn keeping_null(
+    schema: &mut Value,
+    normalise: fn(&mut Value) -> Result<(), NormaliseError>,
+) -> Result<(), NormaliseError> {
+    depth::check(schema)?;
+    nullable::mark(schema);
+    normalise(schema)?;
+    nullable::unmark(schema);
+    Ok(())
 }
 
 fn describe(schema: &mut Value, description: Option<&str>) {

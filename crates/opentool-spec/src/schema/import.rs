@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::dropped::{DropLog, Dropped};
 use super::error::NormaliseError;
 use super::normalise::{normalise, normalise_output};
-use super::{keyword, nullable};
+use super::{depth, keyword, nullable};
 use crate::model::{Function, Info, OpenTool, Parameter, Return, Schema, SchemaType};
 
 /// A tool as JSON Schema describes it.
@@ -65,8 +65,9 @@ impl Imported {
 ///
 /// A document's schema has a type, a description, properties, items, an enum, required names and references; bounds,
 /// `pattern`, `format`, `default`, `examples`, `additionalProperties` and `x-…` are carried as unknown keys. Everything else
-/// is dropped and reported: a union with null becomes its other branch, of several types the first stays, free
-/// JSON becomes an object. [`OpenTool::input_schema`] is the reverse, exact where nothing was dropped.
+/// is dropped and reported: of several types the first stays, free JSON becomes an object. A union with null becomes its other
+/// branch with `x-nullable: true`. [`OpenTool::input_schema`] is the reverse, exact where nothing was dropped, but for the way in
+/// which a union with null is written.
 ///
 /// ```
 /// use opentool_spec::schema::{SchemaTool, functions_from_schemas};
@@ -155,11 +156,11 @@ fn read_definitions(
 fn put_together(tools: &[SchemaTool<'_>]) -> Result<Value, NormaliseError> {
     let mut parts = Map::new();
     for (index, tool) in tools.iter().enumerate() {
-        let mut input = tool.input.clone();
+        let mut input = nullable_marked(tool.input)?;
         normalise(&mut input)?;
         parts.insert(input_part(index), input);
         if let Some((_, output)) = tool.output {
-            let mut output = output.clone();
+            let mut output = nullable_marked(output)?;
             normalise_output(&mut output)?;
             parts.insert(output_part(index), output);
         }
@@ -168,6 +169,14 @@ fn put_together(tools: &[SchemaTool<'_>]) -> Result<Value, NormaliseError> {
     let mut whole = json!({ "type": "object", "properties": parts, "required": required });
     normalise_output(&mut whole)?;
     Ok(whole)
+}
+
+/// A copy that says `x-nullable` instead of a union with null, as documents do.
+fn nullable_marked(schema: &Value) -> Result<Value, NormaliseError> {
+    depth::check(schema)?;
+    let mut marked = schema.clone();
+    nullable::mark(&mut marked);
+    Ok(marked)
 }
 
 fn input_part(index: usize) -> String {
@@ -253,7 +262,6 @@ impl Reader {
                 return Schema::object();
             }
         };
-        self.unwrap_nullable(&mut source);
         let mut schema = Schema { reference: self.reference(&mut source), ..Schema::default() };
         if schema.reference.is_none() {
             schema.schema_type = Some(self.kind(&mut source));
@@ -283,22 +291,6 @@ impl Reader {
             schema.properties.get_or_insert_default();
         }
         schema
-    }
-
-    /// Replaces a union with null by its other branch.
-    fn unwrap_nullable(&mut self, source: &mut Map<String, Value>) {
-        for union in ["anyOf", "oneOf"] {
-            let has_null = source
-                .get(union)
-                .and_then(Value::as_array)
-                .is_some_and(|branches| branches.iter().any(nullable::is_null) && branches.len() == 2);
-            if has_null {
-                nullable::strip(source);
-                if nullable::unwrap_single(source) {
-                    self.report.drop(union, "a document has no null; the other type stays");
-                }
-            }
-        }
     }
 
     fn reference(&mut self, source: &mut Map<String, Value>) -> Option<String> {

@@ -9,6 +9,7 @@ use super::definitions;
 use super::error::NormaliseError;
 use super::node::{self, Presence};
 use super::{circles, depth, keyword, nullable};
+use crate::model::Schema;
 
 /// Turns the schema of a tool's arguments into the form that every provider and client accepts.
 ///
@@ -106,7 +107,8 @@ fn open_root(root: &mut Map<String, Value>, definitions: &[Definition]) {
     while let Some(number) = number_of(root) {
         let Value::Object(body) = &definitions[number].body else { return };
         let means_the_same = root.iter().all(|(keyword, value)| {
-            keyword == "$ref" || keyword::is_annotation(keyword) || body.get(keyword) == Some(value)
+            let is_note = keyword::is_annotation(keyword) && keyword != Schema::NULLABLE;
+            keyword == "$ref" || is_note || body.get(keyword) == Some(value)
         });
         if !means_the_same {
             return;

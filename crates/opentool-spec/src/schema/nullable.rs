@@ -1,8 +1,12 @@
 //! Unions with null, and unions that are left with one branch.
+//!
+//! A document has no null, so it says `x-nullable: true` beside the type. [`mark`] writes a union in that form, which the rules for
+//! optional properties leave alone, and [`unmark`] writes the union again.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::keyword::is_annotation;
+use super::keyword::{self, is_annotation};
+use crate::model::Schema;
 
 /// Whether a schema admits null and nothing else.
 pub(super) fn is_null(schema: &Value) -> bool {
@@ -15,6 +19,68 @@ pub(super) fn is_null(schema: &Value) -> bool {
             (None, Some(Value::Array(values))) => !values.is_empty() && values.iter().all(Value::is_null),
             _ => false,
         },
+    }
+}
+
+/// Replaces every union with null, at any depth, by its other branches and `x-nullable: true`.
+pub(super) fn mark(schema: &mut Value) {
+    let Value::Object(schema) = schema else { return };
+    keyword::children_mut(schema, |_, child| mark(child));
+    if admits_null_and_more(schema) {
+        strip(schema);
+        unwrap_single(schema);
+        schema.shift_remove(OPENAPI_NULLABLE);
+        schema.insert(Schema::NULLABLE.to_owned(), true.into());
+    }
+}
+
+/// Replaces `x-nullable: true`, at any depth, by a union with null.
+pub(super) fn unmark(schema: &mut Value) {
+    let Value::Object(schema) = schema else { return };
+    keyword::children_mut(schema, |_, child| unmark(child));
+    if schema.get(Schema::NULLABLE) == Some(&Value::Bool(true)) {
+        schema.shift_remove(Schema::NULLABLE);
+        admit_null(schema);
+    }
+}
+
+/// The same in OpenAPI 3.0.
+const OPENAPI_NULLABLE: &str = "nullable";
+
+/// Whether a schema admits null by name, beside other values.
+fn admits_null_and_more(schema: &Map<String, Value>) -> bool {
+    let listed = |keyword: &str, is_null: fn(&Value) -> bool| {
+        let listed = schema.get(keyword)?;
+        Some(listed.as_array().is_some_and(|list| list.iter().any(is_null) && !list.iter().all(is_null)))
+    };
+    let openapi = schema.get(OPENAPI_NULLABLE).is_some_and(|nullable| nullable == true);
+    let kind = if openapi { Some(true) } else { listed("type", |kind| kind == "null") };
+    let said = [kind, listed("enum", Value::is_null), listed("anyOf", is_null), listed("oneOf", is_null)];
+    // Every keyword that says something about the value must let null through.
+    said.contains(&Some(true)) && !said.contains(&Some(false))
+}
+
+/// Makes one schema admit null as well.
+fn admit_null(schema: &mut Map<String, Value>) {
+    let is_combined =
+        |keyword: &String| matches!(keyword.as_str(), "$ref" | "anyOf" | "oneOf" | "allOf" | "not" | "const");
+    if schema.keys().any(|keyword| is_combined(keyword)) {
+        let (annotations, rest): (Map<_, _>, Map<_, _>) =
+            std::mem::take(schema).into_iter().partition(|(keyword, _)| is_annotation(keyword) || keyword == "$defs");
+        *schema = annotations;
+        schema.insert("anyOf".into(), json!([rest, { "type": "null" }]));
+        keyword::order(schema);
+        return;
+    }
+    match schema.get_mut("type") {
+        Some(Value::Array(kinds)) if !kinds.iter().any(|kind| kind == "null") => kinds.push("null".into()),
+        Some(kind @ Value::String(_)) if kind != "null" => *kind = json!([kind, "null"]),
+        _ => {}
+    }
+    if let Some(Value::Array(values)) = schema.get_mut("enum")
+        && !values.iter().any(Value::is_null)
+    {
+        values.push(Value::Null);
     }
 }
 

@@ -423,3 +423,77 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_union_with_null_is_carried_as_x_nullable_and_comes_back() {
+    let input = json!({
+        "type": "object",
+        "properties": {
+            "field": { "type": ["string", "null"] },
+            "choice": { "type": ["string", "null"], "enum": ["a", null] },
+            "any": { "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "null" }], "description": "kept" },
+            "shared": { "anyOf": [{ "$ref": "#/$defs/Part" }, { "type": "null" }] },
+            "again": { "$ref": "#/$defs/Part" },
+            "list": { "type": "array", "items": { "type": ["string", "null"] } },
+            "openapi": { "type": "string", "nullable": true },
+            "strict": { "type": "string" },
+        },
+        "required": ["choice"],
+        "additionalProperties": false,
+        "$defs": { "Part": { "type": "object", "properties": { "a": { "type": ["integer", "null"] } } } },
+    });
+    let imported = functions_from_schemas([SchemaTool::new("patch", "Change it.", &input)]).unwrap();
+    assert_eq!(imported.dropped, []);
+    let document = imported.into_document(Info::new("Records", "1.0.0"));
+    let nullable = |name: &str| {
+        let parameter = document.functions[0].parameters.iter().find(|parameter| parameter.name == name);
+        parameter.unwrap().schema.extra.get(Schema::NULLABLE) == Some(&json!(true))
+    };
+    for (name, expected) in
+        [("field", true), ("choice", true), ("any", true), ("shared", true), ("openapi", true), ("strict", false)]
+    {
+        assert_eq!(nullable(name), expected, "{name}");
+    }
+    let back = document.input_schema(&document.functions[0]).unwrap();
+    let properties = &back["properties"];
+    assert_eq!(properties["field"], json!({ "type": ["string", "null"] }));
+    assert_eq!(properties["choice"], json!({ "type": ["string", "null"], "enum": ["a", null] }));
+    assert_eq!(properties["any"], json!({ "type": ["integer", "null"], "description": "kept", "minimum": 1 }));
+    assert_eq!(properties["shared"], json!({ "anyOf": [{ "$ref": "#/$defs/Part" }, { "type": "null" }] }));
+    assert_eq!(properties["list"]["items"], json!({ "type": ["string", "null"] }));
+    assert_eq!(properties["openapi"], json!({ "type": ["string", "null"] }));
+    assert_eq!(properties["strict"], json!({ "type": "string" }));
+    assert_eq!(back["$defs"]["Part"]["properties"]["a"], json!({ "type": ["integer", "null"] }));
+
+    let strict = document.to_strict().document;
+    let shared = &strict.input_schema(&strict.functions[0]).unwrap()["properties"]["shared"];
+    assert_eq!(shared["type"], json!(["object", "null"]), "an inlined reference stays nullable");
+}
+
+#[test]
+fn null_is_not_added_where_the_schema_does_not_admit_it() {
+    let input = json!({
+        "type": "object",
+        "properties": {
+            "narrow": { "type": ["string", "null"], "enum": ["a"] },
+            "other": { "type": "string", "x-nullable": false },
+            "not_null": { "type": "string", "nullable": false },
+        },
+    });
+    let imported = functions_from_schemas([SchemaTool::new("f", "d", &input)]).unwrap();
+    for parameter in &imported.functions[0].parameters {
+        assert_ne!(parameter.schema.extra.get(Schema::NULLABLE), Some(&json!(true)), "{}", parameter.name);
+    }
+}
+
+#[test]
+fn a_list_of_types_in_a_document_keeps_its_null() {
+    let text = r#"{"opentool":"1.1.0","info":{"title":"Records","version":"1.0.0"},"functions":[
+        {"name":"patch","description":"Change it.","parameters":[
+            {"name":"field","schema":{"type":["null","string"]},"required":false},
+            {"name":"other","schema":{"type":["integer","string"],"description":"no null"},"required":false}]}]}"#;
+    let document = OpenTool::read(text).document.unwrap();
+    let schema = document.input_schema(&document.functions[0]).unwrap();
+    assert_eq!(schema["properties"]["field"], json!({ "type": ["string", "null"] }));
+    assert_eq!(schema["properties"]["other"]["type"], "integer");
+}
