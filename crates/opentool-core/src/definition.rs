@@ -1,12 +1,15 @@
 //! What a model sees of a tool: [`ToolDefinition`].
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::check::{ArgumentChecker, SchemaError};
+use crate::error::ToolError;
+use crate::output::ToolOutput;
+use crate::result_check::ResultChecker;
 
 /// What a model sees of a tool: name, title, description, and the schemas of what goes in and comes out.
 ///
@@ -42,11 +45,18 @@ struct Inner {
     output: Option<Output>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
 struct Output {
     name: Option<Arc<str>>,
     schema: Option<Arc<Value>>,
     checked: bool,
+    /// Compiled when a result is first checked, which few executors do.
+    checker: OnceLock<Result<ResultChecker, String>>,
+}
+
+impl PartialEq for Output {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.schema == other.schema && self.checked == other.checked
+    }
 }
 
 impl ToolDefinition {
@@ -57,7 +67,7 @@ impl ToolDefinition {
             title: None,
             description: None,
             extensions: None,
-            input: Input::None,
+            input: InputSchema::None,
             output_name: None,
             output_schema: None,
             check_results: false,
@@ -73,7 +83,7 @@ impl ToolDefinition {
             title: inner.title.clone(),
             description: Some(inner.description.clone()),
             extensions: inner.extensions.clone(),
-            input: Input::Compiled(inner.input_schema.clone(), inner.checker.clone()),
+            input: InputSchema::Compiled(inner.input_schema.clone(), inner.checker.clone()),
             output_name: output.and_then(|output| output.name.clone()),
             output_schema: output.and_then(|output| output.schema.clone()),
             check_results: output.is_some_and(|output| output.checked),
@@ -138,6 +148,17 @@ impl ToolDefinition {
         self.0.output.as_ref().is_some_and(|output| output.checked)
     }
 
+    /// Checks a result against the output schema; where there is none, every result is right.
+    pub(crate) fn check_result(&self, output: &ToolOutput) -> Result<(), ToolError> {
+        let Some(Output { schema: Some(schema), checker, .. }) = &self.0.output else { return Ok(()) };
+        match checker.get_or_init(|| ResultChecker::compile(schema)) {
+            Ok(checker) => checker.check(output),
+            Err(reason) => {
+                Err(ToolError::invalid_result("the tool's output schema cannot be used").with_detail(reason))
+            }
+        }
+    }
+
     /// Returns the compiled form of the input schema.
     #[must_use]
     pub fn checker(&self) -> &ArgumentChecker {
@@ -181,19 +202,19 @@ pub struct ToolDefinitionBuilder {
     title: Option<Arc<str>>,
     description: Option<Arc<str>>,
     extensions: Option<Arc<Map<String, Value>>>,
-    input: Input,
+    input: InputSchema,
     output_name: Option<Arc<str>>,
     output_schema: Option<Arc<Value>>,
     check_results: bool,
 }
 
-enum Input {
+enum InputSchema {
     None,
     Schema(Value),
     Compiled(Arc<Value>, Arc<ArgumentChecker>),
 }
 
-impl fmt::Debug for Input {
+impl fmt::Debug for InputSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => f.write_str("None"),
@@ -230,7 +251,7 @@ impl ToolDefinitionBuilder {
 
     /// Sets the JSON Schema of the arguments.
     pub fn input_schema(mut self, schema: Value) -> Self {
-        self.input = Input::Schema(schema);
+        self.input = InputSchema::Schema(schema);
         self
     }
 
@@ -256,7 +277,8 @@ impl ToolDefinitionBuilder {
     ///
     /// # Errors
     ///
-    /// Where the name breaks the rule, the input schema does not compile, or its root is not an object.
+    /// Where the name breaks the rule, the input schema does not compile, or its root is not an object; where results are to be
+    /// checked, also where the output schema does not compile.
     pub fn build(self) -> Result<ToolDefinition, DefinitionError> {
         if !is_tool_name(&self.name) {
             return Err(DefinitionError::Name { name: self.name });
@@ -267,12 +289,12 @@ impl ToolDefinitionBuilder {
                 .map_err(|source| DefinitionError::InputSchema { tool: self.name.clone(), source })
         };
         let (input_schema, checker) = match self.input {
-            Input::Compiled(schema, checker) => (schema, checker),
-            Input::Schema(schema) => {
+            InputSchema::Compiled(schema, checker) => (schema, checker),
+            InputSchema::Schema(schema) => {
                 let checker = compile(&schema)?;
                 (Arc::new(schema), checker)
             }
-            Input::None => {
+            InputSchema::None => {
                 let schema = json!({
                     "type": "object", "properties": {}, "required": [], "additionalProperties": false,
                 });
@@ -289,7 +311,13 @@ impl ToolDefinitionBuilder {
             name: self.output_name,
             schema: self.output_schema,
             checked: self.check_results,
+            checker: OnceLock::new(),
         });
+        if let Some(Output { schema: Some(schema), checked: true, checker, .. }) = &output {
+            let compiled = ResultChecker::compile(schema)
+                .map_err(|reason| DefinitionError::OutputSchema { tool: name.to_string(), reason })?;
+            checker.get_or_init(|| Ok(compiled));
+        }
         Ok(ToolDefinition(Arc::new(Inner {
             name,
             title: self.title,
@@ -340,6 +368,14 @@ pub enum DefinitionError {
         input: &'static str,
         /// What is wrong with its schema.
         source: opentool_spec::schema::NormaliseError,
+    },
+    /// The output schema does not compile, and results are to be checked against it.
+    #[error("output schema of tool `{tool}`: {reason}")]
+    OutputSchema {
+        /// The tool whose schema it is.
+        tool: String,
+        /// What is wrong with it.
+        reason: String,
     },
     /// The schema of the result cannot be published.
     #[error("output schema of tool `{tool}`: {source}")]

@@ -68,7 +68,7 @@ impl fmt::Display for ErrorKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorSeverity {
-    /// The error is told to the model and the turn goes on.
+    /// The model sees the error and the turn goes on.
     #[default]
     Recoverable,
     /// The error ends the turn and reaches the caller.
@@ -138,13 +138,13 @@ impl ToolError {
         }))
     }
 
-    /// The tool failed, and the model is told this text.
+    /// The tool failed, and the model sees this text.
     #[must_use]
     pub fn failed(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Failed, message)
     }
 
-    /// The tool failed with an error whose text is told to the model.
+    /// The tool failed with an error whose text the model sees.
     ///
     /// A `ToolError` inside the box comes out unchanged.
     #[must_use]
@@ -161,7 +161,7 @@ impl ToolError {
         Self::from_error(error).with_severity(ErrorSeverity::Fatal)
     }
 
-    /// The tool failed in a way that another attempt of the same call may mend.
+    /// The tool failed in a way that another attempt of the same call may repair.
     #[must_use]
     pub fn retry(message: impl Into<String>) -> Self {
         Self::failed(message).with_retryable(true)
@@ -183,7 +183,7 @@ impl ToolError {
     /// No tool of that name may run; `near` are names the model may have meant.
     #[must_use]
     pub fn unknown_tool(name: &str, near: &[&str]) -> Self {
-        // No tool has a longer name, and whoever sent it need not get all of it back.
+        // No tool has a longer name, and the sender need not get all of it back.
         const SHOWN: usize = 64;
         let more = if name.chars().nth(SHOWN).is_some() { "…" } else { "" };
         let shown: String = name.chars().take(SHOWN).collect();
@@ -226,7 +226,7 @@ impl ToolError {
         Self::new(ErrorKind::Cancelled, "the call was cancelled")
     }
 
-    /// The tool panicked: the model is told a generic text, the operator the panic's own message.
+    /// The tool panicked: the model sees a generic text, the operator the panic's own message.
     #[must_use]
     pub fn panicked(panic: impl Into<String>) -> Self {
         Self::new(ErrorKind::Panic, "the tool failed with an internal error").with_detail(panic)
@@ -259,7 +259,7 @@ impl ToolError {
         error
     }
 
-    /// Sets the numeric code that an exit with codes (the OpenTool wire) answers.
+    /// Sets the numeric code that a frontend with codes (the OpenTool wire) answers.
     #[must_use]
     pub fn with_code(mut self, code: i32) -> Self {
         self.0.code = Some(code);
@@ -405,7 +405,7 @@ impl Error for ToolError {
     }
 }
 
-/// Refused arguments are told to the model with every problem and its JSON pointer.
+/// The model sees every problem of refused arguments, with its JSON pointer.
 impl From<ArgumentError> for ToolError {
     fn from(error: ArgumentError) -> Self {
         let problems: Vec<_> = error
@@ -447,7 +447,7 @@ impl From<ArgumentError> for ToolError {
 pub struct Failure(ToolError);
 
 impl Failure {
-    /// Fails with a text that is told to the model.
+    /// Fails with a text that the model sees.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         Self(ToolError::failed(message))

@@ -1,4 +1,4 @@
-//! Tools, toolboxes and the one executor: the hall of opentool.
+//! Tools, toolboxes and the one executor: the core of opentool.
 //!
 //! Everything that can be called becomes a [`Tool`]; every way of calling goes through one [`Executor`]. Checks, limits,
 //! deadlines, approval, events and spans live in the executor, once, so that they hold for every tool.
@@ -20,8 +20,8 @@
 //! # Tools
 //!
 //! A function becomes a tool with `#[tool]`, a type with methods becomes a [`Toolbox`] with `#[toolbox]`, a closure
-//! becomes one with [`FnTool`]. A tool has a [`ToolDefinition`], which a model is told, and [`ToolMetadata`], which it is
-//! not. It is given [`Arguments`], which are JSON text until somebody asks, and a [`ToolContext`], which the model never
+//! becomes one with [`FnTool`]. A tool has a [`ToolDefinition`], which a model sees, and [`ToolMetadata`], which it does
+//! not. It is given [`Arguments`], which are JSON text until they are read, and a [`ToolContext`], which the model never
 //! sees. It answers a [`ToolOutput`] or a [`ToolError`].
 //!
 //! # Sources
@@ -66,6 +66,7 @@ mod middleware;
 mod output;
 mod policy;
 mod resolver;
+mod result_check;
 mod returns;
 mod schema;
 mod sink;

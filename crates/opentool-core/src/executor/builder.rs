@@ -62,6 +62,7 @@ impl ExecutorBuilder {
             strictness: Strictness::Lenient,
             max_result_size: 1024 * 1024,
             converter: None,
+            check_results: false,
             middleware: Vec::new(),
             resolver: None,
             record_content: false,
@@ -137,6 +138,15 @@ impl ExecutorBuilder {
     /// Sets what converts the results of tools that have no converter of their own.
     pub fn converter(mut self, converter: impl ResultConverter) -> Self {
         self.0.converter = Some(Arc::new(converter));
+        self
+    }
+
+    /// Sets whether results are checked against the output schema of their tool, where it has one: false.
+    ///
+    /// A result that breaks it is an error of kind [`InvalidResult`](crate::ErrorKind::InvalidResult). What a
+    /// [definition](crate::ToolDefinitionBuilder::check_results) asks for is checked in any case.
+    pub fn check_results(mut self, check: bool) -> Self {
+        self.0.check_results = check;
         self
     }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use crate::blocking::BlockingPool;
 use crate::{
-    ApprovalPolicy, ErrorPolicy, LimitPolicy, Middleware, Resolver, ResultConverter, Strictness, UnknownToolPolicy,
+    ApprovalPolicy, ErrorPolicy, LimitPolicy, Middleware, Resolver, ResultConverter, Strictness, ToolDefinition,
+    UnknownToolPolicy,
 };
 
 /// Runs calls: resolve, check, permit, run, convert, record.
@@ -63,6 +64,7 @@ pub(super) struct Policies {
     pub(super) strictness: Strictness,
     pub(super) max_result_size: usize,
     pub(super) converter: Option<Arc<dyn ResultConverter>>,
+    pub(super) check_results: bool,
     pub(super) middleware: Vec<Arc<dyn Middleware>>,
     pub(super) resolver: Option<Arc<dyn Resolver>>,
     pub(super) record_content: bool,
@@ -70,6 +72,12 @@ pub(super) struct Policies {
 }
 
 impl Executor {
+    /// Says whether a tool's results are checked against its output schema, so that the schema may be published as a promise.
+    #[must_use]
+    pub fn checks_results(&self, definition: &ToolDefinition) -> bool {
+        definition.output_schema().is_some() && (self.0.check_results || definition.checks_results())
+    }
+
     /// Returns how many threads of the executor's pool are in use, those of calls that timed out included.
     #[must_use]
     pub fn busy_threads(&self) -> usize {

@@ -122,6 +122,9 @@ async fn attempt(job: &mut Job<'_>) -> Result<(), NotRun> {
             let mut polled = future.as_mut().poll(cx);
             if let Poll::Ready(Ok(output)) = &mut polled {
                 convert(policies, metadata, output)?;
+                if policies.check_results || definition.checks_results() {
+                    definition.check_result(output)?;
+                }
             }
             if let Poll::Ready(result) = polled {
                 *answer = Some(result);

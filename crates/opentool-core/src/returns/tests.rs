@@ -152,8 +152,8 @@ fn a_tool_error_survives_every_wrapping() {
     assert_eq!("plain".into_tool_error().message(), "plain");
     assert_eq!(String::from("owned").into_tool_error().message(), "owned");
     let io = std::io::Error::other("cannot read");
-    let told = io.into_tool_error();
-    assert_eq!((told.message(), told.is_fatal()), ("cannot read", false));
-    assert_eq!(told.source_type(), Some("std::io::error::Error"));
+    let error_seen = io.into_tool_error();
+    assert_eq!((error_seen.message(), error_seen.is_fatal()), ("cannot read", false));
+    assert_eq!(error_seen.source_type(), Some("std::io::error::Error"));
     assert_eq!(error().into_tool_error().source_type(), None, "it is its own error");
 }

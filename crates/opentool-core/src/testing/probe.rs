@@ -65,7 +65,7 @@ fn difference(actual: &Value, expected: &Value, pointer: String) -> Option<Strin
 
 /// The outcome of a call made by a [`Probe`]; each assertion returns it for the next.
 #[derive(Clone, Debug)]
-#[must_use = "an answer that nobody looks at proves nothing"]
+#[must_use = "an answer that is not looked at proves nothing"]
 pub struct Answer(Outcome);
 
 impl Answer {
@@ -140,7 +140,7 @@ impl Answer {
         self
     }
 
-    /// Asserts that the call failed and the model is told this.
+    /// Asserts that the call failed and the model sees this.
     ///
     /// # Panics
     ///

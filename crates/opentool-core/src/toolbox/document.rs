@@ -4,7 +4,7 @@ use opentool_spec::schema::{Dropped, NormaliseError, SchemaTool, functions_from_
 use opentool_spec::{Function, Info, OpenTool};
 use serde_json::Value;
 
-use super::{Toolbox, ToolboxError};
+use super::set::{Toolbox, ToolboxError};
 use crate::{DefinitionError, IntoTool, ToolDefinition};
 
 /// What a result is called where nothing names it.

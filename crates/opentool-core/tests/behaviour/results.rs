@@ -1,7 +1,11 @@
 //! Rule 7 and the size of results.
 
 use opentool_core::testing::{FakeTool, Probe};
-use opentool_core::{ErrorKind, Executor, Part, ToolCall, ToolError, ToolMetadata, ToolOutput};
+use opentool_core::{
+    ErrorKind, Executor, Part, RichOutput, ToolCall, ToolDefinition, ToolError, ToolMetadata, ToolOutput,
+};
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
 
 use super::{run, toolbox};
 
@@ -70,4 +74,75 @@ async fn return_direct_holds_only_when_every_call_wants_it_and_succeeded() {
     assert!(!run(&executor, &tools, calls(&["direct", "plain"])).await.return_direct());
     let failed = run(&executor, &tools, calls(&["direct", "fails"])).await;
     assert!(!failed.return_direct() && !failed[1].return_direct);
+}
+
+/// A tool that answers an output under an output schema.
+fn promising(schema: Value, output: ToolOutput, check: bool) -> FakeTool {
+    let definition = ToolDefinition::builder("a").output_schema(schema).check_results(check).build().unwrap();
+    FakeTool::new("a").with_definition(definition).answers(output)
+}
+
+fn sum() -> Value {
+    json!({ "type": "object", "properties": { "sum": { "type": "integer" } }, "required": ["sum"] })
+}
+
+fn json_output(value: Value) -> ToolOutput {
+    ToolOutput::json(&value).unwrap()
+}
+
+#[tokio::test]
+async fn results_are_checked_only_where_that_was_asked_for() {
+    let wrong = || json_output(json!({ "sum": "three" }));
+    Probe::new(promising(sum(), wrong(), false)).call("a", "").await.assert_json(json!({ "sum": "three" }));
+    let expected = "the result does not fit its schema at /sum: value is not of type \"integer\"";
+    let checking = Executor::builder().check_results(true).build();
+    for probe in [Probe::new(promising(sum(), wrong(), true)), Probe::with(&checking, promising(sum(), wrong(), false))]
+    {
+        probe.call("a", "").await.assert_error(ErrorKind::InvalidResult).assert_message(expected);
+    }
+    Probe::with(&checking, FakeTool::new("a").answers(wrong()))
+        .call("a", "")
+        .await
+        .assert_json(json!({ "sum": "three" }));
+}
+
+#[tokio::test]
+async fn the_value_of_every_form_of_output_is_checked() {
+    let rich = |value: Value| ToolOutput::from(RichOutput::new().with_structured(to_raw_value(&value).unwrap()));
+    let parts = || ToolOutput::Parts(vec![Part::text("3")]);
+    let (text, maybe) = (json!({ "type": "string" }), json!({ "type": ["integer", "null"] }));
+    for (schema, output, right) in [
+        (sum(), json_output(json!({ "sum": 3 })), true),
+        (sum(), rich(json!({ "sum": 3 })), true),
+        (sum(), rich(json!({})), false),
+        (sum(), parts(), false),
+        (sum(), ToolOutput::Empty, false),
+        (text.clone(), ToolOutput::text("three"), true),
+        (text, json_output(json!(3)), false),
+        (maybe.clone(), ToolOutput::Empty, true),
+        (maybe, json_output(json!(3)), true),
+    ] {
+        let answer = Probe::new(promising(schema.clone(), output.clone(), true)).call("a", "").await;
+        assert_eq!(answer.outcome().output().is_some(), right, "{schema} {output:?}");
+    }
+}
+
+#[test]
+fn what_is_checked_may_be_published() {
+    let definition = |check| ToolDefinition::builder("a").output_schema(sum()).check_results(check).build().unwrap();
+    let checking = Executor::builder().check_results(true).build();
+    assert!(checking.checks_results(&definition(false)));
+    assert!(Executor::new().checks_results(&definition(true)));
+    assert!(!Executor::new().checks_results(&definition(false)));
+    let without = ToolDefinition::builder("a").check_results(true).build().unwrap();
+    assert!(!checking.checks_results(&without), "there is nothing to check");
+}
+
+#[tokio::test]
+async fn an_output_schema_that_does_not_compile_is_found_where_it_is_needed() {
+    let builder = || ToolDefinition::builder("a").output_schema(json!({ "type": "sum" }));
+    assert!(builder().check_results(true).build().unwrap_err().to_string().starts_with("output schema of tool `a`: "));
+    let tool = FakeTool::new("a").with_definition(builder().build().unwrap()).answers("x");
+    let checking = Executor::builder().check_results(true).build();
+    Probe::with(&checking, tool).call("a", "").await.assert_message("the tool's output schema cannot be used");
 }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use opentool_core::testing::{FakeTool, Probe};
 use opentool_core::{
-    BoxFuture, ChangeSignal, ErrorKind, Executor, Source, Tool, ToolChanges, ToolError, ToolHandler, ToolSource,
-    Toolbox, ToolboxError, tool,
+    BoxFuture, ChangeSignal, ErrorKind, Executor, Source, Tool, ToolChanges, ToolError, ToolHandler, ToolOutput,
+    ToolSource, Toolbox, ToolboxError, tool,
 };
 use opentool_spec::{Function, Info, Map, OpenTool, Parameter, Return, Schema, ServerObject};
 use serde_json::{Value, json};
@@ -268,4 +268,30 @@ fn tools_that_cannot_change_have_no_signal() {
     assert!(Source::new(Toolbox::new()).changes().is_none());
     assert!(Source::new((Toolbox::new(), Growing::default())).changes().is_none());
     assert!(Source::new([FakeTool::new("a"), FakeTool::new("a")]).changes().is_none());
+}
+
+#[tokio::test]
+async fn null_reaches_a_tool_of_a_document_that_admits_it() {
+    let document = OpenTool::new(Info::new("Records", "1.0.0")).function(
+        Function::new("patch", "Change a record.")
+            .parameter(Parameter::new("field", Schema::string().nullable()).optional())
+            .parameter(Parameter::new("note", Schema::string()).optional()),
+    );
+    let made = |document: &OpenTool| {
+        Toolbox::from_document(document, |definition| {
+            FakeTool::new("patch")
+                .with_definition(definition)
+                .acts(|arguments, _| async move { Ok(ToolOutput::text(arguments.as_str())) })
+        })
+        .unwrap()
+    };
+    // As it was written, and after a server has sent it on.
+    let written = made(&document);
+    let served = made(&written.to_document().unwrap().document.to_strict().document);
+    for toolbox in [written, served] {
+        let probe = Probe::new(toolbox);
+        let answer = probe.call("patch", r#"{"field":null,"note":null}"#).await;
+        answer.assert_text(r#"{"field":null}"#);
+        probe.assert_schema("patch", json!({ "properties": { "field": { "type": ["string", "null"] } } }));
+    }
 }

@@ -127,6 +127,7 @@ fn everything_about_a_closure_can_be_set() {
         .read_only()
         .destructive()
         .idempotent()
+        .open_world()
         .approval()
         .concurrency(Concurrency::Serial)
         .timeout(Duration::from_secs(1))
@@ -141,6 +142,7 @@ fn everything_about_a_closure_can_be_set() {
     let metadata = tool.metadata();
     assert!(metadata.is_return_direct() && metadata.is_read_only() && metadata.is_destructive());
     assert!(metadata.is_idempotent() && metadata.needs_approval() && metadata.converter().is_some());
+    assert_eq!(metadata.open_world(), Some(true));
     assert_eq!((metadata.concurrency(), metadata.timeout()), (Concurrency::Serial, Some(Duration::from_secs(1))));
 
     let bare = definition_of_bare();

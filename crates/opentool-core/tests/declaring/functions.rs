@@ -113,7 +113,7 @@ fn every_option_reaches_the_metadata() {
         }
     }
 
-    #[tool(return_direct, read_only, idempotent, serial, timeout = "1500ms", converter = Shout)]
+    #[tool(return_direct, read_only, idempotent, open_world, serial, timeout = "1500ms", converter = Shout)]
     fn first() {}
     #[tool(destructive, approval, exclusive, timeout = "2m", idempotent = false)]
     fn second() {}
@@ -122,6 +122,7 @@ fn every_option_reaches_the_metadata() {
     let metadata = tool.metadata();
     assert!(metadata.is_return_direct() && metadata.is_read_only() && metadata.is_idempotent());
     assert!(!metadata.is_destructive() && !metadata.needs_approval());
+    assert_eq!((metadata.open_world(), metadata.destructive()), (Some(true), None));
     assert_eq!(metadata.concurrency(), Concurrency::Serial);
     assert_eq!(metadata.timeout(), Some(Duration::from_millis(1500)));
     assert!(metadata.converter().is_some());
@@ -130,6 +131,7 @@ fn every_option_reaches_the_metadata() {
     let metadata = tool.metadata();
     assert!(metadata.is_destructive() && metadata.needs_approval());
     assert!(!metadata.is_return_direct() && !metadata.is_read_only() && !metadata.is_idempotent());
+    assert_eq!((metadata.open_world(), metadata.idempotent()), (None, Some(false)));
     assert_eq!(metadata.concurrency(), Concurrency::Exclusive);
     assert_eq!(metadata.timeout(), Some(Duration::from_secs(120)));
 
