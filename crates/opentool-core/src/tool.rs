@@ -47,26 +47,6 @@ impl<'a> Invocation<'a> {
     }
 }
 
-/// What becomes a tool: every [`Tool`], and a [`FnTool`](crate::FnTool), whose faults are found then.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a tool",
-    note = "of a function with `#[tool]` take `name::tool()`; of a closure make a `FnTool::new(name, closure)`; a type with `#[toolbox]` is a source of several tools, whose toolbox is `into_toolbox()`"
-)]
-pub trait IntoTool {
-    /// Makes the tool.
-    ///
-    /// # Errors
-    ///
-    /// Where the definition cannot be built.
-    fn into_tool(self) -> Result<Arc<dyn Tool>, DefinitionError>;
-}
-
-impl<T: Tool> IntoTool for T {
-    fn into_tool(self) -> Result<Arc<dyn Tool>, DefinitionError> {
-        Ok(Arc::new(self))
-    }
-}
-
 impl<T: Tool + ?Sized> Tool for Arc<T> {
     fn definition(&self) -> &ToolDefinition {
         (**self).definition()

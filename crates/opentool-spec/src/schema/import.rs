@@ -157,6 +157,10 @@ fn put_together(tools: &[SchemaTool<'_>]) -> Result<Value, NormaliseError> {
     let mut parts = Map::new();
     for (index, tool) in tools.iter().enumerate() {
         let mut input = nullable_marked(tool.input)?;
+        if let Value::Object(root) = &mut input {
+            // The arguments as a whole are an object, never null.
+            root.shift_remove(Schema::NULLABLE);
+        }
         normalise(&mut input)?;
         parts.insert(input_part(index), input);
         if let Some((_, output)) = tool.output {

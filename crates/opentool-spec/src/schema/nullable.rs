@@ -64,7 +64,7 @@ fn admits_null_and_more(schema: &Map<String, Value>) -> bool {
 fn admit_null(schema: &mut Map<String, Value>) {
     let is_combined =
         |keyword: &String| matches!(keyword.as_str(), "$ref" | "anyOf" | "oneOf" | "allOf" | "not" | "const");
-    if schema.keys().any(|keyword| is_combined(keyword)) {
+    if schema.keys().any(is_combined) {
         let (annotations, rest): (Map<_, _>, Map<_, _>) =
             std::mem::take(schema).into_iter().partition(|(keyword, _)| is_annotation(keyword) || keyword == "$defs");
         *schema = annotations;
