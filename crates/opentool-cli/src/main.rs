@@ -9,7 +9,6 @@ mod exit_status;
 mod exports;
 mod failure;
 mod input;
-mod json_text;
 mod libraries;
 mod output;
 mod replace;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use once_cell::race::OnceBox;
+use opentool_spec::json::pointer;
 use serde::de::{self, DeserializeOwned};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -114,7 +115,7 @@ impl Arguments {
             None | Some(Value::Null) => Ok(None),
             Some(value) => serde_path_to_error::deserialize(value).map(Some).map_err(|error| {
                 let mut at = String::new();
-                push_token(&mut at, name);
+                pointer::push(&mut at, name);
                 push_path(&mut at, error.path());
                 ToolError::invalid_arguments(at, error.inner())
             }),
@@ -162,18 +163,13 @@ fn push_path(pointer: &mut String, path: &serde_path_to_error::Path) {
                 pointer.push('/');
                 pointer.push_str(&index.to_string());
             }
-            Segment::Map { key } => push_token(pointer, key),
+            Segment::Map { key } => pointer::push(pointer, key),
             // A variant of an externally tagged enum is a key of the JSON text; a failure inside an
             // untagged one has no place of its own.
-            Segment::Enum { variant } => push_token(pointer, variant),
+            Segment::Enum { variant } => pointer::push(pointer, variant),
             Segment::Unknown => {}
         }
     }
-}
-
-fn push_token(pointer: &mut String, token: &str) {
-    pointer.push('/');
-    pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
 }
 
 #[inline]

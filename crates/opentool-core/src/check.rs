@@ -1,7 +1,7 @@
-//! The argument checker: what stands between a model's JSON text and a tool.
+//! The argument checker, between a model's JSON text and a tool.
 //!
 //! A tool's input schema is compiled once, by [`ArgumentChecker::compile`]. Every call's arguments
-//! then pass through [`ArgumentChecker::check`], in this order:
+//! are then checked by [`ArgumentChecker::check`], in this order:
 //!
 //! 1. Blank text and `null` count as `{}`.
 //! 2. The text must be JSON, its root an object, nested at most 127 levels deep. `NaN` and
@@ -9,7 +9,7 @@
 //!    tool could read it.
 //! 3. No object, at any depth, may have two members of one name, however they are escaped.
 //! 4. `null` is dropped from optional properties that do not admit it, at any depth.
-//! 5. Root arguments that the schema closes its door to (`"additionalProperties": false`) are
+//! 5. Root arguments that the schema does not allow (`"additionalProperties": false`) are
 //!    dropped, or with [`Strictness::Strict`] refused. Deeper ones are as the schema says.
 //! 6. What is left must satisfy the schema. Integers are never rounded on the way; `1.0` is an
 //!    integer, as JSON Schema has it. `format` is an annotation: the tool's own type decides what
@@ -18,9 +18,9 @@
 //! What comes back is the text itself, or where something was dropped a copy without it, every
 //! number as it was written.
 //!
-//! Two engines do this. A flat checker reads the text once, without allocating, where the schema
-//! is an object of scalars. The validator crate does the rest, and has the last word on every
-//! refusal: it says what is wrong where, in words a model can act on.
+//! Two engines do this. The streaming checker reads the text once, without allocating, where the
+//! schema is made of objects, lists and scalars. The validator crate does the rest, and has the last
+//! word on every refusal: it says what is wrong where, so that a model can correct it.
 //!
 //! ```
 //! use opentool_core::check::{ArgumentChecker, Strictness};
@@ -44,29 +44,18 @@
 //! ```
 
 mod alternatives;
-mod breach;
 mod checker;
-mod cursor;
 mod error;
 mod explain;
-mod flat;
 mod instance;
-mod number;
 mod prune;
 mod schema;
+mod streaming;
 mod tree;
+mod violation;
 
 #[cfg(test)]
 mod tests;
 
 pub use checker::{ArgumentChecker, Strictness};
 pub use error::{ArgumentError, Problem, SchemaError};
-
-/// How arguments are read from their text, for the tools of this workspace that check their own; no part of the public
-/// interface.
-#[doc(hidden)]
-pub mod text {
-    pub use super::cursor::{Cursor, MAX_DEPTH, Malformed, Quoted};
-    pub use super::explain::malformed;
-    pub use super::number::{Number, Quantity};
-}

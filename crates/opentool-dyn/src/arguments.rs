@@ -5,27 +5,17 @@ mod words;
 
 use std::collections::HashSet;
 
-use opentool_core::check::text::{Cursor, malformed};
 use opentool_core::{ArgumentError, Problem, ToolError};
+use opentool_spec::json::{JsonError, Lexer, near, pointer};
 
 use crate::frame::{Frame, Given};
 use crate::plan::{Buffer, Function, LARGEST_BUFFER, Machine, Parameter, Passing};
 
-use self::read::{Refusal, read_value, short_integer, skip_value, skip_whitespace};
-use self::words::{name_of, pointer_to, quoted};
+use self::read::{ValueError, read_value, short_integer, skip_whitespace};
+use self::words::{name_of, quoted};
 
 /// How many problems are worked out; a model corrects a few at a time.
 const MOST_PROBLEMS: usize = 20;
-
-/// Checks arguments as a call would, without calling anything.
-pub(crate) fn check(function: &Function, text: &str) -> Result<(), ToolError> {
-    let parameters = function.parameters.len();
-    Frame::with(parameters, |frame| {
-        let read = read(function, text, frame);
-        frame.clear(parameters);
-        read
-    })
-}
 
 /// Reads arguments into a frame that is ready for the function.
 ///
@@ -33,15 +23,15 @@ pub(crate) fn check(function: &Function, text: &str) -> Result<(), ToolError> {
 ///
 /// Where the text is not JSON, a name is there twice, an argument is missing or does not fit.
 pub(crate) fn read(function: &Function, text: &str, frame: &mut Frame) -> Result<(), ToolError> {
-    let mut reader = Reader { function, text, frame, problems: Vec::new(), unknown: None };
-    if let Err(at) = reader.object() {
-        return Err(malformed(text, at).into());
+    let mut reader = ArgumentReader { function, text, frame, problems: Vec::new(), unknown: None };
+    if let Err(error) = reader.object() {
+        return Err(ArgumentError::new("", format!("malformed JSON at {}", error.describe(text))).into());
     }
-    reader.settle();
+    reader.finish();
     if reader.problems.is_empty() { Ok(()) } else { Err(ArgumentError::from_problems(reader.problems).into()) }
 }
 
-struct Reader<'a, 't> {
+struct ArgumentReader<'a, 't> {
     function: &'a Function,
     text: &'t str,
     frame: &'a mut Frame,
@@ -50,21 +40,21 @@ struct Reader<'a, 't> {
     unknown: Option<HashSet<String>>,
 }
 
-type Syntax<T> = Result<T, opentool_core::check::text::Malformed>;
+type Syntax<T> = Result<T, JsonError>;
 
-impl<'t> Reader<'_, 't> {
+impl<'t> ArgumentReader<'_, 't> {
     /// Reads the object that the whole text is.
     #[inline]
     fn object(&mut self) -> Syntax<()> {
         let bytes = self.text.as_bytes();
         let mut at = skip_whitespace(bytes, 0);
         if bytes.get(at) != Some(&b'{') {
-            return self.no_object(Cursor::starting(self.text, at));
+            return self.no_object(Lexer::starting_at(self.text, at));
         }
         at = skip_whitespace(bytes, at + 1);
         let mut next = 0;
         if bytes.get(at) == Some(&b'}') {
-            return Cursor::starting(self.text, at + 1).expect_end();
+            return Lexer::starting_at(self.text, at + 1).expect_end();
         }
         loop {
             at = self.member(at, &mut next)?;
@@ -73,9 +63,9 @@ impl<'t> Reader<'_, 't> {
                 Some(b',') => at = skip_whitespace(bytes, at + 1),
                 Some(b'}') if at + 1 == bytes.len() => return Ok(()),
                 _ => {
-                    let mut cursor = Cursor::starting(self.text, at);
-                    cursor.expect(b'}', "expected a comma or the closing brace")?;
-                    return cursor.expect_end();
+                    let mut lexer = Lexer::starting_at(self.text, at);
+                    lexer.closes(true)?;
+                    return lexer.expect_end();
                 }
             }
         }
@@ -85,7 +75,8 @@ impl<'t> Reader<'_, 't> {
     #[inline]
     fn member(&mut self, at: usize, next: &mut usize) -> Syntax<usize> {
         let (bytes, function) = (self.text.as_bytes(), self.function);
-        // Nearly always the arguments come in the order of the document, and are integers: then a few bytes tell all.
+        // Nearly always the arguments come in the order of the document, and are integers: then a few bytes are enough (the
+        // benchmark `calls` of this crate).
         if let Some(parameter) = function.parameters.get(*next)
             && bytes[at..].starts_with(&parameter.key)
             && let slot = self.frame.slot(*next)
@@ -98,36 +89,31 @@ impl<'t> Reader<'_, 't> {
             *next += 1;
             return Ok(end);
         }
-        let mut cursor = Cursor::starting(self.text, at);
-        if cursor.peek() != Some(b'"') {
-            return Err(cursor.malformed("expected a name in quotes"));
-        }
-        let name = cursor.string()?;
-        cursor.expect(b':', "expected a colon")?;
-        cursor.skip_whitespace();
+        let mut lexer = Lexer::starting_at(self.text, at);
+        let name = lexer.name()?;
         let position =
             if name.escaped { function.position(&name.decode(), *next) } else { function.position(name.raw, *next) };
         match position {
             Some(index) => {
                 *next = index + 1;
-                self.argument(index, &mut cursor)?;
+                self.argument(index, &mut lexer)?;
             }
-            None => self.unknown(name.decode().into_owned(), &mut cursor)?,
+            None => self.unknown(name.decode().into_owned(), &mut lexer)?,
         }
-        Ok(cursor.at())
+        Ok(lexer.position())
     }
 
     /// Nothing at all, and `null`, count as no arguments.
     #[cold]
-    fn no_object(&mut self, mut cursor: Cursor<'t>) -> Syntax<()> {
-        if cursor.peek().is_none() {
+    fn no_object(&mut self, mut lexer: Lexer<'t>) -> Syntax<()> {
+        if lexer.peek().is_none() {
             return Ok(());
         }
-        let start = cursor.at();
-        let null = cursor.peek() == Some(b'n');
-        skip_value(&mut cursor)?;
-        let got = cursor.since(start);
-        cursor.expect_end()?;
+        let start = lexer.position();
+        let null = lexer.peek() == Some(b'n');
+        lexer.skip_value()?;
+        let got = lexer.since(start);
+        lexer.expect_end()?;
         if !null {
             let message = format!("expected the arguments as a JSON object, got {}", name_of(got));
             self.problem(Problem::new("", message));
@@ -136,48 +122,48 @@ impl<'t> Reader<'_, 't> {
     }
 
     #[inline]
-    fn argument(&mut self, index: usize, cursor: &mut Cursor<'t>) -> Syntax<()> {
+    fn argument(&mut self, index: usize, lexer: &mut Lexer<'t>) -> Syntax<()> {
         let parameter = &self.function.parameters[index];
         let slot = self.frame.slot(index);
         if slot.given != Given::Absent {
-            return self.twice(&parameter.name, cursor);
+            return self.twice(&parameter.name, lexer);
         }
-        if cursor.peek() == Some(b'n') {
-            cursor.literal("null")?;
+        if lexer.peek() == Some(b'n') {
+            lexer.literal("null")?;
             slot.given = Given::Null;
             return Ok(());
         }
         slot.given = Given::Value;
-        let before = cursor.clone();
-        match read_value(&parameter.passing, cursor, slot) {
+        let before = lexer.clone();
+        match read_value(&parameter.passing, lexer, slot) {
             Ok(()) => Ok(()),
-            Err(Refusal::Syntax(malformed)) => Err(malformed),
-            Err(Refusal::Value { path, message }) => {
+            Err(ValueError::Syntax(error)) => Err(error),
+            Err(ValueError::Value { path, message }) => {
                 // What was refused may not have been read to its end.
-                *cursor = before;
-                skip_value(cursor)?;
-                let pointer = format!("{}{path}", pointer_to(&parameter.name));
-                self.problem(Problem::new(pointer, message));
+                *lexer = before;
+                lexer.skip_value()?;
+                let path = format!("{}{path}", pointer::to_member(&parameter.name));
+                self.problem(Problem::new(path, message));
                 Ok(())
             }
         }
     }
 
     #[cold]
-    fn unknown(&mut self, name: String, cursor: &mut Cursor<'t>) -> Syntax<()> {
+    fn unknown(&mut self, name: String, lexer: &mut Lexer<'t>) -> Syntax<()> {
         let unknown = self.unknown.get_or_insert_default();
         if unknown.contains(&name) {
-            return self.twice(&name, cursor);
+            return self.twice(&name, lexer);
         }
         unknown.insert(name);
-        skip_value(cursor)
+        lexer.skip_value()
     }
 
     #[cold]
-    fn twice(&mut self, name: &str, cursor: &mut Cursor<'t>) -> Syntax<()> {
+    fn twice(&mut self, name: &str, lexer: &mut Lexer<'t>) -> Syntax<()> {
         let message = format!("the name {} is there more than once", quoted(name));
-        self.problem(Problem::new(pointer_to(name), message));
-        skip_value(cursor)
+        self.problem(Problem::new(pointer::to_member(name), message));
+        lexer.skip_value()
     }
 
     #[cold]
@@ -187,9 +173,9 @@ impl<'t> Reader<'_, 't> {
         }
     }
 
-    /// Looks at what was not given, and at what one argument says about another.
+    /// Checks what was not given, and what one argument says about another.
     #[inline]
-    fn settle(&mut self) {
+    fn finish(&mut self) {
         let function = self.function;
         for (index, parameter) in function.parameters.iter().enumerate() {
             if parameter.required && self.frame.slots()[index].given != Given::Value {
@@ -226,26 +212,29 @@ impl<'t> Reader<'_, 't> {
 
     #[cold]
     fn missing(&mut self, index: usize, parameter: &Parameter) {
-        let near = self.unknown.iter().flatten().filter(|name| strsim::jaro_winkler(name, &parameter.name) > 0.8).min();
-        let meant = match near {
+        let mut unknown: Vec<&str> = self.unknown.iter().flatten().map(String::as_str).collect();
+        unknown.sort_unstable();
+        let meant = match near::names(&parameter.name, unknown, 1).first() {
             Some(near) => format!("; is it what you call {}?", quoted(near)),
             None => String::new(),
         };
-        let (pointer, what) = match self.frame.slots()[index].given {
-            Given::Null => (pointer_to(&parameter.name), format!("expected {}, got null", words::expected(parameter))),
+        let (path, what) = match self.frame.slots()[index].given {
+            Given::Null => {
+                (pointer::to_member(&parameter.name), format!("expected {}, got null", words::expected(parameter)))
+            }
             _ => {
                 let kind = words::expected(parameter);
                 (String::new(), format!("missing required argument {} ({kind}){meant}", quoted(&parameter.name)))
             }
         };
-        self.problem(Problem::new(pointer, what));
+        self.problem(Problem::new(path, what));
     }
 
-    /// The length of what goes in: told to the function, or checked against what the caller tells it.
+    /// The length of what goes in: passed to the function, or checked against what the caller says.
     fn count(&mut self, index: usize, counter: usize) {
         let slot = &self.frame.slots()[index];
         let count = if slot.given == Given::Value { slot.count } else { 0 };
-        self.tell_or_check(
+        self.derive_or_check(
             counter,
             count,
             |said| said <= count,
@@ -260,7 +249,7 @@ impl<'t> Reader<'_, 't> {
             return;
         };
         let most = LARGEST_BUFFER / element.size();
-        let size = self.tell_or_check(
+        let size = self.derive_or_check(
             counter,
             buffer.size,
             |said| said <= most,
@@ -271,7 +260,7 @@ impl<'t> Reader<'_, 't> {
     }
 
     /// Writes what a counter must say where nothing was said, or checks what was said; gives back what it says then.
-    fn tell_or_check(
+    fn derive_or_check(
         &mut self,
         counter: usize,
         count: usize,
@@ -290,8 +279,8 @@ impl<'t> Reader<'_, 't> {
                     said => {
                         let got = said.map_or_else(|| "a negative number".to_owned(), |said| said.to_string());
                         let message = format!("{}, got {got}", expected(&function.parameters[of].name));
-                        let pointer = pointer_to(&function.parameters[counter].name);
-                        self.problem(Problem::new(pointer, message));
+                        let path = pointer::to_member(&function.parameters[counter].name);
+                        self.problem(Problem::new(path, message));
                         0
                     }
                 }
@@ -304,7 +293,7 @@ impl<'t> Reader<'_, 't> {
                 let (_, most) = value.machine.bounds();
                 if count as u64 > most {
                     let message = format!("its length of {count} does not fit `{}`", value.scalar.name());
-                    self.problem(Problem::new(pointer_to(&function.parameters[of].name), message));
+                    self.problem(Problem::new(pointer::to_member(&function.parameters[of].name), message));
                     return 0;
                 }
                 slot.word = value.machine.word_of_integer(count as u64);

@@ -142,30 +142,8 @@ fn decode_base64(text: &str, mut push: impl FnMut(u8)) -> Option<()> {
 
 /// Appends a JSON string.
 pub(crate) fn push_json_string(text: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
-    let bytes = text.as_bytes();
-    let mut plain = 0;
-    for (at, byte) in bytes.iter().enumerate() {
-        let escape: &[u8] = match byte {
-            b'"' => b"\\\"",
-            b'\\' => b"\\\\",
-            b'\n' => b"\\n",
-            b'\r' => b"\\r",
-            b'\t' => b"\\t",
-            0..=0x1f => {
-                out.extend_from_slice(&bytes[plain..at]);
-                out.extend_from_slice(format!("\\u{byte:04x}").as_bytes());
-                plain = at + 1;
-                continue;
-            }
-            _ => continue,
-        };
-        out.extend_from_slice(&bytes[plain..at]);
-        out.extend_from_slice(escape);
-        plain = at + 1;
-    }
-    out.extend_from_slice(&bytes[plain..]);
-    out.push(b'"');
+    // Writing a string to memory cannot fail.
+    let _ = serde_json::to_writer(out, text);
 }
 
 #[cfg(test)]

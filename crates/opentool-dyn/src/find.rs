@@ -4,6 +4,7 @@ mod cache;
 #[cfg(test)]
 mod tests;
 
+use opentool_spec::json::near;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -136,17 +137,11 @@ impl SearchPath {
                 names.push(entry);
             }
         }
-        let mut near: Vec<(usize, String)> = names
-            .into_iter()
-            .filter_map(|known| {
-                let apart = strsim::damerau_levenshtein(wanted, stem(&known));
-                (apart <= 2 && apart * 3 < wanted.len().max(1)).then_some((apart, known))
-            })
-            .collect();
+        let mut near = near::ranked(wanted, names, |known| stem(known));
         near.sort();
         near.dedup();
-        let best = near.first().map(|(apart, _)| *apart);
-        near.into_iter().filter(|(apart, _)| Some(*apart) == best).map(|(_, name)| name).take(3).collect()
+        let best = near.first().map(|(distance, _)| *distance);
+        near.into_iter().filter(|(distance, _)| Some(*distance) == best).map(|(_, name)| name).take(3).collect()
     }
 }
 

@@ -11,13 +11,13 @@ use crate::{
     arguments,
     exit_status::ExitStatus,
     failure::{Failure, client_error},
-    json_text::indented,
     libraries::LibraryOptions,
     output::as_json,
     runtime::block_on,
     source::Source,
     terminal::{complain, visible, visible_json, write_data},
 };
+use opentool_spec::json::indented;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,36 +1,36 @@
-//! A value that fits none of several alternatives, in words that lead to the one that was meant.
+//! A value that fits none of several alternatives, described so that it leads to the one that was meant.
 //!
-//! Most alternatives are those of an enum, and which one is meant stands in one place: a tag, or the name of the only member. Where
-//! that is wrong, all that could stand there are told; an arbitrary one of them would lead a model astray.
+//! Most alternatives are those of an enum, and one place says which one is meant: a tag, or the name of the only member.
+//! Where that is wrong, all that could be there are listed; an arbitrary one of them would mislead a model.
 
 use jsonschema::{ValidationError, error::ValidationErrorKind as Kind};
+use opentool_spec::json::pointer;
 use serde_json::Value;
 
 use super::{
-    breach::{Refused, noun, types},
     error::Problem,
     explain::{got, listed, quoted, suggestion},
-    tree::push_token,
+    violation::{RefusedArguments, noun, types},
 };
 
-/// How many problems of the alternative that comes closest are told.
+/// How many problems of the closest alternative are listed.
 const MAX_CLOSEST: usize = 3;
 
-/// What is wrong with a value in the eyes of one alternative.
+/// What is wrong with a value according to one alternative.
 type Errors = Vec<ValidationError<'static>>;
 
-impl Refused<'_> {
+impl RefusedArguments<'_> {
     /// A value that fits no alternative: what it could have been, or what the closest asks for.
     pub(super) fn alternatives(&self, error: &ValidationError<'_>, alternatives: &[Errors]) -> Problem {
         let here = error.instance_path().as_str();
-        let told = self.other_value(here, alternatives).or_else(|| {
+        let described = self.other_value(here, alternatives).or_else(|| {
             let possible: Vec<&Errors> = alternatives.iter().filter(|errors| !is_of_other_type(errors, here)).collect();
             if possible.len() < 2 {
                 return None;
             }
             self.wrong_tag(&possible).or_else(|| self.wrong_member(here, &possible))
         });
-        told.unwrap_or_else(|| Problem::new(here, self.closest(here, alternatives)))
+        described.unwrap_or_else(|| Problem::new(here, self.closest(here, alternatives)))
     }
 
     /// A value that is as a whole not what any alternative wants: another type, or another constant.
@@ -88,18 +88,18 @@ impl Refused<'_> {
             names.push(name);
         }
         // What one alternative does not know, another may.
-        let knows_not = |errors: &Errors, name: &String| {
+        let does_not_know = |errors: &Errors, name: &String| {
             errors.iter().filter_map(|error| unknown(error, here)).flatten().any(|unknown| unknown == name)
         };
         let mut unwanted = alternatives.first()?.iter().filter_map(|error| unknown(error, here)).flatten();
-        let unwanted = unwanted.find(|name| alternatives.iter().all(|errors| knows_not(errors, name)));
+        let unwanted = unwanted.find(|name| alternatives.iter().all(|errors| does_not_know(errors, name)));
         let Some(name) = unwanted else {
             let names: Vec<_> = names.into_iter().map(quoted).collect();
             let nouns = if here.is_empty() { "arguments" } else { "properties" };
             return Some(Problem::new(here, format!("missing one of the required {nouns} {}", listed(names.iter()))));
         };
         let mut place = here.to_owned();
-        push_token(&mut place, name);
+        pointer::push(&mut place, name);
         Some(Problem::new(place, format!("unknown {} {}{}", noun(here), quoted(name), suggestion(name, &names))))
     }
 

@@ -3,16 +3,17 @@
 use std::{borrow::Cow, fmt, sync::Arc};
 
 use jsonschema::Validator;
+use opentool_spec::json::check_unique_names;
 use serde_json::{Value, json};
 
 use super::{
-    breach::Refused,
     error::{ArgumentError, SchemaError},
     explain,
-    flat::{self, Flat, Verdict},
-    instance::Text,
+    instance::ItemJson,
     prune,
-    tree::{Kind, Members, Tree},
+    streaming::{self, ObjectRule},
+    tree::{ArgumentTree, ItemKind, Members},
+    violation::RefusedArguments,
 };
 
 /// What happens to root arguments that the schema does not know.
@@ -35,16 +36,16 @@ pub struct ArgumentChecker(Arc<Compiled>);
 
 struct Compiled {
     schema: Value,
-    flat: Option<Flat>,
-    validator: Validator<Text>,
-    door: Door,
+    streaming: Option<ObjectRule>,
+    validator: Validator<ItemJson>,
+    root: RootNames,
 }
 
-/// Which members the root of a schema lets in.
-enum Door {
+/// Which members the root of a schema allows.
+enum RootNames {
     /// All, to be checked as the schema says.
     Open,
-    /// Those that it names, and those that match a pattern of its.
+    /// Those that it names, and those that match one of its patterns.
     Closed { names: Box<[Box<str>]>, patterns: Option<Validator> },
 }
 
@@ -61,21 +62,24 @@ impl ArgumentChecker {
         if schema.get("type").is_none_or(|name| name != "object") {
             return Err(SchemaError::NotAnObjectSchema { found: explain::root_of(schema) });
         }
-        let validator = jsonschema::options_for::<Text>()
+        let validator = jsonschema::options_for::<ItemJson>()
             .offline()
             .should_validate_formats(false)
             .build(schema)
             .map_err(|error| explain::schema_error(&error))?;
         Ok(Self(Arc::new(Compiled {
-            flat: flat::compile(schema),
+            streaming: streaming::compile(schema),
             validator,
-            door: Door::of(schema)?,
+            root: RootNames::new(schema)?,
             schema: schema.clone(),
         })))
     }
 
-    /// Checks arguments and gives back what the tool may read: borrowed, the very same text; owned,
-    /// a copy without what was dropped, or `{}` for nothing.
+    /// Checks arguments and returns what the tool may read: borrowed, the very same text; owned, a copy without what was
+    /// dropped, or `{}` for nothing.
+    ///
+    /// It takes time in proportion to the text, and neither waits nor needs a runtime: a long text can be checked on
+    /// another thread, with a clone of the checker.
     ///
     /// # Errors
     ///
@@ -83,51 +87,54 @@ impl ArgumentChecker {
     /// is not satisfied.
     #[inline]
     pub fn check<'a>(&self, arguments: &'a str, strictness: Strictness) -> Result<Cow<'a, str>, ArgumentError> {
-        if self.accepts_at_a_glance(arguments) {
+        if self.accepts_streaming(arguments) {
             Ok(Cow::Borrowed(arguments))
         } else {
-            self.check_closely(arguments, strictness)
+            self.0.check_by_validator(arguments, strictness)
         }
     }
 
-    /// Checks that every root argument is one that the schema names, and nothing else.
+    /// Checks what a tool that checks its own arguments relies on: that they are an object in which no name is there
+    /// twice, at any depth, and with [`Strictness::Strict`] that the schema knows every root argument.
     ///
     /// # Errors
     ///
-    /// When the text is not a JSON object, or an argument is unknown.
-    pub(crate) fn check_names(&self, arguments: &str) -> Result<(), ArgumentError> {
-        let tree = Tree::parse(arguments).map_err(|malformed| explain::malformed(arguments, malformed))?;
-        let Kind::Object(members) = &tree.root.kind else {
-            return Err(explain::not_an_object(arguments, &tree.root));
-        };
-        let unknown = members.iter().filter(|member| !self.0.door.admits(&member.name));
-        let unknown: Vec<&str> = unknown.map(|member| &*member.name).collect();
-        if unknown.is_empty() { Ok(()) } else { Err(explain::unknown_names(&unknown, &self.0.schema)) }
-    }
-
-    /// Says whether arguments are accepted as they stand, at a glance; others may be too.
-    #[inline]
-    pub(crate) fn accepts_at_a_glance(&self, arguments: &str) -> bool {
-        self.0.flat.as_ref().is_some_and(|flat| flat.accepts_at_a_glance(arguments))
-    }
-
-    fn check_closely<'a>(&self, arguments: &'a str, strictness: Strictness) -> Result<Cow<'a, str>, ArgumentError> {
+    /// When any of this is not so.
+    pub(crate) fn check_object<'a>(
+        &self,
+        arguments: &'a str,
+        strictness: Strictness,
+    ) -> Result<Cow<'a, str>, ArgumentError> {
         if is_nothing(arguments) {
-            return self.check("{}", strictness).map(|nothing| Cow::Owned(nothing.into_owned()));
+            return Ok(Cow::Owned("{}".to_owned()));
         }
-        match &self.0.flat {
-            Some(flat) if flat.judge(arguments) == Verdict::Accepted => Ok(Cow::Borrowed(arguments)),
-            _ => self.0.check_by_validator(arguments, strictness),
+        let allows = |name: &str| strictness == Strictness::Lenient || self.0.root.allows(name);
+        let is_object = arguments.trim_start().starts_with('{');
+        if is_object && check_unique_names(arguments, allows) == Ok(true) {
+            return Ok(Cow::Borrowed(arguments));
+        }
+        let tree = parse_object(arguments)?;
+        let unknown: Vec<&str> = tree.members().map(|member| &*member.name).filter(|name| !allows(name)).collect();
+        if unknown.is_empty() {
+            Ok(Cow::Borrowed(arguments))
+        } else {
+            Err(explain::unknown_names(&unknown, &self.0.schema))
         }
     }
 
-    /// What the pass that looks closely makes of it.
+    /// Whether the streaming engine accepts arguments as they stand; others may be right too.
+    #[inline]
+    pub(super) fn accepts_streaming(&self, arguments: &str) -> bool {
+        self.0.streaming.as_ref().is_some_and(|rule| rule.accepts(arguments))
+    }
+
+    /// Whether the streaming engine serves the schema.
     #[cfg(test)]
-    pub(super) fn judge_flat(&self, arguments: &str) -> Option<Verdict> {
-        self.0.flat.as_ref().map(|flat| flat.judge(arguments))
+    pub(super) fn is_streaming(&self) -> bool {
+        self.0.streaming.is_some()
     }
 
-    /// What the validator alone makes of a text, for the same tests.
+    /// What the validator alone makes of a text.
     #[cfg(test)]
     pub(super) fn check_by_validator<'a>(
         &self,
@@ -138,38 +145,47 @@ impl ArgumentChecker {
     }
 }
 
+/// Reads a text that has to be an object in which no name is there twice.
+fn parse_object(arguments: &str) -> Result<ArgumentTree<'_>, ArgumentError> {
+    let tree = ArgumentTree::parse(arguments).map_err(|error| explain::malformed(arguments, error))?;
+    if !matches!(tree.root.kind, ItemKind::Object(_)) {
+        return Err(explain::not_an_object(arguments, &tree.root));
+    }
+    if !tree.duplicates.is_empty() {
+        return Err(explain::duplicates(&tree));
+    }
+    Ok(tree)
+}
+
 impl Compiled {
     fn check_by_validator<'a>(
         &self,
         arguments: &'a str,
         strictness: Strictness,
     ) -> Result<Cow<'a, str>, ArgumentError> {
-        let mut tree = Tree::parse(arguments).map_err(|malformed| explain::malformed(arguments, malformed))?;
-        if !matches!(tree.root.kind, Kind::Object(_)) {
-            return Err(explain::not_an_object(arguments, &tree.root));
+        if is_nothing(arguments) {
+            return self.check_by_validator("{}", strictness).map(|nothing| Cow::Owned(nothing.into_owned()));
         }
-        if !tree.duplicates.is_empty() {
-            return Err(explain::duplicates(&tree));
-        }
+        let mut tree = parse_object(arguments)?;
         let mut cuts = Vec::new();
         if tree.has_null_member {
             prune::drop_nulls(&mut tree.root, &self.schema, &mut cuts);
         }
         if strictness == Strictness::Lenient
-            && let Kind::Object(members) = &mut tree.root.kind
-            && !self.door.admits_all(members)
+            && let ItemKind::Object(members) = &mut tree.root.kind
+            && !self.root.allows_all(members)
         {
-            prune::drop_unknown(members, |name| self.door.admits(name), &mut cuts);
+            prune::drop_unknown(members, |name| self.root.allows(name), &mut cuts);
         }
         if self.validator.is_valid(&tree.root) {
             return Ok(prune::cut(arguments, cuts));
         }
-        Err(Refused { arguments, root: &tree.root, schema: &self.schema }.explain(&self.validator))
+        Err(RefusedArguments { arguments, root: &tree.root, schema: &self.schema }.explain(&self.validator))
     }
 }
 
-impl Door {
-    fn of(schema: &Value) -> Result<Self, SchemaError> {
+impl RootNames {
+    fn new(schema: &Value) -> Result<Self, SchemaError> {
         if schema.get("additionalProperties") != Some(&Value::Bool(false)) {
             return Ok(Self::Open);
         }
@@ -192,7 +208,7 @@ impl Door {
         Ok(Self::Closed { names: names.into(), patterns })
     }
 
-    fn admits(&self, name: &str) -> bool {
+    fn allows(&self, name: &str) -> bool {
         match self {
             Self::Open => true,
             Self::Closed { names, patterns } => {
@@ -202,14 +218,17 @@ impl Door {
         }
     }
 
-    fn admits_all(&self, members: &Members<'_>) -> bool {
-        matches!(self, Self::Open) || members.iter().all(|member| self.admits(&member.name))
+    fn allows_all(&self, members: &Members<'_>) -> bool {
+        matches!(self, Self::Open) || members.iter().all(|member| self.allows(&member.name))
     }
 }
 
 impl fmt::Debug for ArgumentChecker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ArgumentChecker").field("schema", &self.0.schema).field("flat", &self.0.flat.is_some()).finish()
+        f.debug_struct("ArgumentChecker")
+            .field("schema", &self.0.schema)
+            .field("streaming", &self.0.streaming.is_some())
+            .finish()
     }
 }
 

@@ -1,8 +1,10 @@
-//! What the checker says no with.
+//! Why schemas and arguments are refused.
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
-/// How many problems an [`ArgumentError`] tells; a model corrects a few at a time.
+use opentool_spec::json::excerpt;
+
+/// How many problems an [`ArgumentError`] lists; a model corrects a few at a time.
 pub(super) const MAX_PROBLEMS: usize = 10;
 
 /// How many characters of a JSON pointer an error's text shows.
@@ -38,7 +40,7 @@ fn pointer_or_root(pointer: &str) -> &str {
     if pointer.is_empty() { "its root" } else { pointer }
 }
 
-/// Arguments that were refused, told so that a model can correct itself.
+/// Arguments that were refused, described so that a model can correct itself.
 ///
 /// Its text lists the problems, each led by the JSON pointer of the value concerned unless that is
 /// the root: `/a: expected integer, got string "x"; missing required argument "b"`.
@@ -90,13 +92,13 @@ impl ArgumentError {
         self.problems.first().map_or("", |problem| &problem.pointer)
     }
 
-    /// The problems told, ten at most.
+    /// The problems listed, ten at most.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// How many problems were found beyond those told.
+    /// How many problems were found beyond those listed.
     #[must_use]
     pub fn omitted(&self) -> usize {
         self.omitted
@@ -123,15 +125,7 @@ impl fmt::Display for Problem {
         if self.pointer.is_empty() {
             f.write_str(&self.message)
         } else {
-            write!(f, "{}: {}", abridged(&self.pointer, MAX_POINTER), self.message)
+            write!(f, "{}: {}", excerpt(&self.pointer, MAX_POINTER), self.message)
         }
-    }
-}
-
-/// A text, or its beginning with an ellipsis where it has more than `limit` characters.
-pub(super) fn abridged(text: &str, limit: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(limit) {
-        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
-        None => Cow::Borrowed(text),
     }
 }

@@ -1,4 +1,4 @@
-//! How the validator crate sees a [`Tree`](super::tree::Tree): its own representation of JSON, so
+//! How the validator crate sees an [`ArgumentTree`](super::tree::ArgumentTree): its own representation of JSON, so
 //! that arguments need not become a `serde_json::Value` first.
 
 use std::borrow::Cow;
@@ -7,17 +7,15 @@ use jsonschema::{
     JsonType,
     json::{Array, Json, JsonNumber, Node, NodeIdentity, Object, cmp},
 };
+use opentool_spec::json::{Number, Quantity};
 use serde_json::Value;
 
-use super::{
-    number::{Number, Quantity},
-    tree::{Item, Kind, Member, Members},
-};
+use super::tree::{Item, ItemKind, Member, Members};
 
 /// The representation: JSON text that was parsed to [`Item`]s.
-pub(super) struct Text;
+pub(super) struct ItemJson;
 
-impl Json for Text {
+impl Json for ItemJson {
     type Node<'a> = &'a Item<'a>;
     type PreparedKey = Box<str>;
     type StringBuffer = Item<'static>;
@@ -30,67 +28,67 @@ impl Json for Text {
     }
 
     fn with_string_node<T>(buffer: &mut Item<'static>, string: &str, f: impl for<'a> FnOnce(&'a Item<'a>) -> T) -> T {
-        buffer.kind = Kind::String(Cow::Owned(string.to_owned()));
+        buffer.kind = ItemKind::String(Cow::Owned(string.to_owned()));
         f(buffer)
     }
 }
 
-impl<'a> Node<'a, Text> for &'a Item<'a> {
+impl<'a> Node<'a, ItemJson> for &'a Item<'a> {
     type Object = &'a Members<'a>;
     type Array = &'a [Item<'a>];
-    type Number = Number<'a>;
+    type Number = ItemNumber<'a>;
 
     fn as_object(&self) -> Option<&'a Members<'a>> {
         match &self.kind {
-            Kind::Object(members) => Some(members),
+            ItemKind::Object(members) => Some(members),
             _ => None,
         }
     }
 
     fn as_array(&self) -> Option<&'a [Item<'a>]> {
         match &self.kind {
-            Kind::Array(items) => Some(items),
+            ItemKind::Array(items) => Some(items),
             _ => None,
         }
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
         match &self.kind {
-            Kind::String(string) => Some(Cow::Borrowed(string)),
+            ItemKind::String(string) => Some(Cow::Borrowed(string)),
             _ => None,
         }
     }
 
-    fn as_number(&self) -> Option<Number<'a>> {
+    fn as_number(&self) -> Option<ItemNumber<'a>> {
         match self.kind {
-            Kind::Number(number) => Some(number),
+            ItemKind::Number(number) => Some(ItemNumber(number)),
             _ => None,
         }
     }
 
     fn as_boolean(&self) -> Option<bool> {
         match self.kind {
-            Kind::Bool(boolean) => Some(boolean),
+            ItemKind::Bool(boolean) => Some(boolean),
             _ => None,
         }
     }
 
     fn is_null(&self) -> bool {
-        matches!(self.kind, Kind::Null)
+        matches!(self.kind, ItemKind::Null)
     }
 
     fn is_number(&self) -> bool {
-        matches!(self.kind, Kind::Number(_))
+        matches!(self.kind, ItemKind::Number(_))
     }
 
     fn json_type(&self) -> JsonType {
         match self.kind {
-            Kind::Null => JsonType::Null,
-            Kind::Bool(_) => JsonType::Boolean,
-            Kind::Number(_) => JsonType::Number,
-            Kind::String(_) => JsonType::String,
-            Kind::Array(_) => JsonType::Array,
-            Kind::Object(_) => JsonType::Object,
+            ItemKind::Null => JsonType::Null,
+            ItemKind::Bool(_) => JsonType::Boolean,
+            ItemKind::Number(_) => JsonType::Number,
+            ItemKind::String(_) => JsonType::String,
+            ItemKind::Array(_) => JsonType::Array,
+            ItemKind::Object(_) => JsonType::Object,
         }
     }
 
@@ -107,7 +105,7 @@ impl<'a> Node<'a, Text> for &'a Item<'a> {
     }
 }
 
-impl<'a> Object<'a, Text> for &'a Members<'a> {
+impl<'a> Object<'a, ItemJson> for &'a Members<'a> {
     type Node = &'a Item<'a>;
     type MemberName = &'a str;
     type MembersIter = MembersIter<'a>;
@@ -136,7 +134,7 @@ impl<'a> Iterator for MembersIter<'a> {
     }
 }
 
-impl<'a> Array<'a, Text> for &'a [Item<'a>] {
+impl<'a> Array<'a, ItemJson> for &'a [Item<'a>] {
     type Node = &'a Item<'a>;
     type ElementsIter = std::slice::Iter<'a, Item<'a>>;
 
@@ -149,48 +147,44 @@ impl<'a> Array<'a, Text> for &'a [Item<'a>] {
     }
 }
 
-impl JsonNumber for Number<'_> {
+/// A number as the validator wants it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ItemNumber<'a>(Number<'a>);
+
+impl JsonNumber for ItemNumber<'_> {
     fn as_u64(&self) -> Option<u64> {
-        match self.quantity {
+        match self.0.quantity {
             Quantity::Unsigned(integer) => Some(integer),
             _ => None,
         }
     }
 
     fn as_i64(&self) -> Option<i64> {
-        match self.quantity {
+        match self.0.quantity {
             Quantity::Unsigned(integer) => i64::try_from(integer).ok(),
             Quantity::Signed(integer) => Some(integer),
             Quantity::Double(_) => None,
         }
     }
 
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "the validator asks for this only where rounding is meant, as serde_json does"
-    )]
     fn as_f64(&self) -> Option<f64> {
-        Some(match self.quantity {
-            Quantity::Unsigned(integer) => integer as f64,
-            Quantity::Signed(integer) => integer as f64,
-            Quantity::Double(double) => double,
-        })
+        Some(self.0.quantity.to_f64())
     }
 
     fn as_str(&self) -> Cow<'_, str> {
-        match self.quantity {
+        match self.0.quantity {
             // A fraction too small for the doubles is zero to every reader, so it is here.
             Quantity::Double(0.0) => Cow::Borrowed("0"),
-            _ => Cow::Borrowed(self.text),
+            _ => Cow::Borrowed(self.0.text),
         }
     }
 
     fn to_number(&self) -> Cow<'_, serde_json::Number> {
-        Cow::Owned(to_number(self.quantity))
+        Cow::Owned(to_number(self.0.quantity))
     }
 
     fn is_integer(&self) -> bool {
-        self.quantity.is_integer()
+        self.0.quantity.is_integer()
     }
 }
 
@@ -205,12 +199,12 @@ fn to_number(quantity: Quantity) -> serde_json::Number {
 
 fn to_value(item: &Item<'_>) -> Value {
     match &item.kind {
-        Kind::Null => Value::Null,
-        Kind::Bool(boolean) => Value::Bool(*boolean),
-        Kind::Number(number) => Value::Number(to_number(number.quantity)),
-        Kind::String(string) => Value::String(string.clone().into_owned()),
-        Kind::Array(items) => items.iter().map(to_value).collect(),
-        Kind::Object(members) => {
+        ItemKind::Null => Value::Null,
+        ItemKind::Bool(boolean) => Value::Bool(*boolean),
+        ItemKind::Number(number) => Value::Number(to_number(number.quantity)),
+        ItemKind::String(string) => Value::String(string.clone().into_owned()),
+        ItemKind::Array(items) => items.iter().map(to_value).collect(),
+        ItemKind::Object(members) => {
             members.iter().map(|member| (member.name.clone().into_owned(), to_value(&member.value))).collect()
         }
     }
@@ -219,14 +213,14 @@ fn to_value(item: &Item<'_>) -> Value {
 /// Equality with a value of the schema, without building a value of our own.
 pub(super) fn equal(item: &Item<'_>, expected: &Value) -> bool {
     match (&item.kind, expected) {
-        (Kind::Null, Value::Null) => true,
-        (Kind::Bool(left), Value::Bool(right)) => left == right,
-        (Kind::Number(left), Value::Number(right)) => cmp::equal_numbers(left, right),
-        (Kind::String(left), Value::String(right)) => left == right,
-        (Kind::Array(left), Value::Array(right)) => {
+        (ItemKind::Null, Value::Null) => true,
+        (ItemKind::Bool(left), Value::Bool(right)) => left == right,
+        (ItemKind::Number(left), Value::Number(right)) => cmp::equal_numbers(&ItemNumber(*left), right),
+        (ItemKind::String(left), Value::String(right)) => left == right,
+        (ItemKind::Array(left), Value::Array(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| equal(left, right))
         }
-        (Kind::Object(left), Value::Object(right)) => {
+        (ItemKind::Object(left), Value::Object(right)) => {
             left.len() == right.len()
                 && left.iter().all(|member| right.get(&*member.name).is_some_and(|right| equal(&member.value, right)))
         }

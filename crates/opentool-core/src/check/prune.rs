@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::{
     instance,
     schema::{self, MAX_INDIRECTION},
-    tree::{Item, Kind, Members},
+    tree::{Item, ItemKind, Members},
 };
 
 /// Removes optional `null` members at every depth and adds their places to `cuts`.
@@ -47,7 +47,7 @@ pub(super) fn cut(text: &str, mut cuts: Vec<Range<usize>>) -> Cow<'_, str> {
 }
 
 fn drop_below<'s>(item: &mut Item<'_>, schemas: &[&'s Value], document: &'s Value, cuts: &mut Vec<Range<usize>>) {
-    if !matches!(item.kind, Kind::Object(_) | Kind::Array(_)) {
+    if !matches!(item.kind, ItemKind::Object(_) | ItemKind::Array(_)) {
         return;
     }
     let mut applicable = Vec::new();
@@ -58,8 +58,8 @@ fn drop_below<'s>(item: &mut Item<'_>, schemas: &[&'s Value], document: &'s Valu
         return;
     }
     match &mut item.kind {
-        Kind::Object(members) => members.retain(cuts, |member, cuts| {
-            if matches!(member.value.kind, Kind::Null) {
+        ItemKind::Object(members) => members.retain(cuts, |member, cuts| {
+            if matches!(member.value.kind, ItemKind::Null) {
                 return !is_droppable(&member.name, &applicable, document);
             }
             let children: Vec<_> =
@@ -67,7 +67,7 @@ fn drop_below<'s>(item: &mut Item<'_>, schemas: &[&'s Value], document: &'s Valu
             drop_below(&mut member.value, &children, document, cuts);
             true
         }),
-        Kind::Array(items) => {
+        ItemKind::Array(items) => {
             for (index, item) in items.iter_mut().enumerate() {
                 let children: Vec<_> = applicable.iter().filter_map(|schema| schema::of_item(schema, index)).collect();
                 drop_below(item, &children, document, cuts);
@@ -108,14 +108,14 @@ fn collect<'s>(
 ///
 /// Every schema is looked at once, however it refers to itself.
 fn lacks_member<'s>(schema: &'s Value, item: &Item<'_>, document: &'s Value, seen: &mut Vec<&'s Value>) -> bool {
-    let Kind::Object(members) = &item.kind else { return false };
+    let ItemKind::Object(members) = &item.kind else { return false };
     if seen.len() > MAX_INDIRECTION || seen.iter().any(|seen| std::ptr::eq(*seen, schema)) {
         return false;
     }
     seen.push(schema);
     let lacks = |name: &str| match members.get(name) {
         None => true,
-        Some(value) if matches!(value.kind, Kind::Null) => {
+        Some(value) if matches!(value.kind, ItemKind::Null) => {
             schema::property(schema, name).is_some_and(|property| !schema::admits_null(property, document))
         }
         Some(_) => false,
@@ -127,7 +127,8 @@ fn lacks_member<'s>(schema: &'s Value, item: &Item<'_>, document: &'s Value, see
 
 /// Whether a schema cannot be meant for an object because a constant that it asks for differs.
 fn is_ruled_out(schema: &Value, item: &Item<'_>) -> bool {
-    let (Kind::Object(members), Some(properties)) = (&item.kind, schema.get("properties").and_then(Value::as_object))
+    let (ItemKind::Object(members), Some(properties)) =
+        (&item.kind, schema.get("properties").and_then(Value::as_object))
     else {
         return false;
     };
@@ -138,7 +139,7 @@ fn is_ruled_out(schema: &Value, item: &Item<'_>) -> bool {
                 _ => None,
             });
         match (constant, members.get(name)) {
-            (Some(constant), Some(value)) => !matches!(value.kind, Kind::Null) && !instance::equal(value, constant),
+            (Some(constant), Some(value)) => !matches!(value.kind, ItemKind::Null) && !instance::equal(value, constant),
             _ => false,
         }
     })

@@ -1,7 +1,6 @@
 //! Questions to a schema document that the validator does not answer.
 
-use std::borrow::Cow;
-
+use opentool_spec::json::pointer;
 use serde_json::{Map, Value};
 
 /// How many `$ref`, `allOf`, `anyOf` and `oneOf` are followed one into the other.
@@ -9,25 +8,8 @@ pub(super) const MAX_INDIRECTION: usize = 32;
 
 /// The schema that a local reference (`#` or `#/…`) names; none for every other kind.
 pub(super) fn resolve<'s>(reference: &str, document: &'s Value) -> Option<&'s Value> {
-    let pointer = reference.strip_prefix('#')?;
-    document.pointer(&percent_decode(pointer)?)
-}
-
-fn percent_decode(pointer: &str) -> Option<Cow<'_, str>> {
-    if !pointer.contains('%') {
-        return Some(Cow::Borrowed(pointer));
-    }
-    let mut bytes = pointer.bytes();
-    let mut decoded = Vec::with_capacity(pointer.len());
-    while let Some(byte) = bytes.next() {
-        decoded.push(if byte == b'%' {
-            let mut digit = || char::from(bytes.next()?).to_digit(16);
-            u8::try_from(digit()? * 16 + digit()?).ok()?
-        } else {
-            byte
-        });
-    }
-    String::from_utf8(decoded).ok().map(Cow::Owned)
+    let path = reference.strip_prefix('#')?;
+    document.pointer(&pointer::percent_decoded(path))
 }
 
 /// The schemas that a schema always applies to the same value: its reference and its parts.
@@ -68,7 +50,7 @@ pub(super) fn required(schema: &Value) -> impl Iterator<Item = &str> {
     schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Whether `null` satisfies a schema. What cannot be told counts as a yes.
+/// Whether `null` satisfies a schema. Where that is unclear, it counts as a yes.
 pub(super) fn admits_null(schema: &Value, document: &Value) -> bool {
     admits_null_within(schema, document, 0)
 }

@@ -5,10 +5,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use super::{
-    cursor::{Cursor, MAX_DEPTH, Malformed},
-    number::Number,
-};
+use opentool_spec::json::{JsonError, JsonErrorKind, Lexer, MAX_DEPTH, Number, pointer};
 
 /// Objects with more members than this are kept sorted by name and searched by halving.
 const SORTED_ABOVE: usize = 16;
@@ -18,12 +15,12 @@ const SORTED_ABOVE: usize = 16;
 pub(super) struct Item<'t> {
     pub(super) start: usize,
     pub(super) end: usize,
-    pub(super) kind: Kind<'t>,
+    pub(super) kind: ItemKind<'t>,
 }
 
 /// What a value is.
 #[derive(Debug, Default)]
-pub(super) enum Kind<'t> {
+pub(super) enum ItemKind<'t> {
     #[default]
     Null,
     Bool(bool),
@@ -48,7 +45,7 @@ pub(super) struct Member<'t> {
 
 /// A parsed text.
 #[derive(Debug)]
-pub(super) struct Tree<'t> {
+pub(super) struct ArgumentTree<'t> {
     pub(super) root: Item<'t>,
     /// Where the names stand that an earlier member of the same object already has.
     pub(super) duplicates: Vec<usize>,
@@ -56,16 +53,26 @@ pub(super) struct Tree<'t> {
     pub(super) has_null_member: bool,
 }
 
-impl<'t> Tree<'t> {
+impl<'t> ArgumentTree<'t> {
     /// Parses a text, on past duplicate names.
-    pub(super) fn parse(text: &'t str) -> Result<Self, Malformed> {
-        let mut parser = Parser { cursor: Cursor::new(text), depth: 0, duplicates: Vec::new(), has_null_member: false };
-        parser.cursor.skip_whitespace();
+    pub(super) fn parse(text: &'t str) -> Result<Self, JsonError> {
+        let mut parser = Parser { lexer: Lexer::new(text), depth: 0, duplicates: Vec::new(), has_null_member: false };
+        parser.lexer.skip_whitespace();
         let root = parser.value()?;
-        parser.cursor.expect_end()?;
+        parser.lexer.expect_end()?;
         parser.duplicates.sort_unstable();
         parser.duplicates.dedup();
         Ok(Self { root, duplicates: parser.duplicates, has_null_member: parser.has_null_member })
+    }
+}
+
+impl<'t> ArgumentTree<'t> {
+    /// The members of the root, where it is an object.
+    pub(super) fn members(&self) -> impl Iterator<Item = &Member<'t>> {
+        match &self.root.kind {
+            ItemKind::Object(members) => members.iter(),
+            _ => [].iter(),
+        }
     }
 }
 
@@ -76,12 +83,12 @@ impl<'t> Item<'t> {
     }
 
     /// The value that a JSON pointer names.
-    pub(super) fn find(&self, pointer: &str) -> Option<&Item<'t>> {
+    pub(super) fn find(&self, path: &str) -> Option<&Item<'t>> {
         let mut found = self;
-        for token in pointer.split('/').skip(1) {
+        for token in pointer::tokens(path) {
             found = match &found.kind {
-                Kind::Object(members) => members.get(&unescape_token(token))?,
-                Kind::Array(items) => items.get(token.parse::<usize>().ok()?)?,
+                ItemKind::Object(members) => members.get(&token)?,
+                ItemKind::Array(items) => items.get(token.parse::<usize>().ok()?)?,
                 _ => return None,
             };
         }
@@ -90,23 +97,23 @@ impl<'t> Item<'t> {
 
     /// The JSON pointer and the name of the member whose name stands at `start`.
     pub(super) fn member_at(&self, start: usize) -> Option<(String, &str)> {
-        let mut pointer = String::new();
+        let mut path = String::new();
         let mut around = self;
         loop {
             match &around.kind {
-                Kind::Object(members) => {
+                ItemKind::Object(members) => {
                     let inside = |member: &&Member<'_>| (member.start..member.value.end).contains(&start);
                     let member = members.iter().find(inside)?;
-                    push_token(&mut pointer, &member.name);
+                    pointer::push(&mut path, &member.name);
                     if member.start == start {
-                        return Some((pointer, &member.name));
+                        return Some((path, &member.name));
                     }
                     around = &member.value;
                 }
-                Kind::Array(items) => {
+                ItemKind::Array(items) => {
                     let inside = |item: &Item<'_>| (item.start..item.end).contains(&start);
                     let index = items.iter().position(inside)?;
-                    push_token(&mut pointer, &index.to_string());
+                    pointer::push(&mut path, &index.to_string());
                     around = items.get(index)?;
                 }
                 _ => return None,
@@ -149,8 +156,8 @@ impl<'t> Members<'t> {
         if places.iter().all(|(_, stays)| *stays) {
             return;
         }
-        let mut verdicts = places.iter();
-        self.0.retain(|_| verdicts.next().is_none_or(|(_, stays)| *stays));
+        let mut decisions = places.iter();
+        self.0.retain(|_| decisions.next().is_none_or(|(_, stays)| *stays));
         // A large object is in the order of its names, also after it has shrunk.
         places.sort_unstable_by_key(|(place, _)| place.start);
         cut_members(&places, cuts);
@@ -172,77 +179,59 @@ fn cut_members(places: &[(Range<usize>, bool)], cuts: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Appends a token to a JSON pointer.
-pub(super) fn push_token(pointer: &mut String, token: &str) {
-    pointer.push('/');
-    for character in token.chars() {
-        match character {
-            '~' => pointer.push_str("~0"),
-            '/' => pointer.push_str("~1"),
-            other => pointer.push(other),
-        }
-    }
-}
-
-fn unescape_token(token: &str) -> Cow<'_, str> {
-    if token.contains('~') { Cow::Owned(token.replace("~1", "/").replace("~0", "~")) } else { Cow::Borrowed(token) }
-}
-
 struct Parser<'t> {
-    cursor: Cursor<'t>,
+    lexer: Lexer<'t>,
     depth: usize,
     duplicates: Vec<usize>,
     has_null_member: bool,
 }
 
 impl<'t> Parser<'t> {
-    fn value(&mut self) -> Result<Item<'t>, Malformed> {
-        let start = self.cursor.at();
-        let kind = match self.cursor.peek() {
-            Some(b'"') => Kind::String(self.cursor.string()?.decode()),
-            Some(b'-' | b'0'..=b'9') => Kind::Number(self.cursor.number()?),
-            Some(b'{') => Kind::Object(self.nested(Self::members)?),
-            Some(b'[') => Kind::Array(self.nested(Self::items)?),
-            Some(b't') => self.cursor.literal("true").map(|()| Kind::Bool(true))?,
-            Some(b'f') => self.cursor.literal("false").map(|()| Kind::Bool(false))?,
-            Some(b'n') => self.cursor.literal("null").map(|()| Kind::Null)?,
-            _ => return Err(self.cursor.malformed("expected a value")),
+    fn value(&mut self) -> Result<Item<'t>, JsonError> {
+        let start = self.lexer.position();
+        let kind = match self.lexer.peek() {
+            Some(b'"') => ItemKind::String(self.lexer.string()?.decode()),
+            Some(b'-' | b'0'..=b'9') => ItemKind::Number(self.lexer.number()?),
+            Some(b'{') => ItemKind::Object(self.nested(Self::members)?),
+            Some(b'[') => ItemKind::Array(self.nested(Self::items)?),
+            Some(b't') => self.lexer.literal("true").map(|()| ItemKind::Bool(true))?,
+            Some(b'f') => self.lexer.literal("false").map(|()| ItemKind::Bool(false))?,
+            Some(b'n') => self.lexer.literal("null").map(|()| ItemKind::Null)?,
+            _ => return Err(self.lexer.error(JsonErrorKind::Value)),
         };
-        Ok(Item { start, end: self.cursor.at(), kind })
+        Ok(Item { start, end: self.lexer.position(), kind })
     }
 
-    fn nested<T>(&mut self, inside: impl FnOnce(&mut Self) -> Result<T, Malformed>) -> Result<T, Malformed> {
+    fn nested<T>(&mut self, inside: impl FnOnce(&mut Self) -> Result<T, JsonError>) -> Result<T, JsonError> {
         if self.depth == MAX_DEPTH {
-            return Err(self.cursor.malformed("expected at most 127 levels of nesting"));
+            return Err(self.lexer.error(JsonErrorKind::Depth));
         }
         self.depth += 1;
-        self.cursor.advance();
+        self.lexer.advance();
         let inside = inside(self)?;
         self.depth -= 1;
         Ok(inside)
     }
 
-    fn items(&mut self) -> Result<Vec<Item<'t>>, Malformed> {
+    fn items(&mut self) -> Result<Vec<Item<'t>>, JsonError> {
         let mut items = Vec::new();
-        self.cursor.skip_whitespace();
-        if self.cursor.eat(b']') {
+        self.lexer.skip_whitespace();
+        if self.lexer.eat(b']') {
             return Ok(items);
         }
         loop {
-            self.cursor.skip_whitespace();
+            self.lexer.skip_whitespace();
             items.push(self.value()?);
-            self.cursor.skip_whitespace();
-            if self.cursor.eat(b']') {
+            if self.lexer.closes(false)? {
                 return Ok(items);
             }
-            self.cursor.expect(b',', "expected `,` or `]`")?;
         }
     }
 
-    fn members(&mut self) -> Result<Members<'t>, Malformed> {
+    fn members(&mut self) -> Result<Members<'t>, JsonError> {
         let mut members = Vec::new();
-        self.cursor.skip_whitespace();
-        if self.cursor.eat(b'}') {
+        self.lexer.skip_whitespace();
+        if self.lexer.eat(b'}') {
             return Ok(Members(members));
         }
         loop {
@@ -251,11 +240,9 @@ impl<'t> Parser<'t> {
                 self.duplicates.push(member.start);
             }
             members.push(member);
-            self.cursor.skip_whitespace();
-            if self.cursor.eat(b'}') {
+            if self.lexer.closes(true)? {
                 break;
             }
-            self.cursor.expect(b',', "expected `,` or `}`")?;
         }
         if members.len() > SORTED_ABOVE {
             self.sort(&mut members);
@@ -263,17 +250,12 @@ impl<'t> Parser<'t> {
         Ok(Members(members))
     }
 
-    fn member(&mut self) -> Result<Member<'t>, Malformed> {
-        self.cursor.skip_whitespace();
-        let start = self.cursor.at();
-        if self.cursor.peek() != Some(b'"') {
-            return Err(self.cursor.malformed("expected a name in double quotes"));
-        }
-        let name = self.cursor.string()?.decode();
-        self.cursor.expect(b':', "expected `:`")?;
-        self.cursor.skip_whitespace();
+    fn member(&mut self) -> Result<Member<'t>, JsonError> {
+        self.lexer.skip_whitespace();
+        let start = self.lexer.position();
+        let name = self.lexer.name()?.decode();
         let value = self.value()?;
-        self.has_null_member |= matches!(value.kind, Kind::Null);
+        self.has_null_member |= matches!(value.kind, ItemKind::Null);
         Ok(Member { name, start, value })
     }
 

@@ -1,16 +1,13 @@
 //! Before a call runs: find its tool, apply the limits, check the arguments.
 
 use std::borrow::Cow;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use serde_json::json;
 use tracing::debug;
 
 use super::job::{Job, NotRun, guarded};
 use super::policies::Policies;
-use crate::{
-    ArgumentChecker, Arguments, Resolver, Strictness, Tool, ToolCall, ToolDefinition, ToolError, ToolMetadata, Turn,
-};
+use crate::{Arguments, Resolver, Tool, ToolCall, ToolDefinition, ToolError, ToolMetadata, Turn};
 
 /// A tool that may be called, with its definition and metadata.
 #[derive(Clone, Copy)]
@@ -77,32 +74,15 @@ fn limits_of_host(job: &Job<'_>) -> Option<ToolError> {
     .err()
 }
 
-/// Checks arguments against the published schema, and drops those that the schema does not name.
+/// Checks arguments against the published schema, and drops from them what the checker drops.
 pub(super) fn check(policies: &Policies, tool: Admitted<'_>, arguments: &mut Arguments) -> Result<(), ToolError> {
-    if !tool.metadata.checks_own_arguments() && tool.definition.checker().accepts_at_a_glance(arguments.as_str()) {
-        return Ok(());
-    }
-    check_closely(policies, tool, arguments)
-}
-
-fn check_closely(policies: &Policies, tool: Admitted<'_>, arguments: &mut Arguments) -> Result<(), ToolError> {
-    /// The least that holds for every tool: an object without duplicate keys.
-    static ANY_OBJECT: LazyLock<Option<ArgumentChecker>> =
-        LazyLock::new(|| ArgumentChecker::compile(&json!({ "type": "object", "additionalProperties": true })).ok());
-
+    let checker = tool.definition.checker();
     let checked = if tool.metadata.checks_own_arguments() {
-        match &*ANY_OBJECT {
-            Some(checker) => checker.check(arguments.as_str(), Strictness::Lenient),
-            None => return Ok(()),
-        }
+        checker.check_object(arguments.as_str(), policies.strictness)?
     } else {
-        tool.definition.checker().check(arguments.as_str(), policies.strictness)
+        checker.check(arguments.as_str(), policies.strictness)?
     };
-    // A tool checks the values of its arguments itself; whether there may be others is the executor's setting.
-    if tool.metadata.checks_own_arguments() && policies.strictness == Strictness::Strict {
-        tool.definition.checker().check_names(arguments.as_str())?;
-    }
-    if let Cow::Owned(text) = checked? {
+    if let Cow::Owned(text) = checked {
         *arguments = Arguments::from(text);
     }
     Ok(())

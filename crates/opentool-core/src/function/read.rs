@@ -5,12 +5,10 @@
 //! reads seconds and nanoseconds.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::ops::Range;
 use std::time::Duration;
 
+use opentool_spec::json;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use crate::arguments::{pointer_of, without_place};
 use crate::{Arguments, ToolError};
@@ -46,7 +44,7 @@ impl Misfit {
 /// The text is rewritten and not a [`Value`](serde_json::Value) of it, in which large numbers would have been rounded.
 #[cold]
 fn read_rewritten<'a, T: Deserialize<'a>>(text: &str, refused: ToolError) -> Result<T, ToolError> {
-    let integers = plain_integers(text);
+    let integers = json::plain_integers(text);
     let mut misfit = match parse_owned(&integers) {
         Ok(read) => return Ok(read),
         Err(misfit) => misfit,
@@ -56,7 +54,7 @@ fn read_rewritten<'a, T: Deserialize<'a>>(text: &str, refused: ToolError) -> Res
         Cow::Owned(text) => (text, misfit.error()),
     };
     loop {
-        let Some(place) = find(&text, &misfit.pointer) else { return Err(error) };
+        let Some(place) = json::pointer::find(&text, &misfit.pointer) else { return Err(error) };
         let Ok(written) = serde_json::from_str::<String>(&text[place.clone()]) else { return Err(error) };
         let duration = parse_duration(&written);
         let (secs, nanos) = duration.map_or((0, 0), |duration| (duration.as_secs(), duration.subsec_nanos()));
@@ -83,94 +81,6 @@ fn parse_owned<'a, T: Deserialize<'a>>(text: &str) -> Result<T, Misfit> {
     let mut deserializer = serde_json::Deserializer::from_reader(text.as_bytes());
     serde_path_to_error::deserialize(&mut deserializer)
         .map_err(|error| Misfit { pointer: pointer_of(error.path()), problem: without_place(error.inner()) })
-}
-
-/// Rewrites the numbers of a JSON text that are integers with a fraction or an exponent, such as `1.0` and `1e3`.
-fn plain_integers(text: &str) -> Cow<'_, str> {
-    let mut rewritten = String::new();
-    let mut copied = 0;
-    let mut rest = text;
-    while let Some(start) = rest.find(|char: char| matches!(char, '"' | '-' | '0'..='9')) {
-        rest = &rest[start..];
-        let length = if rest.starts_with('"') {
-            string_length(rest)
-        } else {
-            rest.find(|char: char| !matches!(char, '0'..='9' | '+' | '-' | '.' | 'e' | 'E')).unwrap_or(rest.len())
-        };
-        let (token, after) = rest.split_at(length);
-        if let Some(integer) = plain_integer(token) {
-            let at = text.len() - rest.len();
-            rewritten.push_str(&text[copied..at]);
-            rewritten.push_str(&integer);
-            copied = at + length;
-        }
-        rest = after;
-    }
-    if copied == 0 {
-        return Cow::Borrowed(text);
-    }
-    rewritten.push_str(&text[copied..]);
-    Cow::Owned(rewritten)
-}
-
-/// The length of the string literal that a text starts with.
-fn string_length(text: &str) -> usize {
-    let mut escaped = false;
-    let end = text.bytes().skip(1).position(|byte| match byte {
-        _ if escaped => {
-            escaped = false;
-            false
-        }
-        b'\\' => {
-            escaped = true;
-            false
-        }
-        byte => byte == b'"',
-    });
-    end.map_or(text.len(), |end| end + 2)
-}
-
-/// Writes a number without fraction and exponent, where it has one of them and is an integer of at most 39 digits, as many as
-/// a `u128` has.
-fn plain_integer(number: &str) -> Option<String> {
-    const MAX_DIGITS: usize = 39;
-    let (sign, magnitude) = number.strip_prefix('-').map_or(("", number), |magnitude| ("-", magnitude));
-    let (mantissa, exponent) = magnitude.split_once(['e', 'E']).unwrap_or((magnitude, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty()
-        || (mantissa.len() == magnitude.len() && fraction.is_empty())
-        || !is_digits(whole)
-        || !is_digits(fraction)
-    {
-        return None;
-    }
-    let digits = format!("{whole}{fraction}");
-    let significant = digits.trim_start_matches('0').trim_end_matches('0');
-    if significant.is_empty() {
-        return Some("0".to_owned());
-    }
-    let trailing_zeros = digits.len() - digits.trim_end_matches('0').len();
-    let exponent: i64 = exponent.parse().ok()?;
-    let zeros =
-        exponent.checked_add(i64::try_from(trailing_zeros).ok()?)?.checked_sub(i64::try_from(fraction.len()).ok()?)?;
-    let zeros = usize::try_from(zeros).ok().filter(|zeros| significant.len() + zeros <= MAX_DIGITS)?;
-    Some(format!("{sign}{significant}{}", "0".repeat(zeros)))
-}
-
-/// Finds the bytes of a JSON text that a pointer points to.
-fn find(text: &str, pointer: &str) -> Option<Range<usize>> {
-    let mut found: &RawValue = serde_json::from_str(text).ok()?;
-    for token in pointer.split('/').skip(1) {
-        let name = token.replace("~1", "/").replace("~0", "~");
-        found = if found.get().starts_with('[') {
-            serde_json::from_str::<Vec<&RawValue>>(found.get()).ok()?.get(name.parse::<usize>().ok()?)?
-        } else {
-            serde_json::from_str::<HashMap<Cow<'_, str>, &RawValue>>(found.get()).ok()?.get(&*name)?
-        };
-    }
-    let start = found.get().as_ptr().addr() - text.as_ptr().addr();
-    Some(start..start + found.get().len())
 }
 
 /// Reads an ISO-8601 duration without years and months, whose length is not fixed.
@@ -217,6 +127,8 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
     use std::collections::BTreeMap;
+
+    use serde_json::value::RawValue;
 
     use super::*;
     use crate::ErrorKind;
@@ -283,26 +195,6 @@ mod tests {
         for text in [r#"{"count":1.5}"#, r#"{"count":1e-1}"#, r#"{"count":1e300}"#] {
             let error = read::<Count>(&Arguments::from(text)).unwrap_err();
             assert_eq!(error.data().unwrap()["problems"][0]["pointer"], "/count", "{error}");
-        }
-    }
-
-    #[test]
-    fn integers_are_written_out() {
-        for (number, integer) in [
-            ("1.0", Some("1")),
-            ("1e3", Some("1000")),
-            ("-12.50E+1", Some("-125")),
-            ("100e-2", Some("1")),
-            ("0.0", Some("0")),
-            ("-0.0", Some("0")),
-            ("1.5", None),
-            ("1e-1", None),
-            ("1", None),
-            ("-7", None),
-            ("1e40", None),
-            ("1e99999999999999999999", None),
-        ] {
-            assert_eq!(plain_integer(number).as_deref(), integer, "{number}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! What answers a call of an unknown tool: [`UnknownToolPolicy`].
 
+use opentool_spec::json::near;
+
 use crate::{ErrorSeverity, ToolError, ToolOutput, Toolbox};
 
 /// Answers a call of an unknown tool.
@@ -48,20 +50,5 @@ impl UnknownToolPolicy for UnknownTool {
 fn near_names<'a>(name: &str, tools: &'a Toolbox) -> Vec<&'a str> {
     /// In a larger toolbox the search would cost more than the hint is worth.
     const MOST: usize = 10_000;
-    /// No tool has a longer name.
-    const LONGEST: usize = 64;
-    if name.len() > LONGEST {
-        return Vec::new();
-    }
-    let wanted = name.to_ascii_lowercase();
-    let mut near: Vec<_> = tools
-        .names()
-        .take(MOST)
-        .filter_map(|candidate| {
-            let likeness = strsim::jaro_winkler(&wanted, &candidate.to_ascii_lowercase());
-            (likeness >= 0.8).then_some((likeness, candidate))
-        })
-        .collect();
-    near.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    near.into_iter().take(3).map(|(_, candidate)| candidate).collect()
+    near::names(name, tools.names().take(MOST), 3)
 }

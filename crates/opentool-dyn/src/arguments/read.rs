@@ -1,63 +1,60 @@
 //! How one argument is read from the text.
 
-use opentool_core::check::text::{Cursor, MAX_DEPTH, Malformed, Quantity, Quoted};
+use opentool_spec::json::{JsonError, JsonString, Lexer, Quantity};
 
 use super::words::{name_of, scalar};
 use crate::encoding::Encoding;
 use crate::frame::Slot;
 use crate::plan::{Machine, Passing, Seen, Value};
 
-/// The largest double up to which every integer is one.
-const EXACT: f64 = 9_007_199_254_740_992.0;
-
 /// The most characters that the token of a handle may have.
 const LONGEST_TOKEN: usize = 512;
 
 /// Why an argument was not read.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum ValueError {
     /// It is not JSON.
-    Syntax(Malformed),
+    Syntax(JsonError),
     /// It does not fit; `path` leads to the place within it.
     Value { path: String, message: String },
 }
 
-impl From<Malformed> for Refusal {
-    fn from(malformed: Malformed) -> Self {
-        Refusal::Syntax(malformed)
+impl From<JsonError> for ValueError {
+    fn from(error: JsonError) -> Self {
+        ValueError::Syntax(error)
     }
 }
 
-type Read<T = ()> = Result<T, Refusal>;
+type Read<T = ()> = Result<T, ValueError>;
 
 #[cold]
 fn refuse<T>(message: impl Into<String>) -> Read<T> {
-    Err(Refusal::Value { path: String::new(), message: message.into() })
+    Err(ValueError::Value { path: String::new(), message: message.into() })
 }
 
 /// Says what was expected instead of the value that begins at `start`.
 #[cold]
-fn expected<T>(what: &str, cursor: &mut Cursor<'_>, start: usize) -> Read<T> {
-    if cursor.at() == start {
-        skip_value(cursor)?;
+fn expected<T>(what: &str, lexer: &mut Lexer<'_>, start: usize) -> Read<T> {
+    if lexer.position() == start {
+        lexer.skip_value()?;
     }
-    refuse(format!("expected {what}, got {}", name_of(cursor.since(start))))
+    refuse(format!("expected {what}, got {}", name_of(lexer.since(start))))
 }
 
 /// Reads the value of a parameter into its slot.
 #[inline]
-pub(super) fn read_value(passing: &Passing, cursor: &mut Cursor<'_>, slot: &mut Slot) -> Read {
+pub(super) fn read_value(passing: &Passing, lexer: &mut Lexer<'_>, slot: &mut Slot) -> Read {
     match passing {
         Passing::Value(value) | Passing::Cell { value, .. } => {
-            slot.word = read_scalar(*value, cursor)?;
+            slot.word = read_scalar(*value, lexer)?;
             Ok(())
         }
-        Passing::Text { encoding, count } => read_text(*encoding, count.is_some(), cursor, slot),
-        Passing::Array { element, .. } => read_array(*element, cursor, slot),
-        Passing::Handle { .. } => read_handle(cursor, slot),
+        Passing::Text { encoding, count } => read_text(*encoding, count.is_some(), lexer, slot),
+        Passing::Array { element, .. } => read_array(*element, lexer, slot),
+        Passing::Handle { .. } => read_handle(lexer, slot),
         Passing::TextOut { .. } | Passing::ArrayOut { .. } | Passing::HandleOut { .. } => {
             // As with an unknown argument: it is none, and whatever stands there means nothing.
-            skip_value(cursor)?;
+            lexer.skip_value()?;
             Ok(())
         }
     }
@@ -71,8 +68,10 @@ pub(super) fn skip_whitespace(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The word of an integer of a few digits that is all there is up to a comma or brace, and where it ends. None says
-/// nothing: whoever looks closely has the last word.
+/// The fast path for an integer of a few digits that ends at a comma or brace: its word, and where it ends. None says
+/// nothing: [`read_value`] then decides.
+///
+/// The benchmark `calls` of this crate shows what it buys.
 #[inline]
 pub(super) fn short_integer(value: Value, bytes: &[u8], start: usize) -> Option<(u64, usize)> {
     if value.seen != Seen::Number || matches!(value.machine, Machine::Bool | Machine::F32 | Machine::F64) {
@@ -85,7 +84,7 @@ pub(super) fn short_integer(value: Value, bytes: &[u8], start: usize) -> Option<
         magnitude = magnitude.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
         at += 1;
     }
-    // Eighteen digits do not overflow; a zero in front is for the closer look.
+    // Eighteen digits do not overflow; a zero in front is for the slow path.
     let digits = at - first;
     let is_whole = matches!(bytes.get(at), Some(b',' | b'}'));
     if !is_whole || !(1..=18).contains(&digits) || (digits > 1 && bytes[first] == b'0') {
@@ -105,30 +104,24 @@ pub(super) fn short_integer(value: Value, bytes: &[u8], start: usize) -> Option<
 
 /// Reads a scalar as the word that is passed.
 #[inline]
-fn read_scalar(value: Value, cursor: &mut Cursor<'_>) -> Read<u64> {
-    match cursor.peek() {
-        Some(b'-' | b'0'..=b'9') => read_number(value, cursor),
-        Some(b'"') => read_quoted(value, cursor),
+fn read_scalar(value: Value, lexer: &mut Lexer<'_>) -> Read<u64> {
+    match lexer.peek() {
+        Some(b'-' | b'0'..=b'9') => read_number(value, lexer),
+        Some(b'"') => read_quoted(value, lexer),
         Some(first @ (b't' | b'f')) if value.seen == Seen::Boolean || value.machine == Machine::Bool => {
-            cursor.literal(if first == b't' { "true" } else { "false" })?;
+            lexer.literal(if first == b't' { "true" } else { "false" })?;
             Ok(value.machine.word_of_integer(u64::from(first == b't')))
         }
-        _ => expected(scalar(value), cursor, cursor.at()),
+        _ => expected(scalar(value), lexer, lexer.position()),
     }
 }
 
 #[inline]
-fn read_number(value: Value, cursor: &mut Cursor<'_>) -> Read<u64> {
-    let start = cursor.at();
-    let number = cursor.number()?;
+fn read_number(value: Value, lexer: &mut Lexer<'_>) -> Read<u64> {
+    let start = lexer.position();
+    let number = lexer.number()?;
     match value.machine {
-        Machine::F64 => Ok(match number.quantity {
-            Quantity::Double(double) => double,
-            // To the nearest, as every other number.
-            Quantity::Unsigned(integer) => integer as f64,
-            Quantity::Signed(integer) => integer as f64,
-        }
-        .to_bits()),
+        Machine::F64 => Ok(number.quantity.to_f64().to_bits()),
         // From the text: by way of a double it could be rounded twice.
         Machine::F32 => match number.text.parse::<f32>() {
             Ok(float) if float.is_finite() => Ok(Machine::word_of_f32(float)),
@@ -139,50 +132,36 @@ fn read_number(value: Value, cursor: &mut Cursor<'_>) -> Read<u64> {
             let within = match number.quantity {
                 Quantity::Unsigned(integer) if integer <= most => Some(integer),
                 Quantity::Signed(integer) if integer >= least => Some(integer.cast_unsigned()),
-                Quantity::Double(double) => integral(double, least, most),
+                // `-0`, which has no integer of its own. Other integers within reach are never doubles.
+                Quantity::Double(0.0) => Some(0),
                 _ => None,
             };
             match within {
                 Some(bits) => Ok(machine.word_of_integer(bits)),
-                None => out_of_range(value, cursor, start),
+                None => out_of_range(value, lexer, start),
             }
         }
     }
 }
 
-/// The integer that a double is, in two's complement; none where it is no integer, may have been rounded, or does not fit.
-fn integral(double: f64, least: i64, most: u64) -> Option<u64> {
-    if double.fract() != 0.0 || double.abs() > EXACT {
-        return None;
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "it is an integer of at most 2^53")]
-    let integer = double as i64;
-    let fits = integer >= least && u64::try_from(integer).map_or(true, |integer| integer <= most);
-    fits.then_some(integer.cast_unsigned())
-}
-
 #[cold]
-fn out_of_range<T>(value: Value, cursor: &mut Cursor<'_>, start: usize) -> Read<T> {
-    let got = cursor.since(start);
+fn out_of_range<T>(value: Value, lexer: &mut Lexer<'_>, start: usize) -> Read<T> {
+    let got = lexer.since(start);
     if value.seen == Seen::Boolean || value.machine == Machine::Bool {
         return refuse(format!("expected a boolean or 0 or 1, got {got}"));
     }
     let (least, most) = value.machine.bounds();
-    let written_as_float = got.contains(['.', 'e', 'E']);
     match got.parse::<f64>() {
         Ok(double) if double.fract() != 0.0 => refuse(format!("expected integer, got number {got}")),
-        Ok(double) if written_as_float && double.abs() > EXACT => refuse(format!(
-            "expected an integer without fraction and exponent, which beyond 2^53 may be rounded, got {got}"
-        )),
         _ => refuse(format!("expected an integer from {least} to {most} (`{}`), got {got}", value.scalar.name())),
     }
 }
 
 /// A number as text: a character, an integer of 64 bits, or what JSON has no number for.
 #[cold]
-fn read_quoted(value: Value, cursor: &mut Cursor<'_>) -> Read<u64> {
-    let start = cursor.at();
-    let text = cursor.string()?.decode();
+fn read_quoted(value: Value, lexer: &mut Lexer<'_>) -> Read<u64> {
+    let start = lexer.position();
+    let text = lexer.string()?.decode();
     if value.scalar.is_char()
         && let [character] = *text.as_bytes()
         && !(value.seen == Seen::Digits)
@@ -195,7 +174,7 @@ fn read_quoted(value: Value, cursor: &mut Cursor<'_>) -> Read<u64> {
                 "NaN" => f64::NAN,
                 "Infinity" => f64::INFINITY,
                 "-Infinity" => f64::NEG_INFINITY,
-                _ => return expected("number", cursor, start),
+                _ => return expected("number", lexer, start),
             };
             #[expect(clippy::cast_possible_truncation, reason = "it is not finite, and stays what it is")]
             let word =
@@ -216,24 +195,24 @@ fn read_quoted(value: Value, cursor: &mut Cursor<'_>) -> Read<u64> {
                 (None, true) => refuse(format!(
                     "expected an integer from {least} to {most} (`{}`), got {}",
                     value.scalar.name(),
-                    name_of(cursor.since(start))
+                    name_of(lexer.since(start))
                 )),
-                (None, false) => expected("integer", cursor, start),
+                (None, false) => expected("integer", lexer, start),
             }
         }
-        _ => expected(scalar(value), cursor, start),
+        _ => expected(scalar(value), lexer, start),
     }
 }
 
-fn text_of<'t>(cursor: &mut Cursor<'t>, what: &str) -> Read<Quoted<'t>> {
-    match cursor.peek() {
-        Some(b'"') => Ok(cursor.string()?),
-        _ => expected(what, cursor, cursor.at()),
+fn text_of<'t>(lexer: &mut Lexer<'t>, what: &str) -> Read<JsonString<'t>> {
+    match lexer.peek() {
+        Some(b'"') => Ok(lexer.string()?),
+        _ => expected(what, lexer, lexer.position()),
     }
 }
 
-fn read_text(encoding: Encoding, counted: bool, cursor: &mut Cursor<'_>, slot: &mut Slot) -> Read {
-    let quoted = text_of(cursor, "string")?;
+fn read_text(encoding: Encoding, counted: bool, lexer: &mut Lexer<'_>, slot: &mut Slot) -> Read {
+    let quoted = text_of(lexer, "string")?;
     let block = &mut slot.block;
     block.clear();
     block.reserve(quoted.raw.len() + 1);
@@ -260,108 +239,44 @@ fn read_text(encoding: Encoding, counted: bool, cursor: &mut Cursor<'_>, slot: &
     Ok(())
 }
 
-fn read_array(element: Value, cursor: &mut Cursor<'_>, slot: &mut Slot) -> Read {
+fn read_array(element: Value, lexer: &mut Lexer<'_>, slot: &mut Slot) -> Read {
     slot.block.clear();
     slot.count = 0;
-    if cursor.peek() != Some(b'[') {
-        return expected("array", cursor, cursor.at());
+    if lexer.peek() != Some(b'[') {
+        return expected("array", lexer, lexer.position());
     }
-    cursor.advance();
-    cursor.skip_whitespace();
-    if cursor.eat(b']') {
+    lexer.advance();
+    lexer.skip_whitespace();
+    if lexer.eat(b']') {
         // A pointer to no elements is still a pointer.
         slot.block.reserve(8);
         return Ok(());
     }
     let size = element.machine.size();
     loop {
-        cursor.skip_whitespace();
-        let word = match read_scalar(element, cursor) {
+        lexer.skip_whitespace();
+        let word = match read_scalar(element, lexer) {
             Ok(word) => word,
-            Err(Refusal::Value { path, message }) => {
-                return Err(Refusal::Value { path: format!("/{}{path}", slot.count), message });
+            Err(ValueError::Value { path, message }) => {
+                return Err(ValueError::Value { path: format!("/{}{path}", slot.count), message });
             }
             Err(syntax) => return Err(syntax),
         };
         slot.block.extend(&word.to_ne_bytes()[..size]);
         slot.count += 1;
-        cursor.skip_whitespace();
-        if !cursor.eat(b',') {
-            return Ok(cursor.expect(b']', "expected a comma or the closing bracket")?);
+        if lexer.closes(false)? {
+            return Ok(());
         }
     }
 }
 
-fn read_handle(cursor: &mut Cursor<'_>, slot: &mut Slot) -> Read {
-    let start = cursor.at();
-    let token = text_of(cursor, "a handle, as another function has given it")?.decode();
+fn read_handle(lexer: &mut Lexer<'_>, slot: &mut Slot) -> Read {
+    let start = lexer.position();
+    let token = text_of(lexer, "a handle, as another function has given it")?.decode();
     if token.len() > LONGEST_TOKEN {
-        return expected("a handle, as another function has given it", cursor, start);
+        return expected("a handle, as another function has given it", lexer, start);
     }
     slot.block.clear();
     slot.block.extend(token.as_bytes());
     Ok(())
-}
-
-/// Steps over any value, which must be JSON.
-#[cold]
-pub(super) fn skip_value(cursor: &mut Cursor<'_>) -> Result<(), Malformed> {
-    // One bit for each level: whether it is an object.
-    let mut objects: Vec<bool> = Vec::new();
-    loop {
-        cursor.skip_whitespace();
-        match cursor.peek() {
-            Some(open @ (b'{' | b'[')) => {
-                if objects.len() == MAX_DEPTH {
-                    return Err(cursor.malformed("expected at most 127 levels"));
-                }
-                cursor.advance();
-                cursor.skip_whitespace();
-                let is_object = open == b'{';
-                if !cursor.eat(if is_object { b'}' } else { b']' }) {
-                    objects.push(is_object);
-                    if is_object {
-                        skip_name(cursor)?;
-                    }
-                    continue;
-                }
-            }
-            Some(b'"') => {
-                cursor.string()?;
-            }
-            Some(b'-' | b'0'..=b'9') => {
-                cursor.number()?;
-            }
-            Some(b't') => cursor.literal("true")?,
-            Some(b'f') => cursor.literal("false")?,
-            _ => cursor.literal("null")?,
-        }
-        // After a value: the next one, or the end of as many levels as end here.
-        loop {
-            let Some(is_object) = objects.last().copied() else { return Ok(()) };
-            cursor.skip_whitespace();
-            if cursor.eat(b',') {
-                if is_object {
-                    skip_name(cursor)?;
-                }
-                break;
-            }
-            let (close, what) = if is_object {
-                (b'}', "expected a comma or the closing brace")
-            } else {
-                (b']', "expected a comma or the closing bracket")
-            };
-            cursor.expect(close, what)?;
-            objects.pop();
-        }
-    }
-}
-
-fn skip_name(cursor: &mut Cursor<'_>) -> Result<(), Malformed> {
-    cursor.skip_whitespace();
-    if cursor.peek() != Some(b'"') {
-        return Err(cursor.malformed("expected a name in quotes"));
-    }
-    cursor.string()?;
-    cursor.expect(b':', "expected a colon")
 }

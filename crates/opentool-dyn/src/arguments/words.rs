@@ -1,22 +1,15 @@
-//! The words in which arguments are refused.
+//! The wording of refused arguments.
 
-use std::borrow::Cow;
+use opentool_spec::json::excerpt;
 
 use crate::plan::{Parameter, Passing, Scalar, Seen, Value};
 
 /// How many characters of a value are quoted.
 const MOST_QUOTED: usize = 60;
 
-pub(super) fn abridged(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(MOST_QUOTED) {
-        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
-        None => Cow::Borrowed(text),
-    }
-}
-
 /// A name in quotes, as JSON has it.
 pub(super) fn quoted(name: &str) -> String {
-    format!("{:?}", abridged(name))
+    format!("{:?}", excerpt(name, MOST_QUOTED))
 }
 
 /// A value with the name of its type: `string "x"`.
@@ -29,12 +22,7 @@ pub(super) fn name_of(value: &str) -> String {
         Some(b'n') => "",
         _ => "number ",
     };
-    format!("{kind}{}", abridged(value))
-}
-
-/// The JSON pointer to a member of the root.
-pub(super) fn pointer_to(name: &str) -> String {
-    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
+    format!("{kind}{}", excerpt(value, MOST_QUOTED))
 }
 
 /// What a parameter is, in a few words.

@@ -1,5 +1,6 @@
 //! One call: from arguments that are read to a result that is written.
 
+use opentool_spec::json::pointer;
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
@@ -106,7 +107,7 @@ impl<'a> Call<'a> {
                         Err(message) => {
                             // What was about to be closed before this one stays open.
                             self.release_handles(frame, index, false);
-                            return Err(ArgumentError::new(pointer_to(&parameter.name), message).into());
+                            return Err(ArgumentError::new(pointer::to_member(&parameter.name), message).into());
                         }
                     }
                 }
@@ -381,8 +382,4 @@ fn whole_characters(bytes: &[u8], encoding: Encoding) -> &[u8] {
         Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
         _ => bytes,
     }
-}
-
-fn pointer_to(name: &str) -> String {
-    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }

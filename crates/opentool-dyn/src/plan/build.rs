@@ -1,5 +1,6 @@
 //! From a document to a plan.
 
+use opentool_spec::json::pointer;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -81,7 +82,7 @@ impl DocumentFaults {
                     faults.of_functions.entry(index).or_default().push(message(finding));
                 }
                 ("schemas", Some(name)) => {
-                    let name = name.replace("~1", "/").replace("~0", "~");
+                    let name = pointer::unescape(name).into_owned();
                     faults.of_schemas.entry(name).or_insert_with(|| message(finding));
                 }
                 _ => faults.of_document.push(finding.clone()),

@@ -10,10 +10,8 @@ use super::{
     console::{Console, Line},
     interrupt::Interrupt,
 };
-use crate::{
-    json_text::{canonical, indented},
-    terminal::{WARNING, visible, visible_json},
-};
+use crate::terminal::{WARNING, visible, visible_json};
+use opentool_spec::json::{canonical, indented};
 
 /// What the model gets if the user cannot be asked.
 const CANNOT_ASK: &str = "the call was not approved: the user cannot be asked here, and `--yes` was not given";

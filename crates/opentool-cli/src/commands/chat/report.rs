@@ -7,10 +7,10 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::{
     failure::Failure,
-    json_text::indented,
     output::as_json,
     terminal::{visible_json, write_data},
 };
+use opentool_spec::json::indented;
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]

@@ -3,10 +3,8 @@
 use anstyle::Style;
 use opentool::Outcome;
 
-use crate::{
-    json_text::canonical,
-    terminal::{ERROR, visible, visible_json},
-};
+use crate::terminal::{ERROR, visible, visible_json};
+use opentool_spec::json::canonical;
 
 /// The style of lines that are not part of the conversation.
 const ASIDE: Style = Style::new().dimmed();

@@ -1,5 +1,6 @@
 //! The configuration file: TOML whose keys are the options' names.
 
+use opentool_spec::json::near;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -87,12 +88,10 @@ struct Known {
 }
 
 fn unknown(key: &str, known: &[Known]) -> String {
-    let plain = key.replace('_', "-").to_lowercase();
-    let likeness = |known: &&Known| (1000.0 * strsim::jaro_winkler(&plain, &known.name)) as u32;
     let alias = known.iter().find(|known| known.aliases.iter().any(|alias| alias == key));
-    let meant = alias.or_else(|| known.iter().max_by_key(likeness).filter(|known| likeness(known) > 800));
-    match meant {
-        Some(Known { name, .. }) => format!("there is no option `{key}`; did you mean `{name}`?"),
+    let near = near::names(key, known.iter().map(|known| known.name.as_str()), 1).first().copied();
+    match alias.map(|known| known.name.as_str()).or(near) {
+        Some(name) => format!("there is no option `{key}`; did you mean `{name}`?"),
         None => {
             let names: Vec<_> = known.iter().map(|known| known.name.as_str()).collect();
             format!("there is no option `{key}`; there are {}", names.join(", "))

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::checker;
-use crate::check::{ArgumentChecker, SchemaError, Strictness, flat::Verdict};
+use super::{checker, passes};
+use crate::check::{ArgumentChecker, SchemaError, Strictness};
 
 fn error(schema: &Value) -> SchemaError {
     ArgumentChecker::compile(schema).unwrap_err()
@@ -44,10 +44,10 @@ fn references_out_of_the_schema_are_never_followed() {
 }
 
 #[test]
-fn flat_schemas_are_judged_over_the_text() {
+fn objects_lists_and_scalars_are_checked_while_streaming() {
     let schema = json!({
         "type": "object",
-        "description": "everything that is flat",
+        "description": "everything that is checked while streaming",
         "properties": {
             "free": {},
             "any": true,
@@ -58,50 +58,65 @@ fn flat_schemas_are_judged_over_the_text() {
             "colour": { "$ref": "#/$defs/Colour" },
             "constant": { "const": "x", "x-note": 1 },
             "list": { "type": "array", "items": { "$ref": "#/$defs/Colour" }, "maxItems": 2 },
+            "point": { "$ref": "#/$defs/Point" },
+            "points": { "type": ["array", "null"], "items": { "type": "array", "items": { "$ref": "#/$defs/Point" } } },
         },
         "required": ["free"],
         "additionalProperties": false,
-        "$defs": { "Colour": { "type": "string", "enum": ["red", "green"], "title": "Colour" } },
+        "$defs": { "Colour": { "type": "string", "enum": ["red", "green"], "title": "Colour" }, "Point": {
+            "type": ["object", "null"],
+            "properties": { "x": { "type": "integer" }, "label": { "type": "string" } },
+            "required": ["x"],
+        } },
     });
     let checker = checker(&schema);
-    for (member, verdict) in [
-        (r#""any":-1.5e3"#, Verdict::Accepted),
-        (r#""boolean":true"#, Verdict::Accepted),
-        (r#""boolean":1"#, Verdict::Refused),
-        (r#""integer":-1"#, Verdict::Accepted),
-        (r#""integer":9.0"#, Verdict::Accepted),
-        (r#""integer":-2"#, Verdict::Refused),
-        (r#""integer":10"#, Verdict::Refused),
-        (r#""integer":null"#, Verdict::Undecided),
-        (r#""number":null"#, Verdict::Accepted),
-        (r#""number":0.5"#, Verdict::Refused),
-        (r#""number":1"#, Verdict::Accepted),
-        (r#""number":2.5"#, Verdict::Accepted),
-        (r#""number":3"#, Verdict::Refused),
-        (r#""string":"äöü""#, Verdict::Accepted),
-        (r#""string":"""#, Verdict::Refused),
-        (r#""string":"abcd""#, Verdict::Refused),
-        (r#""string":"a\n""#, Verdict::Undecided),
-        (r#""colour":"green""#, Verdict::Accepted),
-        (r#""colour":"blue""#, Verdict::Refused),
-        (r#""constant":"x""#, Verdict::Accepted),
-        (r#""constant":"y""#, Verdict::Refused),
-        (r#""list":[ "red" , "green" ]"#, Verdict::Accepted),
-        (r#""list":[]"#, Verdict::Accepted),
-        (r#""list":["red","red","red"]"#, Verdict::Refused),
-        (r#""list":["blue"]"#, Verdict::Refused),
-        (r#""any":{"nested":1}"#, Verdict::Undecided),
-        (r#""unknown":1"#, Verdict::Undecided),
-        (r#""free":2"#, Verdict::Refused),
+    for (member, accepted) in [
+        (r#""any":-1.5e3"#, true),
+        (r#""boolean":true"#, true),
+        (r#""boolean":1"#, false),
+        (r#""integer":-1"#, true),
+        (r#""integer":9.0"#, true),
+        (r#""integer":-2"#, false),
+        (r#""integer":10"#, false),
+        (r#""integer":null"#, false),
+        (r#""number":null"#, true),
+        (r#""number":0.5"#, false),
+        (r#""number":1"#, true),
+        (r#""number":2.5"#, true),
+        (r#""number":3"#, false),
+        (r#""string":"äöü""#, true),
+        (r#""string":"""#, false),
+        (r#""string":"abcd""#, false),
+        (r#""string":"a\n""#, false),
+        (r#""colour":"green""#, true),
+        (r#""colour":"blue""#, false),
+        (r#""constant":"x""#, true),
+        (r#""constant":"y""#, false),
+        (r#""list":[ "red" , "green" ]"#, true),
+        (r#""list":[]"#, true),
+        (r#""list":["red","red","red"]"#, false),
+        (r#""list":["blue"]"#, false),
+        (r#""point":{"label":"a","x":1.0}"#, true),
+        (r#""point":null"#, true),
+        (r#""point":{"label":"a"}"#, false),
+        (r#""point":{"x":1,"x":1}"#, false),
+        (r#""point":{"x":1,"label":null}"#, false),
+        (r#""point":{"x":1,"other":1}"#, false),
+        (r#""points":[[{"x":1}, null], [] ]"#, true),
+        (r#""points":[[{"x":1}, null], {} ]"#, false),
+        (r#""points":null"#, true),
+        (r#""any":{"nested":1}"#, false),
+        (r#""unknown":1"#, false),
+        (r#""free":2"#, false),
     ] {
         let text = format!("{{\"free\":1,{member}}}");
-        assert_eq!(checker.judge_flat(&text), Some(verdict), "{text}");
+        assert_eq!(checker.accepts_streaming(&text), accepted, "{text}");
     }
-    assert_eq!(checker.judge_flat("{}"), Some(Verdict::Refused));
+    assert!(!checker.accepts_streaming("{}"));
 }
 
 #[test]
-fn the_usual_text_is_accepted_at_a_glance_and_nothing_else() {
+fn text_that_is_wrong_anywhere_is_not_accepted_while_streaming() {
     let checker = checker(&json!({
         "type": "object",
         "properties": {
@@ -112,14 +127,19 @@ fn the_usual_text_is_accepted_at_a_glance_and_nothing_else() {
         },
         "required": ["n"],
     }));
-    for usual in [
+    for right in [
         r#"{"n":0}"#,
         r#"{"n":-5,"s":"äb","b":true}"#,
-        r#"{"n": 12, "b": false}"#,
-        r#"{"n":999999999999999999,"q\"":7}"#,
+        r#" {"n": 12 , "b": false} "#,
+        r#"{"n":999999999999999999}"#,
+        r#"{"b":true,"n":1000000000000000000}"#,
+        r#"{"n":-0}"#,
+        r#"{"n":1.0}"#,
+        r#"{"n":1e3}"#,
+        r#"{"n":1,"s":"\n"}"#,
     ] {
-        assert!(checker.accepts_at_a_glance(usual), "{usual}");
-        assert!(checker.check_by_validator(usual, Strictness::Strict).is_ok(), "{usual}");
+        assert!(checker.accepts_streaming(right), "{right}");
+        assert!(checker.check_by_validator(right, Strictness::Strict).is_ok(), "{right}");
     }
     for other in [
         "",
@@ -128,27 +148,22 @@ fn the_usual_text_is_accepted_at_a_glance_and_nothing_else() {
         r#"{"n":1"#,
         r#"{"n":1,}"#,
         r#"{"n":1}}"#,
-        r#"{"n":1} "#,
         r#"{"n":-6}"#,
-        r#"{"n":-0}"#,
         r#"{"n":01}"#,
         r#"{"n":-}"#,
-        r#"{"n":1.0}"#,
-        r#"{"n":1e3}"#,
-        r#"{"n":1000000000000000000}"#,
+        r#"{"n":1.5}"#,
         r#"{"n":"1"}"#,
         r#"{"n":null}"#,
         r#"{"n":1,"n":1}"#,
         r#"{"n":1,"s":"abcd"}"#,
-        r#"{"n":1,"s":"\n"}"#,
         "{\"n\":1,\"s\":\"\n\"}",
         r#"{"n":1,"s":"a}"#,
         r#"{"n":1,"b":truer}"#,
         r#"{"n":1,"x":1}"#,
-        r#"{"b":true,"n":1}"#,
+        r#"{"n":1,"q\"":1}"#,
         r#"{"s":"a"}"#,
     ] {
-        assert!(!checker.accepts_at_a_glance(other), "{other}");
+        assert!(!checker.accepts_streaming(other), "{other}");
     }
 }
 
@@ -169,7 +184,7 @@ fn other_schemas_are_left_to_the_validator() {
         json!(false),
     ] {
         let schema = json!({ "type": "object", "properties": { "a": property } });
-        assert_eq!(checker(&schema).judge_flat("{}"), None, "{property}");
+        assert!(!checker(&schema).is_streaming(), "{property}");
     }
     for (keyword, value) in [
         ("minProperties", json!(1)),
@@ -179,8 +194,25 @@ fn other_schemas_are_left_to_the_validator() {
     ] {
         let mut schema = json!({ "type": "object", "properties": {} });
         schema[keyword] = value;
-        assert_eq!(checker(&schema).judge_flat("{}"), None, "{keyword}");
+        assert!(!checker(&schema).is_streaming(), "{keyword}");
     }
+}
+
+#[test]
+fn schemas_that_grow_without_end_are_left_to_the_validator() {
+    let doubled = |name: &str| {
+        let next = json!({ "$ref": format!("#/$defs/{name}") });
+        json!({ "type": "object", "properties": { "a": next, "b": next } })
+    };
+    let mut definitions = serde_json::Map::new();
+    for level in 0..14 {
+        definitions.insert(format!("L{level}"), doubled(&format!("L{}", level + 1)));
+    }
+    definitions.insert("L14".to_owned(), json!({ "type": "integer" }));
+    let mut schema = doubled("L0");
+    schema["$defs"] = json!(definitions);
+    assert!(!checker(&schema).is_streaming());
+    assert!(passes(&schema, r#"{"a":{"b":{}}}"#));
 }
 
 #[test]

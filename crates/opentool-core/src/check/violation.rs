@@ -4,42 +4,43 @@ use jsonschema::{
     ValidationError, Validator,
     error::{TypeKind, ValidationErrorKind as Kind},
 };
+use opentool_spec::json::{excerpt, pointer};
 use serde_json::Value;
 
 use super::{
-    error::{ArgumentError, MAX_PROBLEMS, Problem, abridged},
+    error::{ArgumentError, MAX_PROBLEMS, Problem},
     explain::{MAX_QUOTED, got, listed, quoted, suggestion},
-    instance::Text,
-    tree::{self, Item, push_token},
+    instance::ItemJson,
+    tree::{Item, ItemKind},
 };
 
 /// Arguments that do not satisfy their schema.
-pub(super) struct Refused<'r> {
+pub(super) struct RefusedArguments<'r> {
     pub(super) arguments: &'r str,
     pub(super) root: &'r Item<'r>,
     pub(super) schema: &'r Value,
 }
 
-impl Refused<'_> {
+impl RefusedArguments<'_> {
     /// Explains what the validator finds.
-    pub(super) fn explain(&self, validator: &Validator<Text>) -> ArgumentError {
-        let (mut told, mut omitted) = (Vec::new(), 0);
+    pub(super) fn explain(&self, validator: &Validator<ItemJson>) -> ArgumentError {
+        let (mut described, mut omitted) = (Vec::new(), 0);
         for error in validator.iter_errors(self.root) {
-            let (mut more, others) = self.problems(&error, MAX_PROBLEMS - told.len());
-            told.append(&mut more);
+            let (mut more, others) = self.problems(&error, MAX_PROBLEMS - described.len());
+            described.append(&mut more);
             omitted += others;
         }
-        if told.is_empty() {
+        if described.is_empty() {
             // The validator has just refused, so this cannot be; yet no error may be empty.
             return ArgumentError::new("", "the arguments do not satisfy the input schema");
         }
-        ArgumentError::from_problems(told).with_omitted(omitted)
+        ArgumentError::from_problems(described).with_omitted(omitted)
     }
 
     /// The problems that an error amounts to, as far as there is room, and how many others there
     /// are. Most errors are one problem; unknown members are one each.
     pub(super) fn problems(&self, error: &ValidationError<'_>, room: usize) -> (Vec<Problem>, usize) {
-        let pointer = error.instance_path().as_str();
+        let here = error.instance_path().as_str();
         let unknown: Vec<&str> = match error.kind() {
             Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
                 unexpected.iter().map(String::as_str).collect()
@@ -56,26 +57,26 @@ impl Refused<'_> {
         }
         if unknown.is_empty() {
             let message = self.message(error);
-            return (vec![Problem { pointer: pointer.to_owned(), message }], others);
+            return (vec![Problem::new(here, message)], others);
         }
         let known: Vec<&str> = self
-            .breached_schema(error)
+            .violated_schema(error)
             .and_then(|schema| schema.get("properties")?.as_object())
             .map(|properties| properties.keys().map(String::as_str).collect())
             .unwrap_or_default();
-        let noun = noun(pointer);
-        let told = unknown.into_iter().take(room).map(|name| {
-            let mut pointer = pointer.to_owned();
-            push_token(&mut pointer, name);
+        let noun = noun(here);
+        let described = unknown.into_iter().take(room).map(|name| {
+            let mut path = here.to_owned();
+            pointer::push(&mut path, name);
             let suggestion = suggestion(name, &known);
-            Problem { pointer, message: format!("unknown {noun} {}{suggestion}", quoted(name)) }
+            Problem::new(path, format!("unknown {noun} {}{suggestion}", quoted(name)))
         });
-        (told.collect(), others)
+        (described.collect(), others)
     }
 
     fn member_names(&self, error: &ValidationError<'_>) -> Vec<&str> {
         match self.instance(error).map(|item| &item.kind) {
-            Some(tree::Kind::Object(members)) => members.iter().map(|member| &*member.name).collect(),
+            Some(ItemKind::Object(members)) => members.iter().map(|member| &*member.name).collect(),
             _ => Vec::new(),
         }
     }
@@ -94,7 +95,7 @@ impl Refused<'_> {
             }
             Kind::Constant { expected_value } => {
                 let expected = expected_value.to_string();
-                format!("expected {}, got {}", abridged(&expected, MAX_QUOTED), got())
+                format!("expected {}, got {}", excerpt(&expected, MAX_QUOTED), got())
             }
             Kind::Minimum { limit } => format!("expected at least {limit}, got {}", got()),
             Kind::Maximum { limit } => format!("expected at most {limit}, got {}", got()),
@@ -117,7 +118,7 @@ impl Refused<'_> {
             Kind::MinProperties { limit } => self.length(error, "at least", *limit, "member"),
             Kind::MaxProperties { limit } => self.length(error, "at most", *limit, "member"),
             Kind::Pattern { pattern } => {
-                let pattern = abridged(pattern, MAX_QUOTED * 2);
+                let pattern = excerpt(pattern, MAX_QUOTED * 2);
                 format!("expected text that matches the pattern {pattern}, got {}", got())
             }
             Kind::UniqueItems => "expected items that all differ".to_owned(),
@@ -127,7 +128,7 @@ impl Refused<'_> {
                 "fits more than one of the alternatives, expected exactly one".to_owned()
             }
             // The rest is rare; the validator's own words do, without the value, which may be long.
-            _ => abridged(&error.masked().to_string(), MAX_QUOTED * 4).into_owned(),
+            _ => excerpt(&error.masked().to_string(), MAX_QUOTED * 4).into_owned(),
         }
     }
 
@@ -135,7 +136,7 @@ impl Refused<'_> {
     fn missing(&self, error: &ValidationError<'_>, property: &Value) -> String {
         let name = property.as_str().unwrap_or_default();
         let expected = self
-            .breached_schema(error)
+            .violated_schema(error)
             .and_then(|schema| schema.get("properties")?.get(name)?.get("type"))
             .map(|types| match types {
                 Value::String(name) => format!(" ({name})"),
@@ -155,13 +156,13 @@ impl Refused<'_> {
         let plural = |count: u64| if count == 1 { "" } else { "s" };
         let found = self.instance(error).map(|item| &item.kind);
         let got = match found {
-            Some(tree::Kind::String(string)) => string.chars().count(),
-            Some(tree::Kind::Array(items)) => items.len(),
-            Some(tree::Kind::Object(members)) => members.len(),
+            Some(ItemKind::String(string)) => string.chars().count(),
+            Some(ItemKind::Array(items)) => items.len(),
+            Some(ItemKind::Object(members)) => members.len(),
             _ => 0,
         };
         let got = match found {
-            Some(tree::Kind::String(string)) => format!("{got}: {}", quoted(string)),
+            Some(ItemKind::String(string)) => format!("{got}: {}", quoted(string)),
             _ => got.to_string(),
         };
         format!("expected {side} {limit} {unit}{}, got {got}", plural(limit))
@@ -171,15 +172,15 @@ impl Refused<'_> {
         self.root.find(error.instance_path().as_str())
     }
 
-    /// The schema that holds the keyword which was breached.
-    fn breached_schema(&self, error: &ValidationError<'_>) -> Option<&Value> {
+    /// The schema that holds the keyword that was violated.
+    fn violated_schema(&self, error: &ValidationError<'_>) -> Option<&Value> {
         let path = error.schema_path().as_str();
         let end = path.rfind('/')?;
         self.schema.pointer(path.get(..end)?)
     }
 }
 
-/// Whether `additionalProperties` without `properties` was breached, which the validator tells as
+/// Whether `additionalProperties` without `properties` was violated, which the validator reports as
 /// if the object itself were not wanted.
 fn admits_no_members(error: &ValidationError<'_>) -> bool {
     let path = error.schema_path().as_str();
