@@ -1,4 +1,4 @@
-//! What a router is told: [`Config`], and how it is told: [`ConfigBuilder`].
+//! The settings of a server or a router: [`Config`], and how they are made: [`ConfigBuilder`].
 
 use std::env;
 use std::fmt;
@@ -6,45 +6,29 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use opentool_core::{BoxFuture, TraceContext};
+use opentool_core::TraceContext;
 
-use crate::body::{BodyLimits, Budget};
-use crate::gate::{Hosts, Origins};
-use crate::keys::{Key, KeyError, KeyRing};
-use crate::watched::FileError;
+use crate::connections::limits::ConnectionLimits;
+use crate::file::FileError;
+use crate::http::body::BodyLimits;
+use crate::http::budget::Budget;
+use crate::http::hosts::AllowedHosts;
+use crate::http::keys::{ApiKey, KeyError, KeyRing};
+use crate::http::origins::AllowedOrigins;
+use crate::http::settings::{Settings, StopHook, TraceHook};
 
-/// The settings of a [router](crate::router), checked.
+/// Checked settings, for a router. A [`Server`](crate::Server) takes the [`ConfigBuilder`] and checks it for its address.
 ///
 /// ```
 /// use opentool_server::Config;
 ///
 /// let config = Config::builder().api_keys(["s3cret"]).prefix("/tools").build()?;
 /// assert!(!format!("{config:?}").contains("s3cret"));
-/// assert!(Config::builder().build().is_err(), "no auth only if it is said");
+/// assert!(Config::builder().build().is_err(), "callers without a key only where that is allowed");
 /// # Ok::<(), opentool_server::ConfigError>(())
 /// ```
 #[derive(Clone)]
 pub struct Config(pub(crate) Arc<Settings>);
-
-pub(crate) struct Settings {
-    /// Empty, or with a slash at its beginning and none at its end.
-    pub(crate) prefix: String,
-    pub(crate) version: String,
-    pub(crate) public_url: Option<String>,
-    /// None where everybody may call.
-    pub(crate) keys: Option<KeyRing>,
-    pub(crate) hosts: Hosts,
-    pub(crate) origins: Origins,
-    pub(crate) body: BodyLimits,
-    pub(crate) max_calls: usize,
-    pub(crate) stop: Option<Stop>,
-    pub(crate) operator_routes: bool,
-    pub(crate) trace_hook: Option<Arc<TraceHook>>,
-}
-
-/// What runs when somebody stops the server.
-pub(crate) type Stop = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
-pub(crate) type TraceHook = dyn Fn(Option<&TraceContext>) -> Option<TraceContext> + Send + Sync;
 
 impl Config {
     /// Starts with the defaults, which lack only a decision about API keys.
@@ -64,29 +48,44 @@ impl fmt::Debug for Config {
     }
 }
 
-/// Builds a [`Config`].
+/// Builds a [`Config`], or configures a [`Server`](crate::Server).
+///
+/// The settings of connections, TLS, the drain and the operator's address are for a server; a router leaves them to the
+/// server it is mounted in.
 #[derive(Clone)]
 #[must_use = "a configuration is made by `build`"]
 pub struct ConfigBuilder {
     prefix: String,
     version: String,
     public_url: Option<String>,
-    keys: Vec<Key>,
+    keys: Vec<ApiKey>,
     keys_file: Option<PathBuf>,
-    no_auth: bool,
+    allow_anonymous: bool,
     allowed_hosts: Vec<String>,
-    any_host: bool,
-    origins: Origins,
+    allow_any_host: bool,
+    origins: AllowedOrigins,
     max_body: usize,
     body_timeout: Duration,
     max_calls: usize,
     max_buffered: usize,
     enable_stop: bool,
-    on_stop: Option<Stop>,
+    on_stop: Option<StopHook>,
     operator_routes: bool,
     trace_hook: Option<Arc<TraceHook>>,
-    /// The first key that cannot be one.
+    pub(crate) limits: ConnectionLimits,
+    pub(crate) admin_addr: Option<String>,
+    #[cfg(feature = "tls")]
+    pub(crate) tls: Option<TlsFiles>,
+    /// The first key that cannot be used.
     error: Option<(Arc<str>, KeyError)>,
+}
+
+/// The PEM files of a certificate chain and its private key.
+#[cfg(feature = "tls")]
+#[derive(Clone, Debug)]
+pub(crate) struct TlsFiles {
+    pub(crate) certificates: PathBuf,
+    pub(crate) key: PathBuf,
 }
 
 impl Default for ConfigBuilder {
@@ -97,10 +96,10 @@ impl Default for ConfigBuilder {
             public_url: None,
             keys: Vec::new(),
             keys_file: None,
-            no_auth: false,
+            allow_anonymous: false,
             allowed_hosts: Vec::new(),
-            any_host: false,
-            origins: Origins::default(),
+            allow_any_host: false,
+            origins: AllowedOrigins::default(),
             max_body: 16 * 1024 * 1024,
             body_timeout: Duration::from_secs(30),
             max_calls: 1024,
@@ -109,6 +108,10 @@ impl Default for ConfigBuilder {
             on_stop: None,
             operator_routes: true,
             trace_hook: None,
+            limits: ConnectionLimits::default(),
+            admin_addr: None,
+            #[cfg(feature = "tls")]
+            tls: None,
             error: None,
         }
     }
@@ -146,7 +149,7 @@ impl ConfigBuilder {
     /// Adds an API key that logs show under a name.
     pub fn named_key(mut self, name: impl Into<String>, key: impl AsRef<str>) -> Self {
         let name: Arc<str> = name.into().into();
-        match Key::new(name.clone(), key.as_ref()) {
+        match ApiKey::new(name.clone(), key.as_ref()) {
             Ok(key) => self.keys.push(key),
             Err(error) => {
                 self.error.get_or_insert((name, error));
@@ -166,19 +169,19 @@ impl ConfigBuilder {
 
     /// Adds the API keys of a file with a `name:key` a line; it is read again when it changes.
     ///
-    /// Replace the file by renaming another one to its name: a file that is empty for a moment opens nothing.
+    /// Replace the file by renaming another one to its name: while it is empty, its keys are refused.
     pub fn api_keys_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.keys_file = Some(path.into());
         self
     }
 
-    /// Lets everybody call who can reach the server.
-    pub fn no_auth(mut self) -> Self {
-        self.no_auth = true;
+    /// Sets whether callers need no key: false. On a loopback address a server without keys needs this not.
+    pub fn allow_anonymous(mut self, allow: bool) -> Self {
+        self.allow_anonymous = allow;
         self
     }
 
-    /// Adds a host that requests may be addressed to, with or without a port, besides the names of this machine for itself.
+    /// Adds a host that requests may be addressed to, with or without a port, besides the loopback names.
     ///
     /// `*` stands for every host. A router that is reached under another name needs this.
     pub fn allowed_host(mut self, host: impl Into<String>) -> Self {
@@ -186,9 +189,9 @@ impl ConfigBuilder {
         self
     }
 
-    /// Takes requests addressed to any host, for a server whose name is not known.
-    pub fn any_host(mut self) -> Self {
-        self.any_host = true;
+    /// Sets whether requests may be addressed to any host, for a server whose name is not known: false.
+    pub fn allow_any_host(mut self, allow: bool) -> Self {
+        self.allow_any_host = allow;
         self
     }
 
@@ -235,7 +238,7 @@ impl ConfigBuilder {
         self
     }
 
-    /// Sets what `POST /stop` runs before it answers: whatever the tools need to shut down.
+    /// Sets what `POST /stop` runs before it answers, so that the tools can shut down.
     pub fn on_stop<F, R>(mut self, run: F) -> Self
     where
         F: Fn() -> R + Send + Sync + 'static,
@@ -245,17 +248,17 @@ impl ConfigBuilder {
         self
     }
 
-    /// Leaves out `/healthz`, `/readyz` and `/metrics`, for an application that has its own.
-    pub fn without_operator_routes(mut self) -> Self {
-        self.operator_routes = false;
+    /// Sets whether `/healthz`, `/readyz` and `/metrics` are served: true. An application may have its own.
+    pub fn operator_routes(mut self, serve: bool) -> Self {
+        self.operator_routes = serve;
         self
     }
 
     /// Sets what joins requests to the application's tracing.
     ///
-    /// It runs inside the span of each request, with the trace context that the request brought. There it can make that the
-    /// parent of the current span, and it returns the trace context that tools pass on. Without it, tools pass on what came.
-    /// It runs only where somebody records spans.
+    /// It runs inside the span of each request, with the trace context of the request. There it can make that the parent of
+    /// the current span, and it returns the trace context that tools pass on. Without a hook, tools pass on that of the
+    /// request. It runs only where a subscriber records spans.
     pub fn trace_hook<F>(mut self, hook: F) -> Self
     where
         F: Fn(Option<&TraceContext>) -> Option<TraceContext> + Send + Sync + 'static,
@@ -264,33 +267,80 @@ impl ConfigBuilder {
         self
     }
 
+    /// Sets how many connections may be open: 4,096. At the cap the longest idle one is closed.
+    pub fn max_connections(mut self, connections: usize) -> Self {
+        self.limits.max_connections = connections;
+        self
+    }
+
+    /// Sets how long the head of a request may take to arrive: 10 seconds.
+    pub fn header_timeout(mut self, time: Duration) -> Self {
+        self.limits.header_timeout = time;
+        self
+    }
+
+    /// Sets how long a connection may stay without a request: 90 seconds.
+    pub fn idle_timeout(mut self, time: Duration) -> Self {
+        self.limits.idle_timeout = time;
+        self
+    }
+
+    /// Sets how many bytes the head of a request may have, at least 8 KiB: 16 KiB.
+    pub fn max_header_size(mut self, bytes: usize) -> Self {
+        self.limits.max_header_size = bytes.max(8 * 1024);
+        self
+    }
+
+    /// Sets how long the server still accepts connections after it was stopped, while `/readyz` answers 503: not at all.
+    pub fn drain_delay(mut self, delay: Duration) -> Self {
+        self.limits.drain_delay = delay;
+        self
+    }
+
+    /// Sets how long calls may run once the listener is closed: 35 seconds, more than the deadline of a call.
+    pub fn drain_timeout(mut self, timeout: Duration) -> Self {
+        self.limits.drain_timeout = timeout;
+        self
+    }
+
+    /// Serves HTTPS, with a certificate chain and a key in PEM files; they are read again when they change.
+    #[cfg(feature = "tls")]
+    pub fn tls(mut self, certificates: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
+        self.tls = Some(TlsFiles { certificates: certificates.into(), key: key.into() });
+        self
+    }
+
+    /// Moves `/healthz`, `/readyz` and `/metrics` to an address of their own, which speaks plain HTTP.
+    pub fn admin_addr(mut self, addr: impl Into<String>) -> Self {
+        self.admin_addr = Some(addr.into());
+        self
+    }
+
     /// Checks the settings.
     ///
     /// # Errors
     ///
-    /// Where a key cannot be one, the file of keys cannot be used, or nothing was said about keys.
+    /// Where a key or the file of keys cannot be used, or where there is neither a key nor
+    /// [`allow_anonymous`](Self::allow_anonymous).
     pub fn build(self) -> Result<Config, ConfigError> {
-        if !self.no_auth && !self.has_keys() {
+        if !self.decides_access() {
             return Err(ConfigError::NoKeys);
         }
         self.build_for(true)
     }
 
-    pub(crate) fn has_keys(&self) -> bool {
-        !self.keys.is_empty() || self.keys_file.is_some() || self.error.is_some()
+    /// Says whether it is decided who may call: callers with a key, or all.
+    pub(crate) fn decides_access(&self) -> bool {
+        self.allow_anonymous || !self.keys.is_empty() || self.keys_file.is_some() || self.error.is_some()
     }
 
-    pub(crate) fn says_no_auth(&self) -> bool {
-        self.no_auth
-    }
-
-    /// Checks the settings; `check_host` says whether an unlisted host is refused even where none is listed.
+    /// Checks the settings; `check_host` says whether an unlisted host is refused also where none is listed.
     pub(crate) fn build_for(self, check_host: bool) -> Result<Config, ConfigError> {
         if let Some((name, error)) = self.error {
             return Err(ConfigError::Key { name: name.to_string(), error });
         }
-        if self.no_auth && (!self.keys.is_empty() || self.keys_file.is_some()) {
-            return Err(ConfigError::KeysAndNoAuth);
+        if self.allow_anonymous && (!self.keys.is_empty() || self.keys_file.is_some()) {
+            return Err(ConfigError::KeysAndAnonymous);
         }
         let keys = if self.keys.is_empty() && self.keys_file.is_none() {
             None
@@ -300,12 +350,12 @@ impl ConfigBuilder {
         if self.enable_stop && keys.is_none() {
             return Err(ConfigError::StopWithoutKeys);
         }
-        let hosts = if self.any_host || (self.allowed_hosts.is_empty() && !check_host) {
-            Hosts::Any
+        let hosts = if self.allow_any_host || (self.allowed_hosts.is_empty() && !check_host) {
+            AllowedHosts::Any
         } else {
-            Hosts::listed(&self.allowed_hosts)
+            AllowedHosts::listed(&self.allowed_hosts)
         };
-        let stop = self.enable_stop.then(|| self.on_stop.unwrap_or_else(|| Arc::new(|| Box::pin(async {}))));
+        let on_stop = self.enable_stop.then(|| self.on_stop.unwrap_or_else(|| Arc::new(|| Box::pin(async {}))));
         Ok(Config(Arc::new(Settings {
             prefix: self.prefix,
             version: self.version,
@@ -315,7 +365,7 @@ impl ConfigBuilder {
             origins: self.origins,
             body: BodyLimits { size: self.max_body, time: self.body_timeout, budget: Budget::new(self.max_buffered) },
             max_calls: self.max_calls,
-            stop,
+            on_stop,
             operator_routes: self.operator_routes,
             trace_hook: self.trace_hook,
         })))
@@ -328,7 +378,7 @@ impl fmt::Debug for ConfigBuilder {
             .field("prefix", &self.prefix)
             .field("keys", &self.keys)
             .field("keys_file", &self.keys_file)
-            .field("no_auth", &self.no_auth)
+            .field("allow_anonymous", &self.allow_anonymous)
             .field("allowed_hosts", &self.allowed_hosts)
             .field("origins", &self.origins)
             .finish_non_exhaustive()
@@ -339,13 +389,13 @@ impl fmt::Debug for ConfigBuilder {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// Nothing was said about API keys.
-    #[error("no API key is set: give one with `api_keys` or `api_keys_file`, or say `no_auth` to let everybody call")]
+    /// There is no API key, and callers without one are not allowed.
+    #[error("no API key is set: give one with `api_keys` or `api_keys_file`, or let callers in without one with `allow_anonymous(true)`")]
     NoKeys,
-    /// Keys are set, and so is that everybody may call.
-    #[error("API keys are set and so is `no_auth`: leave one of them out")]
-    KeysAndNoAuth,
-    /// A key cannot be one.
+    /// There are API keys, and callers without one are allowed.
+    #[error("API keys are set and so is `allow_anonymous`: leave one of them out")]
+    KeysAndAnonymous,
+    /// A key cannot be used.
     #[error("API key `{name}` {error}")]
     Key {
         /// The key's name.
@@ -356,7 +406,7 @@ pub enum ConfigError {
     /// A file of keys or certificates cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Anybody could stop the server.
-    #[error("`enable_stop` needs an API key: without one anybody could stop the server")]
+    /// Callers without a key could stop the server.
+    #[error("`enable_stop` needs an API key: without one any caller could stop the server")]
     StopWithoutKeys,
 }

@@ -1,10 +1,7 @@
 //! The OpenTool HTTP server.
 //!
-//! It serves tools to every client of the OpenTool client/server spec, those included that disagree with the spec and with each
-//! other. There are two ways in:
-//!
-//! - [`Server`] binds an address, serves HTTP or HTTPS, bounds its connections, and drains when it is told to stop;
-//! - [`router`] is the same routes as an [`axum::Router`], to be merged into an application that has a server already.
+//! It serves tools to every client of the OpenTool client/server spec, also to those that deviate from the spec and from
+//! each other. [`Server`] binds an address, serves HTTP or HTTPS, bounds its connections, and drains when it is stopped:
 //!
 //! ```
 //! # use opentool_core::FnTool;
@@ -19,61 +16,72 @@
 //! # Ok(()) }
 //! ```
 //!
+//! # Features
+//!
+//! - `tls`: HTTPS (`ConfigBuilder::tls`), over rustls.
+//! - `axum`: `router`, the same routes as an `axum::Router`, for an application that has a server already.
+//!
+//! Neither is on by default.
+//!
 //! # Routes
 //!
 //! | route | answers |
 //! |---|---|
 //! | `GET /opentool/version` | `{"version": "x.y.z"}` |
-//! | `POST /opentool/call` | the JSON-RPC answer to one call, HTTP 200 whatever became of the call |
+//! | `POST /opentool/call` | the JSON-RPC answer to one call, HTTP 200 also where the call failed |
 //! | `GET /opentool/load` | the tools as a strict OpenTool document; `{}` for a handler without one |
 //! | `POST /opentool/streamCall` | server-sent events: what a tool emits while it runs, and its result, both as `data`; to `Accept: text/event-stream;result=named` the result comes as `result` |
 //! | `POST /opentool/stop` | stops the server; off unless [enabled](ConfigBuilder::enable_stop) |
-//! | `GET /healthz`, `GET /readyz` | 200; `/readyz` 503 once the server drains. Open to everybody |
+//! | `GET /healthz`, `GET /readyz` | 200; `/readyz` 503 once the server drains. They need no key |
 //! | `GET /metrics` | Prometheus text |
 //!
 //! # Who may call
 //!
-//! [API keys](ConfigBuilder::api_keys) have names, which is all that logs show of them, and are looked at before a body is read. A
+//! [API keys](ConfigBuilder::api_keys) have names, which is all that logs show of them, and are checked before a body is read. A
 //! request of a web page is refused unless its [origin is allowed](ConfigBuilder::allowed_origin), and on a loopback address so is a
 //! request addressed to a [host that is not](ConfigBuilder::allowed_host), which is what a page that rebinds its name sends.
 //!
-//! # What an operator sees
+//! # Metrics and logs
 //!
-//! Every tool error is HTTP 200, because clients take other statuses for a server that is not there. So alert on the `outcome` of
-//! `opentool_calls_total`, not on statuses:
+//! Every tool error is HTTP 200, because clients read other statuses as a server that cannot be reached. So alert on the
+//! `outcome` of `opentool_calls_total`, not on statuses:
 //!
 //! | metric | |
 //! |---|---|
 //! | `opentool_calls_total{tool,outcome}` | `outcome` is `ok` or the [kind of the error](opentool_core::ErrorKind); names of no tool share the label `_unknown` |
 //! | `opentool_call_duration_seconds{tool}` | a histogram |
-//! | `opentool_calls_in_flight`, `opentool_buffered_bytes`, `opentool_connections`, `opentool_draining` | what is going on now |
-//! | `opentool_http_responses_total{status}`, `opentool_connections_evicted_total` | refusals show here |
+//! | `opentool_calls_in_flight`, `opentool_blocking_threads_busy`, `opentool_buffered_bytes`, `opentool_connections`, `opentool_draining` | the current state |
+//! | `opentool_http_responses_total{status}`, `opentool_connections_evicted_total`, `opentool_connections_refused_total` | refusals are counted here |
 //!
 //! There is one `tracing` event per request, target `opentool::access`, and one span, target `opentool::request`, which is the parent of
 //! the span of the call. The W3C trace context of a request reaches its tools as an [`opentool_core::TraceContext`] in their
 //! context, and [`trace_hook`](ConfigBuilder::trace_hook) joins it to the application's own tracing. Neither keys nor arguments nor
 //! results are in any of these.
 
-mod answer;
-mod body;
-mod call;
 mod config;
-mod document;
-mod endpoint;
-mod envelope;
-mod gate;
-mod keys;
-mod lifecycle;
+mod connections;
+mod file;
+mod http;
+mod listen;
 mod log;
 mod metrics;
+#[cfg(feature = "axum")]
 mod router;
 mod server;
-mod stream;
-mod watched;
+mod shutdown;
+mod wire;
 
 pub use config::{Config, ConfigBuilder, ConfigError};
-pub use keys::KeyError;
-pub use lifecycle::ShutdownHandle;
+pub use connections::bound::BoundServer;
+pub use file::FileError;
+pub use crate::http::keys::KeyError;
+pub use listen::ListenAddr;
+#[cfg(feature = "axum")]
 pub use router::router;
-pub use server::{BoundServer, ServeError, Server};
-pub use watched::FileError;
+pub use server::{ServeError, Server};
+pub use shutdown::ShutdownHandle;
+
+/// The sample of the README is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

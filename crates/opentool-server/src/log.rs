@@ -1,101 +1,59 @@
-//! The access log and the span of a request. No secret is in either: no key, argument, result, query or made-up path.
+//! The access log and the span of a request. They take values only, and none of them is a secret: no key, argument, result,
+//! query or path that a client made up.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
-use http::{Method, StatusCode};
+use http::StatusCode;
 use opentool_core::TraceContext;
 use tracing::field::Empty;
-use tracing::{Level, Span, span_enabled};
-
-use crate::answer::Answer;
-use crate::call::Running;
-use crate::endpoint::{Endpoint, Route};
+use tracing::{Level, Span};
 
 const ACCESS: &str = "opentool::access";
 const REQUEST: &str = "opentool::request";
 
-/// One line of the access log, written when the request is answered or given up.
-pub(crate) struct Entry<'a> {
-    endpoint: &'a Endpoint,
-    started: Instant,
-    method: &'static str,
-    pub(crate) route: Route,
-    peer: Option<SocketAddr>,
-    /// The name of the key.
-    pub(crate) key: Option<Arc<str>>,
-    tool: Option<Arc<str>>,
-    outcome: Option<&'static str>,
+/// One line of the access log.
+pub(crate) struct AccessLine<'a> {
+    pub(crate) method: &'static str,
+    pub(crate) route: &'static str,
+    /// Whether machines ask for the route every few seconds.
+    pub(crate) is_probe: bool,
+    pub(crate) peer: Option<SocketAddr>,
+    pub(crate) key_name: Option<&'a str>,
+    /// The tool's name as a label: one that exists, or a common one for all others.
+    pub(crate) tool: Option<&'a str>,
+    pub(crate) outcome: Option<&'static str>,
     pub(crate) received: usize,
-    answered: bool,
+    pub(crate) sent: usize,
+    pub(crate) status: StatusCode,
+    pub(crate) duration: Duration,
 }
 
-impl<'a> Entry<'a> {
-    pub(crate) fn new(endpoint: &'a Endpoint, method: &Method, route: Route, peer: Option<SocketAddr>) -> Self {
-        let method = match *method {
-            Method::GET => "GET",
-            Method::HEAD => "HEAD",
-            Method::POST => "POST",
-            Method::OPTIONS => "OPTIONS",
-            Method::PUT => "PUT",
-            Method::DELETE => "DELETE",
-            // Whoever makes up methods does not get to write our log.
-            _ => "_OTHER",
-        };
-        let started = Instant::now();
-        Self {
-            endpoint,
-            started,
-            method,
-            route,
-            peer,
-            key: None,
-            tool: None,
-            outcome: None,
-            received: 0,
-            answered: false,
-        }
-    }
-
-    pub(crate) fn note_call(&mut self, running: &Running<'_>) {
-        self.tool = Some(running.tool.clone());
-        self.outcome = running.outcome.map(|outcome| outcome.map_or("ok", |kind| kind.as_str()));
-    }
-
-    pub(crate) fn finish(mut self, answer: &Answer) {
-        self.answered = true;
-        self.write(answer.status(), answer.body().len());
-    }
-
-    fn write(&self, status: StatusCode, sent: usize) {
-        self.endpoint.metrics.respond(status);
+impl AccessLine<'_> {
+    pub(crate) fn write(&self) {
         /// The level must be known when the crate is compiled.
         macro_rules! line {
             ($level:expr) => {
-                if tracing::event_enabled!(target: ACCESS, $level) {
-                    tracing::event!(
-                        target: ACCESS,
-                        $level,
-                        {
-                            http.request.method = self.method,
-                            http.route = self.route.as_str(),
-                            http.response.status_code = status.as_u16(),
-                            http.request.body.size = self.received,
-                            http.response.body.size = sent,
-                            network.peer.address = self.peer.map(tracing::field::display),
-                            key = self.key.as_deref(),
-                            gen_ai.tool.name = self.tool.as_deref().map(|tool| self.endpoint.metrics.label(tool)),
-                            outcome = self.outcome,
-                            duration_ms = self.started.elapsed().as_secs_f64() * 1e3
-                        },
-                        "request"
-                    );
-                }
+                tracing::event!(
+                    target: ACCESS,
+                    $level,
+                    {
+                        http.request.method = self.method,
+                        http.route = self.route,
+                        http.response.status_code = self.status.as_u16(),
+                        http.request.body.size = self.received,
+                        http.response.body.size = self.sent,
+                        network.peer.address = self.peer.map(tracing::field::display),
+                        key = self.key_name,
+                        gen_ai.tool.name = self.tool,
+                        outcome = self.outcome,
+                        duration_ms = self.duration.as_secs_f64() * 1e3
+                    },
+                    "request"
+                )
             };
         }
-        if self.route.is_probe() && status.is_success() {
-            // Every few seconds, for ever.
+        if self.is_probe && self.status.is_success() {
             line!(Level::DEBUG);
         } else {
             line!(Level::INFO);
@@ -103,43 +61,42 @@ impl<'a> Entry<'a> {
     }
 }
 
-impl Drop for Entry<'_> {
-    fn drop(&mut self) {
-        if !self.answered {
-            // What proxies write for a client that went away.
-            self.write(StatusCode::from_u16(499).unwrap_or(StatusCode::REQUEST_TIMEOUT), 0);
-        }
-    }
+/// Says whether a line would be written anywhere, so that nothing is computed for one that is not.
+pub(crate) fn is_enabled() -> bool {
+    tracing::event_enabled!(target: ACCESS, Level::INFO)
 }
 
-/// Says whether anybody would see a span.
-pub(crate) fn span_wanted() -> bool {
-    span_enabled!(target: REQUEST, Level::INFO)
+/// Says whether the span of a request is recorded anywhere.
+pub(crate) fn is_span_enabled() -> bool {
+    tracing::span_enabled!(target: REQUEST, Level::INFO)
 }
 
-pub(crate) fn span(entry: &Entry<'_>, prefix: &str, trace: Option<&TraceContext>) -> Span {
-    let prefix = match entry.route {
-        Route::Version | Route::Load | Route::Call | Route::StreamCall | Route::Stop => prefix,
-        _ => "",
-    };
+/// Opens the span of a request; `path` is its route with the prefix.
+pub(crate) fn request_span(
+    method: &'static str,
+    path: &str,
+    peer: Option<SocketAddr>,
+    trace: Option<&TraceContext>,
+) -> Span {
     tracing::info_span!(
         target: REQUEST,
         "request",
         // The name that an exporter shows; a span's own name must be known when the crate is compiled.
-        otel.name = format_args!("{} {prefix}{}", entry.method, entry.route.as_str()),
+        otel.name = format_args!("{method} {path}"),
         otel.kind = "server",
         otel.status_code = Empty,
-        http.request.method = entry.method,
-        http.route = format_args!("{prefix}{}", entry.route.as_str()),
+        http.request.method = method,
+        http.route = path,
         http.response.status_code = Empty,
-        network.peer.address = entry.peer.map(tracing::field::display),
+        network.peer.address = peer.map(tracing::field::display),
         // The caller's span, for readers without OpenTelemetry.
         trace_id = trace.map(TraceContext::trace_id),
         parent_id = trace.map(TraceContext::parent_id),
     )
 }
 
-pub(crate) fn close(span: &Span, status: StatusCode) {
+/// Notes the status of the answer in the span of its request.
+pub(crate) fn record_status(span: &Span, status: StatusCode) {
     span.record("http.response.status_code", status.as_u16());
     if status.is_server_error() {
         span.record("otel.status_code", "ERROR");

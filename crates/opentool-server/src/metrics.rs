@@ -1,6 +1,6 @@
-//! What the server counts, and how Prometheus reads it.
+//! What the server counts, and the page that Prometheus reads.
 //!
-//! A call costs a look-up and a few relaxed additions; no lock is taken for a tool that the server knows.
+//! A call costs a lookup and a few relaxed additions; no lock is taken for a tool that is known at the start.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use foldhash::fast::RandomState;
 use http::StatusCode;
 use opentool_core::ErrorKind;
 
@@ -16,7 +15,7 @@ use opentool_core::ErrorKind;
 pub(crate) const UNKNOWN: &str = "_unknown";
 
 /// How many tools that were not known at the start get a label of their own.
-const MOST_LATE_TOOLS: usize = 1024;
+const MAX_LATE_TOOLS: usize = 1024;
 
 const OUTCOMES: [&str; 11] = [
     "ok",
@@ -32,8 +31,8 @@ const OUTCOMES: [&str; 11] = [
     "failed",
 ];
 
-/// The place of an outcome among [`OUTCOMES`]; `None` is success.
-fn place(outcome: Option<ErrorKind>) -> usize {
+/// The index of an outcome in [`OUTCOMES`]; `None` is success.
+fn outcome_index(outcome: Option<ErrorKind>) -> usize {
     match outcome {
         None => 0,
         Some(ErrorKind::UnknownTool) => 1,
@@ -82,7 +81,7 @@ struct ToolCounts {
 
 impl ToolCounts {
     fn record(&self, outcome: Option<ErrorKind>, took: Duration) {
-        self.outcomes[place(outcome)].fetch_add(1, Relaxed);
+        self.outcomes[outcome_index(outcome)].fetch_add(1, Relaxed);
         let micros = took.as_micros() as u64;
         let bucket = BUCKETS.iter().position(|(bound, _)| micros <= *bound).unwrap_or(BUCKETS.len());
         self.buckets[bucket].fetch_add(1, Relaxed);
@@ -90,7 +89,7 @@ impl ToolCounts {
     }
 }
 
-type ByName<T> = HashMap<Arc<str>, T, RandomState>;
+type ByName<T> = HashMap<Arc<str>, T>;
 
 /// Everything that is counted.
 #[derive(Default)]
@@ -102,26 +101,15 @@ pub(crate) struct Metrics {
     unknown: ToolCounts,
     in_flight: AtomicUsize,
     statuses: [AtomicU64; STATUSES.len() + 1],
-    pub(crate) connections: AtomicUsize,
-    pub(crate) evicted: AtomicU64,
-    pub(crate) refused: AtomicU64,
+    connections: AtomicUsize,
+    evicted: AtomicU64,
+    refused: AtomicU64,
 }
 
-/// A call that runs, counted until it is dropped.
-pub(crate) struct InFlight<'a>(&'a Metrics);
+/// A call in flight, counted until this is dropped.
+pub(crate) struct InFlight(Arc<Metrics>);
 
-/// A call that will run elsewhere: still counted, to be taken up with [`Metrics::resume`].
-#[must_use = "the call stays counted until it is taken up"]
-pub(crate) struct Ticket(());
-
-impl InFlight<'_> {
-    pub(crate) fn hand_over(self) -> Ticket {
-        std::mem::forget(self);
-        Ticket(())
-    }
-}
-
-impl Drop for InFlight<'_> {
+impl Drop for InFlight {
     fn drop(&mut self) {
         self.0.in_flight.fetch_sub(1, Relaxed);
     }
@@ -133,14 +121,9 @@ impl Metrics {
     }
 
     /// Counts one more call in flight, unless there are as many as there may be.
-    pub(crate) fn enter(&self, most: usize) -> Option<InFlight<'_>> {
-        let guard = InFlight(self);
-        (self.in_flight.fetch_add(1, Relaxed) < most).then_some(guard)
-    }
-
-    /// Takes up a call that was counted elsewhere.
-    pub(crate) fn resume(&self, Ticket(()): Ticket) -> InFlight<'_> {
-        InFlight(self)
+    pub(crate) fn enter(self: &Arc<Self>, limit: usize) -> Option<InFlight> {
+        let guard = InFlight(self.clone());
+        (self.in_flight.fetch_add(1, Relaxed) < limit).then_some(guard)
     }
 
     /// Counts a call; `outcome` is why it failed.
@@ -155,9 +138,9 @@ impl Metrics {
         if let Some(counts) = late.get(tool) {
             return counts.record(outcome, took);
         }
-        // Only a call that reached a tool shows that there is one of that name.
+        // Only a call that reached a tool proves that there is one of that name.
         let shown = !matches!(outcome, Some(ErrorKind::Cancelled | ErrorKind::Unavailable));
-        if !shown || late.len() >= MOST_LATE_TOOLS || !opentool_core::is_tool_name(tool) {
+        if !shown || late.len() >= MAX_LATE_TOOLS || !opentool_core::is_tool_name(tool) {
             return self.unknown.record(outcome, took);
         }
         drop(late);
@@ -165,20 +148,38 @@ impl Metrics {
         late.entry(tool.into()).or_default().record(outcome, took);
     }
 
-    /// Returns the name of a tool as it may stand in a log: only if there is such a tool.
+    /// Returns the name of a tool as a log may show it: its own only if there is such a tool.
     pub(crate) fn label<'a>(&self, tool: &'a str) -> &'a str {
         let known = self.known.contains_key(tool)
             || self.late.read().unwrap_or_else(PoisonError::into_inner).contains_key(tool);
         if known { tool } else { UNKNOWN }
     }
 
-    pub(crate) fn respond(&self, status: StatusCode) {
-        let place = STATUSES.iter().position(|known| *known == status.as_u16()).unwrap_or(STATUSES.len());
-        self.statuses[place].fetch_add(1, Relaxed);
+    /// Counts a response.
+    pub(crate) fn count_response(&self, status: StatusCode) {
+        let index = STATUSES.iter().position(|known| *known == status.as_u16()).unwrap_or(STATUSES.len());
+        self.statuses[index].fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn connection_opened(&self) {
+        self.connections.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn connection_closed(&self) {
+        self.connections.fetch_sub(1, Relaxed);
+    }
+
+    /// Counts idle connections that were closed to make room.
+    pub(crate) fn connections_evicted(&self, count: usize) {
+        self.evicted.fetch_add(count as u64, Relaxed);
+    }
+
+    pub(crate) fn connection_refused(&self) {
+        self.refused.fetch_add(1, Relaxed);
     }
 
     /// Writes everything in the text format of Prometheus.
-    pub(crate) fn write(&self, more: &Gauges) -> String {
+    pub(crate) fn write(&self, gauges: &Gauges) -> String {
         let mut out = String::with_capacity(4096);
         let late = self.late.read().unwrap_or_else(PoisonError::into_inner);
         let mut tools: Vec<(&str, &ToolCounts)> = self
@@ -236,13 +237,18 @@ impl Metrics {
                 }
             }
         }
-        let gauges = [
+        let rows = [
             ("opentool_calls_in_flight", "Calls that run now.", self.in_flight.load(Relaxed)),
-            ("opentool_buffered_bytes", "Bytes of request bodies held now.", more.buffered_bytes),
+            (
+                "opentool_blocking_threads_busy",
+                "Threads that run tools off the async threads now, those of calls already given up included.",
+                gauges.blocking_threads,
+            ),
+            ("opentool_buffered_bytes", "Bytes of request bodies held now.", gauges.buffered_bytes),
             ("opentool_connections", "Connections open now.", self.connections.load(Relaxed)),
-            ("opentool_draining", "Whether the server is about to stop.", usize::from(more.draining)),
+            ("opentool_draining", "Whether the server is about to stop.", usize::from(gauges.draining)),
         ];
-        for (name, help, value) in gauges {
+        for (name, help, value) in rows {
             header(&mut out, name, "gauge", help);
             line(&mut out, format_args!("{name} {value}"));
         }
@@ -258,8 +264,9 @@ impl Metrics {
     }
 }
 
-/// What is known elsewhere and shown on the same page.
+/// Values of other parts of the server that stand on the same page.
 pub(crate) struct Gauges {
+    pub(crate) blocking_threads: usize,
     pub(crate) buffered_bytes: usize,
     pub(crate) draining: bool,
 }
@@ -293,7 +300,7 @@ mod tests {
             ErrorKind::Unavailable,
             ErrorKind::Failed,
         ] {
-            assert_eq!(OUTCOMES[place(Some(kind))], kind.as_str());
+            assert_eq!(OUTCOMES[outcome_index(Some(kind))], kind.as_str());
         }
     }
 
@@ -305,8 +312,8 @@ mod tests {
             metrics.record(&name, Some(ErrorKind::UnknownTool), Duration::ZERO);
             metrics.record(&name, None, Duration::ZERO);
         }
-        let page = metrics.write(&Gauges { buffered_bytes: 0, draining: false });
+        let page = metrics.write(&Gauges { blocking_threads: 0, buffered_bytes: 0, draining: false });
         assert!(page.contains(r#"opentool_calls_total{tool="_unknown",outcome="unknown_tool"} 5000"#));
-        assert_eq!(page.matches("outcome=\"ok\"").count(), MOST_LATE_TOOLS + 1);
+        assert_eq!(page.matches("outcome=\"ok\"").count(), MAX_LATE_TOOLS + 1);
     }
 }

@@ -5,18 +5,21 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::NestedPath;
 use axum::routing::any;
 use http::Request;
 use opentool_core::Host;
 
 use crate::config::Config;
-use crate::endpoint::{Door, Endpoint};
+use crate::http::routes::Routes;
+use crate::http::service::{RequestHead, Service};
 
-/// Makes a router that serves a host, to be merged into any axum application.
+/// Makes a router that serves a host, to be merged into or nested in any axum application.
 ///
-/// Authorisation, the checks of `Host` and `Origin`, and the limits of bodies and calls are inside it. It answers every path under
-/// the prefix, and `/healthz`, `/readyz` and `/metrics` beside it unless the configuration leaves them out. The limits of
-/// connections, TLS and draining belong to whoever binds the socket: see [`Server`](crate::Server).
+/// The check of API keys, of `Host` and `Origin`, and the limits of bodies and calls are part of it. It answers every path
+/// under the prefix, and `/healthz`, `/readyz` and `/metrics` beside it unless
+/// [`operator_routes(false)`](crate::ConfigBuilder::operator_routes) is set. Connections, TLS and the drain are up to the
+/// server of the application: compare [`Server`](crate::Server).
 ///
 /// ```
 /// use axum::{Router, routing::get};
@@ -28,14 +31,21 @@ use crate::endpoint::{Door, Endpoint};
 /// let app: Router = Router::new().route("/", get(|| async { "hello" })).merge(router(host, config));
 /// # Ok::<(), opentool_server::ConfigError>(())
 /// ```
+///
+/// Nested at `/api`, the tools are called at `/api/opentool/call`, or with an empty [prefix](crate::ConfigBuilder::prefix) at
+/// `/api/call`.
 pub fn router(host: Host, config: Config) -> Router {
-    let endpoint = Endpoint::new(host, &config);
-    let settings = endpoint.settings.clone();
-    let door = Arc::new(Door::whole(settings.operator_routes));
+    let settings = config.0;
+    let routes = Arc::new(Routes::all(settings.operator_routes));
+    let service = Service::new(host, settings.clone());
     let handler = any(move |request: Request<Body>| {
-        let (endpoint, door) = (endpoint.clone(), door.clone());
-        let (parts, body) = request.into_parts();
-        async move { Ok::<_, Infallible>(endpoint.handle(&door, None, &parts, body).await.map(Body::new)) }
+        let (service, routes) = (service.clone(), routes.clone());
+        async move {
+            let (parts, body) = request.into_parts();
+            let nested_at = parts.extensions.get::<NestedPath>().map_or("", NestedPath::as_str);
+            let head = RequestHead { parts: &parts, routes: &routes, peer: None, nested_at };
+            Ok::<_, Infallible>(service.handle(head, body).await.map(Body::new))
+        }
     });
     let prefix = settings.prefix.as_str();
     let mut router = Router::new();

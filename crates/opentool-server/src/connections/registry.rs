@@ -1,20 +1,19 @@
-//! The connections of a listener: what each one does, since when, and which must go.
+//! The open connections of a listener: what each one does, since when, and which must close.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use foldhash::fast::RandomState;
 use tokio::sync::Notify;
 
-use crate::body::Budget;
+use crate::http::budget::Budget;
 
-/// What a connection does.
+/// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Phase {
-    /// Nothing is asked, or the last answer is still being read.
+    /// There is no request, or the client still reads the last response.
     Idle,
     /// A request has begun to arrive.
     Head,
@@ -22,44 +21,44 @@ pub(super) enum Phase {
     Busy,
 }
 
-/// Why a connection must go.
+/// Why a connection must close; a later one is stronger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Farewell {
+pub(super) enum CloseReason {
     None,
-    /// As soon as nothing is asked of it.
-    Quiet,
-    /// Its request takes too long to arrive.
-    LateHead,
-    /// The head of its request is large, and so are too many others.
-    Crowded,
-    /// Now.
-    Abort,
+    /// It is idle too long, or its place is needed: it closes once its request is answered.
+    Idle,
+    /// The head of its request takes too long to arrive.
+    HeadTimeout,
+    /// The head of its request is large, and those of too many others are too.
+    OverBudget,
+    /// Its place is needed now, and its request has not arrived.
+    Evicted,
 }
 
-/// How often connections are looked after.
+/// How often connections are checked.
 pub(super) const TICK: Duration = Duration::from_millis(250);
 
-/// How many bytes of large heads are held over all connections.
-const HEADS: usize = 4 * 1024 * 1024;
+/// How many bytes of large heads may be held over all connections.
+const HEAD_BUDGET: usize = 4 * 1024 * 1024;
 
-/// One connection, as its task and the listener see it.
+/// One connection, shared by its task and the listener.
 #[derive(Debug)]
 pub(super) struct Connection {
     number: u64,
     phase: AtomicU8,
-    /// Since when it does so or last made progress, by the listener's clock.
+    /// When the phase began or something last moved, by the listener's clock.
     since: AtomicU64,
     clock: Arc<AtomicU64>,
-    /// What all connections may hold together of large heads.
-    heads: Arc<Budget>,
-    farewell: AtomicU8,
+    /// The bytes of large heads over all connections.
+    head_budget: Arc<Budget>,
+    close_reason: AtomicU8,
     signal: Notify,
 }
 
 impl Connection {
-    pub(super) fn heads(&self) -> &Arc<Budget> {
-        &self.heads
+    pub(super) fn head_budget(&self) -> &Arc<Budget> {
+        &self.head_budget
     }
 
     pub(super) fn phase(&self) -> Phase {
@@ -87,86 +86,86 @@ impl Connection {
         self.since.store(self.clock.load(Relaxed), Relaxed);
     }
 
-    pub(super) fn dismiss(&self, farewell: Farewell) {
-        // A connection is never asked twice for the same; a stronger word replaces a weaker one.
-        if self.farewell.fetch_max(farewell as u8, Relaxed) < farewell as u8 {
+    /// Asks the connection to close. Only a stronger reason replaces one that was given before.
+    pub(super) fn close(&self, reason: CloseReason) {
+        if self.close_reason.fetch_max(reason as u8, Relaxed) < reason as u8 {
             self.signal.notify_one();
         }
     }
 
-    /// Waits until the connection must go.
-    pub(super) async fn dismissed(&self) -> Farewell {
+    /// Waits until the connection must close.
+    pub(super) async fn closing(&self) -> CloseReason {
         self.signal.notified().await;
-        match self.farewell.load(Relaxed) {
-            0 => Farewell::None,
-            1 => Farewell::Quiet,
-            2 => Farewell::LateHead,
-            3 => Farewell::Crowded,
-            _ => Farewell::Abort,
+        match self.close_reason.load(Relaxed) {
+            0 => CloseReason::None,
+            1 => CloseReason::Idle,
+            2 => CloseReason::HeadTimeout,
+            3 => CloseReason::OverBudget,
+            _ => CloseReason::Evicted,
         }
     }
 }
 
-/// A request while it is answered.
-pub(super) struct Busy(Arc<Connection>);
+/// Marks a connection as busy while a request is answered.
+pub(super) struct BusyGuard(Arc<Connection>);
 
-impl Busy {
+impl BusyGuard {
     pub(super) fn new(connection: &Arc<Connection>) -> Self {
         connection.enter(Phase::Busy);
         Self(connection.clone())
     }
 }
 
-impl Drop for Busy {
+impl Drop for BusyGuard {
     fn drop(&mut self) {
         self.0.enter(Phase::Idle);
     }
 }
 
-/// How long connections may take.
+/// How long a connection may take.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
+pub(super) struct PhaseLimits {
     pub(super) head: Duration,
     pub(super) idle: Duration,
 }
 
 /// All connections of a listener.
 #[derive(Debug)]
-pub(super) struct Connections {
-    open: Mutex<HashMap<u64, Arc<Connection>, RandomState>>,
-    /// Milliseconds that the server has had to look after its connections, as of the last tick. Reading it is free, and
-    /// time in which nobody could have been served counts against nobody.
+pub(super) struct ConnectionRegistry {
+    open: Mutex<HashMap<u64, Arc<Connection>>>,
+    /// Milliseconds in which the server could serve its connections, as of the last tick. Time in which the process was
+    /// stopped or starved counts against no client.
     clock: Arc<AtomicU64>,
     last_tick: Mutex<Instant>,
-    heads: Arc<Budget>,
+    head_budget: Arc<Budget>,
     next: AtomicU64,
-    most: usize,
+    limit: usize,
 }
 
-/// What became of a connection that wants in.
+/// Whether a new connection may stay.
 pub(super) enum Admission {
     Admitted(Arc<Connection>),
-    /// The longest idle one had to go.
-    InPlaceOfAnother(Arc<Connection>),
-    /// All are busy.
+    /// Another one was closed for it.
+    AfterEviction(Arc<Connection>),
+    /// All others are busy.
     Refused,
 }
 
-impl Connections {
-    pub(super) fn new(most: usize) -> Arc<Self> {
+impl ConnectionRegistry {
+    pub(super) fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self {
             open: Mutex::default(),
             clock: Arc::default(),
             last_tick: Mutex::new(Instant::now()),
-            heads: Budget::new(HEADS),
+            head_budget: Budget::new(HEAD_BUDGET),
             next: AtomicU64::new(0),
-            most: most.max(1),
+            limit: limit.max(1),
         })
     }
 
     pub(super) fn admit(&self) -> Admission {
         let mut open = self.lock();
-        let evicted = open.len() >= self.most;
+        let evicted = open.len() >= self.limit;
         if evicted && !evict(&mut open) {
             return Admission::Refused;
         }
@@ -176,17 +175,17 @@ impl Connections {
             phase: AtomicU8::new(Phase::Idle as u8),
             since: AtomicU64::new(self.clock.load(Relaxed)),
             clock: self.clock.clone(),
-            heads: self.heads.clone(),
-            farewell: AtomicU8::new(Farewell::None as u8),
+            head_budget: self.head_budget.clone(),
+            close_reason: AtomicU8::new(CloseReason::None as u8),
             signal: Notify::new(),
         });
         open.insert(number, connection.clone());
-        if evicted { Admission::InPlaceOfAnother(connection) } else { Admission::Admitted(connection) }
+        if evicted { Admission::AfterEviction(connection) } else { Admission::Admitted(connection) }
     }
 
     /// Closes the longest idle connections, where the system has no room for more; returns how many.
     ///
-    /// One at a time would let each newcomer wait for somebody else's end.
+    /// Several at once: with one at a time each new connection would wait for another one to close.
     pub(super) fn make_room(&self) -> usize {
         let mut open = self.lock();
         let some = open.len() / 8 + 1;
@@ -197,8 +196,8 @@ impl Connections {
         self.lock().remove(&connection.number);
     }
 
-    /// Moves the clock and dismisses the connections that take too long.
-    pub(super) fn tick(&self, patience: Patience) {
+    /// Advances the clock and closes the connections that take too long.
+    pub(super) fn tick(&self, limits: PhaseLimits) {
         let passed = {
             let mut last = self.last_tick.lock().unwrap_or_else(PoisonError::into_inner);
             let passed = last.elapsed();
@@ -210,22 +209,22 @@ impl Connections {
         for connection in self.lock().values() {
             let still = Duration::from_millis(now.saturating_sub(connection.since.load(Relaxed)));
             match connection.phase() {
-                Phase::Head if still > patience.head => connection.dismiss(Farewell::LateHead),
-                Phase::Idle if still > patience.idle => connection.dismiss(Farewell::Quiet),
+                Phase::Head if still > limits.head => connection.close(CloseReason::HeadTimeout),
+                Phase::Idle if still > limits.idle => connection.close(CloseReason::Idle),
                 _ => {}
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Arc<Connection>, RandomState>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Arc<Connection>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Closes the connection that has been idle longest or, where none is, the one whose request takes longest to arrive.
 ///
-/// Where something moved only just now comes last: what its client has sent may be on its way.
-fn evict(open: &mut HashMap<u64, Arc<Connection>, RandomState>) -> bool {
+/// A connection on which something moved just now comes last: its client may have sent a request that is still on its way.
+fn evict(open: &mut HashMap<u64, Arc<Connection>>) -> bool {
     let oldest = open
         .values()
         .filter(|connection| connection.phase() != Phase::Busy)
@@ -236,7 +235,7 @@ fn evict(open: &mut HashMap<u64, Arc<Connection>, RandomState>) -> bool {
         })
         .cloned();
     let Some(connection) = oldest else { return false };
-    connection.dismiss(if connection.phase() == Phase::Idle { Farewell::Quiet } else { Farewell::Abort });
+    connection.close(if connection.phase() == Phase::Idle { CloseReason::Idle } else { CloseReason::Evicted });
     open.remove(&connection.number);
     true
 }
@@ -247,44 +246,44 @@ mod tests {
 
     use super::*;
 
-    fn admitted(connections: &Connections) -> Arc<Connection> {
+    fn admitted(connections: &ConnectionRegistry) -> Arc<Connection> {
         match connections.admit() {
-            Admission::Admitted(connection) | Admission::InPlaceOfAnother(connection) => connection,
+            Admission::Admitted(connection) | Admission::AfterEviction(connection) => connection,
             Admission::Refused => panic!("refused"),
         }
     }
 
     #[test]
-    fn at_the_cap_the_longest_idle_connection_goes_and_a_busy_one_stays() {
-        let connections = Connections::new(3);
+    fn at_the_cap_the_longest_idle_connection_is_closed() {
+        let connections = ConnectionRegistry::new(3);
         let (busy, slow, idle) = (admitted(&connections), admitted(&connections), admitted(&connections));
-        let answering = Busy::new(&busy);
+        let answering = BusyGuard::new(&busy);
         slow.received();
-        assert!(matches!(connections.admit(), Admission::InPlaceOfAnother(_)));
-        let farewells = || [&busy, &slow, &idle].map(|connection| connection.farewell.load(Relaxed));
-        assert_eq!(farewells(), [Farewell::None as u8, Farewell::None as u8, Farewell::Quiet as u8]);
+        assert!(matches!(connections.admit(), Admission::AfterEviction(_)));
+        let reasons = || [&busy, &slow, &idle].map(|connection| connection.close_reason.load(Relaxed));
+        assert_eq!(reasons(), [CloseReason::None as u8, CloseReason::None as u8, CloseReason::Idle as u8]);
         assert_eq!(connections.lock().len(), 3);
         drop(answering);
         assert_eq!(connections.make_room(), 1, "now all three are idle or slow");
     }
 
     #[test]
-    fn whoever_has_only_just_connected_goes_after_those_whose_requests_do_not_arrive() {
-        let connections = Connections::new(2);
+    fn a_new_connection_is_evicted_after_slow_ones() {
+        let connections = ConnectionRegistry::new(2);
         let slow = admitted(&connections);
         slow.received();
         connections.clock.store(1, Relaxed);
         let new = admitted(&connections);
         assert_eq!(connections.make_room(), 1);
-        let farewells = [&slow, &new].map(|connection| connection.farewell.load(Relaxed));
-        assert_eq!(farewells, [Farewell::Abort as u8, Farewell::None as u8]);
+        let reasons = [&slow, &new].map(|connection| connection.close_reason.load(Relaxed));
+        assert_eq!(reasons, [CloseReason::Evicted as u8, CloseReason::None as u8]);
     }
 
     #[test]
-    fn where_all_are_busy_the_new_one_is_refused() {
-        let connections = Connections::new(1);
+    fn a_new_connection_is_refused_when_all_are_busy() {
+        let connections = ConnectionRegistry::new(1);
         let only = admitted(&connections);
-        let _answering = Busy::new(&only);
+        let _answering = BusyGuard::new(&only);
         assert!(matches!(connections.admit(), Admission::Refused));
     }
 }

@@ -9,11 +9,11 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use subtle::ConstantTimeEq;
 
-use crate::watched::{FileError, Watched};
+use crate::file::{FileError, WatchedFiles};
 
 /// A key and the name under which logs show it.
 #[derive(Clone)]
-pub(crate) struct Key {
+pub(crate) struct ApiKey {
     pub(crate) name: Arc<str>,
     secret: Box<str>,
 }
@@ -25,12 +25,12 @@ pub enum KeyError {
     /// There is no text.
     #[error("is empty")]
     Empty,
-    /// A header cannot carry it, or could not be told from a scheme and a key.
+    /// A header cannot carry it, or could not be distinguished from a scheme and a key.
     #[error("has a character that is no visible ASCII one")]
     Character,
 }
 
-impl Key {
+impl ApiKey {
     pub(crate) fn new(name: impl Into<Arc<str>>, secret: &str) -> Result<Self, KeyError> {
         if secret.is_empty() {
             return Err(KeyError::Empty);
@@ -42,24 +42,24 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Key").field(&self.name).finish()
+        f.debug_tuple("ApiKey").field(&self.name).finish()
     }
 }
 
-/// The keys that open the server.
+/// The keys that callers may use.
 pub(crate) struct KeyRing {
-    fixed: Vec<Key>,
-    file: Option<Watched<Vec<Key>>>,
+    fixed: Vec<ApiKey>,
+    file: Option<WatchedFiles<Vec<ApiKey>>>,
 }
 
 impl KeyRing {
-    pub(crate) fn new(fixed: Vec<Key>, file: Option<PathBuf>) -> Result<Self, FileError> {
+    pub(crate) fn new(fixed: Vec<ApiKey>, file: Option<PathBuf>) -> Result<Self, FileError> {
         let file = match file {
             None => None,
             Some(path) => {
-                let watched = Watched::new(vec![path.clone()], |paths| read_file(&paths[0]))?;
+                let watched = WatchedFiles::new(vec![path.clone()], |paths| read_file(&paths[0]))?;
                 if watched.get().is_empty() {
                     return Err(FileError::new(path, "it holds no key; write one `name:key` a line"));
                 }
@@ -69,15 +69,15 @@ impl KeyRing {
         Ok(Self { fixed, file })
     }
 
-    /// Finds the key of a request and returns its name.
-    pub(crate) fn admit(&self, headers: &HeaderMap) -> Option<Arc<str>> {
+    /// Returns the name of the key that a request carries; none where it has no valid key, or several.
+    pub(crate) fn find_name(&self, headers: &HeaderMap) -> Option<Arc<str>> {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let given = values.next()?.as_bytes().trim_ascii();
         if values.next().is_some() {
             return None;
         }
         let given = without_scheme(given);
-        // Every key is looked at, so that the time does not tell which one came close.
+        // Every key is compared, so that the time does not reveal which one came close.
         let mut name = find(&self.fixed, given);
         if let Some(file) = &self.file {
             name = name.or(find(&file.get(), given));
@@ -86,7 +86,7 @@ impl KeyRing {
     }
 }
 
-fn find(keys: &[Key], given: &[u8]) -> Option<Arc<str>> {
+fn find(keys: &[ApiKey], given: &[u8]) -> Option<Arc<str>> {
     let mut found = None;
     for key in keys {
         if bool::from(key.secret.as_bytes().ct_eq(given)) {
@@ -96,7 +96,7 @@ fn find(keys: &[Key], given: &[u8]) -> Option<Arc<str>> {
     found.map(|key| key.name.clone())
 }
 
-/// `Bearer KEY`, or the bare key as some clients send it; a key has no spaces, so the two cannot be confused.
+/// `Bearer KEY`, or the bare key as some clients send it; a key has no spaces, so the two differ.
 fn without_scheme(given: &[u8]) -> &[u8] {
     const SCHEME: &[u8] = b"bearer ";
     match given.split_at_checked(SCHEME.len()) {
@@ -107,8 +107,8 @@ fn without_scheme(given: &[u8]) -> &[u8] {
 
 /// Reads `name:key` lines. Blank lines and lines that begin with `#` are skipped.
 ///
-/// A file without keys is no error here: emptied while the server runs, it opens nothing any more.
-fn read_file(path: &Path) -> Result<Vec<Key>, FileError> {
+/// A file without keys is no error here: emptied while the server runs, it admits no caller any more.
+fn read_file(path: &Path) -> Result<Vec<ApiKey>, FileError> {
     let text = fs::read_to_string(path).map_err(|error| FileError::io(path, &error))?;
     let mut keys = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -122,7 +122,7 @@ fn read_file(path: &Path) -> Result<Vec<Key>, FileError> {
         if name.is_empty() {
             return Err(at("the key has no name"));
         }
-        keys.push(Key::new(name, secret).map_err(|error| at(&format!("the key of `{name}` {error}")))?);
+        keys.push(ApiKey::new(name, secret).map_err(|error| at(&format!("the key of `{name}` {error}")))?);
     }
     Ok(keys)
 }
@@ -147,12 +147,12 @@ mod tests {
     fn admitted(ring: &KeyRing, header: &str) -> Option<String> {
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, header.parse().unwrap());
-        ring.admit(&headers).map(|name| name.to_string())
+        ring.find_name(&headers).map(|name| name.to_string())
     }
 
     #[test]
-    fn a_key_is_taken_bare_or_behind_a_scheme_in_any_case() {
-        let ring = KeyRing::new(vec![Key::new("a", "one").unwrap(), Key::new("b", "two").unwrap()], None).unwrap();
+    fn a_key_may_stand_bare_or_after_bearer_in_any_case() {
+        let ring = KeyRing::new(vec![ApiKey::new("a", "one").unwrap(), ApiKey::new("b", "two").unwrap()], None).unwrap();
         for header in ["two", "Bearer two", "bearer two", "BEARER   two", " two "] {
             assert_eq!(admitted(&ring, header).as_deref(), Some("b"), "{header}");
         }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_file_of_keys_is_told_without_the_key() {
+    fn errors_in_a_key_file_never_show_a_key() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("keys");
         for (text, problem) in [
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn debug_shows_names_only() {
-        let ring = KeyRing::new(vec![Key::new("ci", "planted-secret").unwrap()], None).unwrap();
-        assert_eq!(format!("{ring:?}"), r#"[Key("ci")]"#);
+        let ring = KeyRing::new(vec![ApiKey::new("ci", "planted-secret").unwrap()], None).unwrap();
+        assert_eq!(format!("{ring:?}"), r#"[ApiKey("ci")]"#);
     }
 }

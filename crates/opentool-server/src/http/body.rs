@@ -4,7 +4,6 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -13,16 +12,16 @@ use http_body::{Body, Frame};
 use memmap2::MmapMut;
 use tokio::time::Sleep;
 
-use crate::answer::Fault;
+use super::budget::{Budget, OverBudget, Reservation};
 
-/// A body that came in one piece and is no larger than this is not counted: it is read at once, so that the calls in
-/// flight bound it already, and it gets through while large bodies fill the budget.
+/// A body that came in one piece and is no larger than this is not counted: it is read at once, so that the limit of calls
+/// in flight bounds it already, and small calls are still answered while large bodies fill the budget.
 const SMALL: usize = 16 * 1024;
 
-/// What the connection of a body that comes in pieces holds for it besides the body: the buffer it reads into.
-const BUFFER: usize = 32 * 1024;
+/// The size of the buffer that a connection reads a body into; counted for a body that comes in pieces.
+const READ_BUFFER: usize = 32 * 1024;
 
-/// What a body may cost.
+/// The limits of the bodies of requests.
 #[derive(Clone, Debug)]
 pub(crate) struct BodyLimits {
     pub(crate) size: usize,
@@ -30,93 +29,67 @@ pub(crate) struct BodyLimits {
     pub(crate) budget: Arc<Budget>,
 }
 
-/// How many bytes of bodies are held over all requests, and how many may be.
-#[derive(Debug)]
-pub(crate) struct Budget {
-    held: AtomicUsize,
-    most: usize,
+/// Why a body was not read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum BodyError {
+    /// It has more bytes than the limit.
+    TooLarge,
+    /// All requests together hold as many bytes as they may.
+    OverBudget,
+    /// It did not arrive in time.
+    Timeout,
+    /// The connection broke, or its framing is wrong.
+    Broken,
 }
 
-impl Budget {
-    pub(crate) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { held: AtomicUsize::new(0), most })
-    }
-
-    pub(crate) fn held(&self) -> usize {
-        self.held.load(Relaxed)
-    }
-
-    fn take(&self, bytes: usize) -> bool {
-        let fits = |held: usize| held.checked_add(bytes).filter(|held| *held <= self.most);
-        self.held.fetch_update(Relaxed, Relaxed, fits).is_ok()
+impl From<OverBudget> for BodyError {
+    fn from(OverBudget: OverBudget) -> Self {
+        Self::OverBudget
     }
 }
 
-/// A share of the budget, given back when it is dropped.
-#[derive(Debug, Default)]
-pub(crate) struct Share {
-    budget: Option<Arc<Budget>>,
-    bytes: usize,
-}
-
-impl Share {
-    pub(crate) fn grow(&mut self, budget: &Arc<Budget>, bytes: usize) -> Result<(), Fault> {
-        if !budget.take(bytes) {
-            return Err(Fault::over_budget());
-        }
-        self.budget.get_or_insert_with(|| budget.clone());
-        self.bytes += bytes;
-        Ok(())
-    }
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        if let Some(budget) = &self.budget {
-            budget.held.fetch_sub(self.bytes, Relaxed);
-        }
-    }
-}
-
-/// Reads a body to its end; its share of the budget lasts as long as what is made of it.
-pub(crate) async fn read<B: Body<Data = Bytes>>(body: B, limits: &BodyLimits) -> Result<(Bytes, Share), Fault> {
+/// Reads a body to its end. The reservation in the budget belongs to the bytes: keep it as long as they are used.
+pub(crate) async fn read<B: Body<Data = Bytes>>(
+    body: B,
+    limits: &BodyLimits,
+) -> Result<(Bytes, Reservation), BodyError> {
     let hint = body.size_hint();
     if hint.lower() > limits.size as u64 {
-        return Err(Fault::too_large(limits.size));
+        return Err(BodyError::TooLarge);
     }
     let mut body = pin!(body);
     let mut timer = None;
-    let mut share = Share::default();
-    let Some(first) = next(body.as_mut(), &mut timer, limits).await? else { return Ok((Bytes::new(), share)) };
+    let mut reservation = Reservation::default();
+    let Some(first) = next(body.as_mut(), &mut timer, limits).await? else { return Ok((Bytes::new(), reservation)) };
     if body.is_end_stream() && first.len() <= SMALL.min(limits.size) {
-        return Ok((first, share));
+        return Ok((first, reservation));
     }
-    share.grow(&limits.budget, BUFFER)?;
-    let mut held = Held::Small(Vec::new());
+    reservation.grow(&limits.budget, READ_BUFFER)?;
+    let mut received = Received::Small(Vec::new());
     let mut piece = Some(first);
     while let Some(bytes) = piece {
-        if held.len() + bytes.len() > limits.size {
-            return Err(Fault::too_large(limits.size));
+        if received.len() + bytes.len() > limits.size {
+            return Err(BodyError::TooLarge);
         }
-        share.grow(&limits.budget, bytes.len())?;
+        reservation.grow(&limits.budget, bytes.len())?;
         let most = hint.exact().map_or(limits.size, |exact| exact as usize);
-        held.push(&bytes, most).map_err(|_| Fault::over_budget())?;
+        received.push(&bytes, most).map_err(|_| BodyError::OverBudget)?;
         drop(bytes);
         piece = next(body.as_mut(), &mut timer, limits).await?;
     }
-    Ok((held.into_bytes(), share))
+    Ok((received.into_bytes(), reservation))
 }
 
-/// A body as far as it has come.
+/// A body as far as it has arrived.
 ///
-/// One that is not small is not grown on the heap: that would copy it again and again, and leave holes there which nobody fills, so
-/// that the process would hold far more than the bodies that there are.
-enum Held {
+/// A large one is not grown on the heap: that would copy it several times and fragment the heap, so that the process would
+/// hold far more than its bodies. `scripts/bench attack` checks the peak of memory that this keeps down.
+enum Received {
     Small(Vec<u8>),
     Large(Pages),
 }
 
-impl Held {
+impl Received {
     fn len(&self) -> usize {
         match self {
             Self::Small(bytes) => bytes.len(),
@@ -147,7 +120,7 @@ impl Held {
     }
 }
 
-/// Memory straight from the system: only addresses until bytes have come, and given back at once.
+/// Memory straight from the system: only addresses until bytes are written, and given back as soon as it is dropped.
 struct Pages {
     map: MmapMut,
     len: usize,
@@ -156,7 +129,7 @@ struct Pages {
 impl Pages {
     fn new(most: usize) -> io::Result<Self> {
         let map = MmapMut::map_anon(most)?;
-        // The first byte of a huge page would cost all of it. A system that has none refuses, which is as well.
+        // With huge pages the first byte would cost 2 MiB. A system without them refuses, which is fine.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::NoHugePage);
         Ok(Self { map, len: 0 })
@@ -177,12 +150,12 @@ impl AsRef<[u8]> for Pages {
     }
 }
 
-/// Waits for the next piece of data; the timer is made when the client is first waited for, and runs for the whole body.
+/// Waits for the next piece of data; the timer starts when there is first something to wait for, and runs for the whole body.
 async fn next<B: Body<Data = Bytes>>(
     mut body: Pin<&mut B>,
     timer: &mut Option<Pin<Box<Sleep>>>,
     limits: &BodyLimits,
-) -> Result<Option<Bytes>, Fault> {
+) -> Result<Option<Bytes>, BodyError> {
     poll_fn(|cx: &mut Context<'_>| {
         loop {
             match body.as_mut().poll_frame(cx) {
@@ -192,10 +165,10 @@ async fn next<B: Body<Data = Bytes>>(
                     // Trailers and empty pieces.
                     _ => continue,
                 },
-                Poll::Ready(Some(Err(_))) => return Poll::Ready(Err(Fault::broken_body())),
+                Poll::Ready(Some(Err(_))) => return Poll::Ready(Err(BodyError::Broken)),
                 Poll::Pending => {
                     let timer = timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(limits.time)));
-                    return timer.as_mut().poll(cx).map(|()| Err(Fault::slow_body()));
+                    return timer.as_mut().poll(cx).map(|()| Err(BodyError::Timeout));
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! A socket that tells its connection what moves, and that closes so that the last answer arrives.
+//! A socket that reports progress to its connection, and closes so that the last response arrives: [`TrackedSocket`].
 
 use std::io;
 use std::pin::Pin;
@@ -9,33 +9,33 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-use super::connections::{Connection, Farewell, Phase};
-use crate::body::Share;
+use super::registry::{CloseReason, Connection, Phase};
+use crate::http::budget::Reservation;
 
-/// How long a client may take to notice that it was answered for good.
+/// How long a client may take to close the connection after the last response.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// How much of what it still sends is read meanwhile: clients there are that send all before they read anything.
+/// How much of what it still sends is read meanwhile: some clients send all of a body before they read anything.
 const LINGER_BYTES: usize = 20 * 1024 * 1024;
 
-/// A head no larger than this is not counted: it fits into the buffer that a connection has anyway, and gets through while
+/// A head no larger than this is not counted: it fits into the buffer that a connection has anyway, and is still read while
 /// large ones fill their budget.
 const SMALL_HEAD: usize = 8 * 1024;
 
-pub(super) struct Tracked<S> {
+pub(super) struct TrackedSocket<S> {
     socket: S,
     connection: Arc<Connection>,
     linger: Option<Linger>,
-    head: Head,
-    /// Whether the client has yet to read before more can be written.
-    clogged: bool,
+    head: HeadBytes,
+    /// Whether the client must read before more can be written.
+    blocked: bool,
 }
 
 /// What was read of the head of a request; its buffer is held until the request is answered.
 #[derive(Default)]
-struct Head {
+struct HeadBytes {
     bytes: usize,
-    share: Share,
+    reservation: Reservation,
 }
 
 struct Linger {
@@ -43,28 +43,28 @@ struct Linger {
     left: usize,
 }
 
-impl<S> Tracked<S> {
+impl<S> TrackedSocket<S> {
     pub(super) fn new(socket: S, connection: Arc<Connection>) -> Self {
-        Self { socket, connection, linger: None, head: Head::default(), clogged: false }
+        Self { socket, connection, linger: None, head: HeadBytes::default(), blocked: false }
     }
 
-    pub(super) fn is_clogged(&self) -> bool {
-        self.clogged
+    pub(super) fn is_blocked(&self) -> bool {
+        self.blocked
     }
 
     /// Notes what was read, and says whether there is room for it.
-    fn took(&mut self, count: usize) -> bool {
+    fn note_read(&mut self, count: usize) -> bool {
         self.connection.received();
         if self.connection.phase() != Phase::Head {
             return true;
         }
         self.head.bytes += count;
         // A buffer may be twice as large as what is in it.
-        self.head.bytes <= SMALL_HEAD || self.head.share.grow(self.connection.heads(), 2 * count).is_ok()
+        self.head.bytes <= SMALL_HEAD || self.head.reservation.grow(self.connection.head_budget(), 2 * count).is_ok()
     }
 
-    fn wrote(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        self.clogged = written.is_pending();
+    fn note_write(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        self.blocked = written.is_pending();
         if let Poll::Ready(Ok(1..)) = written {
             self.connection.touch();
         }
@@ -72,27 +72,27 @@ impl<S> Tracked<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Tracked<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TrackedSocket<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.head.bytes > 0 && self.connection.phase() == Phase::Idle {
             // The request whose head it was has been answered.
-            self.head = Head::default();
+            self.head = HeadBytes::default();
         }
         let before = buf.filled().len();
         let read = Pin::new(&mut self.socket).poll_read(cx, buf);
         let count = buf.filled().len() - before;
-        if count > 0 && !self.took(count) {
-            self.connection.dismiss(Farewell::Crowded);
+        if count > 0 && !self.note_read(count) {
+            self.connection.close(CloseReason::OverBudget);
             return Poll::Pending;
         }
         read
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Tracked<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TrackedSocket<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.socket).poll_write(cx, buf);
-        self.wrote(written)
+        self.note_write(written)
     }
 
     fn poll_write_vectored(
@@ -101,7 +101,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Tracked<S> {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.socket).poll_write_vectored(cx, bufs);
-        self.wrote(written)
+        self.note_write(written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -112,10 +112,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Tracked<S> {
         Pin::new(&mut self.socket).poll_flush(cx)
     }
 
-    /// Says that nothing more comes, then waits a little for the client to hang up.
+    /// Closes the writing side, then waits a little for the client to close its own.
     ///
-    /// A socket that is closed while bytes are unread is reset, and with it an answer that the client has not read: that of
-    /// a body too large, for instance.
+    /// Closing a socket with unread bytes resets it, and the client loses a response that it has not read yet, for instance
+    /// the one to a body that is too large.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         if this.linger.is_none() {

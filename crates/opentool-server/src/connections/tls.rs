@@ -8,12 +8,12 @@ use rustls::crypto::ring;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::watched::{FileError, Watched};
+use crate::file::{FileError, WatchedFiles};
 
-pub(super) type Certificates = Watched<Arc<ServerConfig>>;
+pub(crate) type Certificates = WatchedFiles<Arc<ServerConfig>>;
 
-pub(super) fn watch(certificates: PathBuf, key: PathBuf) -> Result<Certificates, FileError> {
-    Watched::new(vec![certificates, key], |paths| read(&paths[0], &paths[1]).map(Arc::new))
+pub(crate) fn watch(certificates: PathBuf, key: PathBuf) -> Result<Certificates, FileError> {
+    WatchedFiles::new(vec![certificates, key], |paths| read(&paths[0], &paths[1]).map(Arc::new))
 }
 
 fn read(certificates: &Path, key: &Path) -> Result<ServerConfig, FileError> {

@@ -1,21 +1,21 @@
-//! How a server comes to its end: [`ShutdownHandle`].
+//! Stopping a server: [`ShutdownHandle`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opentool_core::Cancellation;
 
-/// The state between running and stopped, shared by everything that serves.
+/// Whether the server runs, drains or stops, shared by everything that serves.
 #[derive(Debug, Default)]
-pub(crate) struct Lifecycle {
+pub(crate) struct ShutdownState {
     draining: AtomicBool,
-    /// Given when the server shall stop.
+    /// Cancelled when the server should stop.
     pub(crate) stop: Cancellation,
-    /// Given when calls that still run must be answered now.
+    /// Cancelled when calls that still run must be answered now.
     pub(crate) cut_off: Cancellation,
 }
 
-impl Lifecycle {
+impl ShutdownState {
     pub(crate) fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
     }
@@ -28,13 +28,13 @@ impl Lifecycle {
 
 /// Stops a server gracefully; a clone stops the same one.
 ///
-/// From then on `/readyz` answers 503, and answers tell clients to close their connection. After the drain delay the listener
+/// From then on `/readyz` answers 503, and answers ask clients to close their connection. After the drain delay the listener
 /// closes. Calls in flight are answered; those still running after the drain timeout are answered with a deadline error.
 #[derive(Clone, Debug)]
-pub struct ShutdownHandle(pub(crate) Arc<Lifecycle>);
+pub struct ShutdownHandle(pub(crate) Arc<ShutdownState>);
 
 impl ShutdownHandle {
-    /// Starts the drain; the future of the server ends when it is over.
+    /// Starts the drain; `BoundServer::serve` returns when it is over.
     pub fn shutdown(&self) {
         self.0.stop();
     }

@@ -7,24 +7,24 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
-/// How often somebody who needs the content looks whether it changed.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often a reader of the content checks whether the files changed.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What files hold, read again when they change.
+/// The content of files, read again when they change.
 ///
-/// Whoever asks for the content looks at the files, at most once a second, so that it needs no task. Content that
-/// cannot be used is reported and the old one stays, except that reading may decide to give something else.
-pub(crate) struct Watched<T> {
+/// [`get`](Self::get) checks the files, at most once a second, so no background task is needed. Content that cannot be
+/// used is logged, and the old content stays.
+pub(crate) struct WatchedFiles<T> {
     paths: Vec<PathBuf>,
-    read: Box<Read<T>>,
+    read: Box<ReadFiles<T>>,
     current: RwLock<Arc<T>>,
     stamps: Mutex<Vec<Option<Stamp>>>,
     since: Instant,
-    /// When to look next, in milliseconds from `since`.
-    next_look: AtomicU64,
+    /// When to check next, in milliseconds from `since`.
+    next_check: AtomicU64,
 }
 
-type Read<T> = dyn Fn(&[PathBuf]) -> Result<T, FileError> + Send + Sync;
+type ReadFiles<T> = dyn Fn(&[PathBuf]) -> Result<T, FileError> + Send + Sync;
 
 /// Why a file cannot be used. Its content, which may be secret, is never in it.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +47,7 @@ impl FileError {
     }
 }
 
-/// By what a change is noticed.
+/// What shows that a file changed.
 #[derive(PartialEq, Eq)]
 struct Stamp {
     modified: Option<SystemTime>,
@@ -56,12 +56,12 @@ struct Stamp {
     inode: u64,
 }
 
-impl<T> Watched<T> {
+impl<T> WatchedFiles<T> {
     pub(crate) fn new(
         paths: Vec<PathBuf>,
         read: impl Fn(&[PathBuf]) -> Result<T, FileError> + Send + Sync + 'static,
     ) -> Result<Self, FileError> {
-        // Taken before reading: a change in between is noticed at the next look.
+        // Taken before reading: a change in between is noticed at the next check.
         let stamps = paths.iter().map(stamp).collect();
         let current = RwLock::new(Arc::new(read(&paths)?));
         Ok(Self {
@@ -70,24 +70,24 @@ impl<T> Watched<T> {
             current,
             stamps: Mutex::new(stamps),
             since: Instant::now(),
-            next_look: AtomicU64::new(LOOK_EVERY.as_millis() as u64),
+            next_check: AtomicU64::new(CHECK_INTERVAL.as_millis() as u64),
         })
     }
 
-    /// Returns the content of now.
+    /// Returns the current content.
     pub(crate) fn get(&self) -> Arc<T> {
         let now = self.since.elapsed().as_millis() as u64;
-        let due = self.next_look.load(Relaxed);
+        let due = self.next_check.load(Relaxed);
         if now >= due
-            && self.next_look.compare_exchange(due, now + LOOK_EVERY.as_millis() as u64, Relaxed, Relaxed).is_ok()
+            && self.next_check.compare_exchange(due, now + CHECK_INTERVAL.as_millis() as u64, Relaxed, Relaxed).is_ok()
         {
-            self.look();
+            self.check();
         }
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     #[cold]
-    fn look(&self) {
+    fn check(&self) {
         let found: Vec<_> = self.paths.iter().map(stamp).collect();
         let mut stamps = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
         if *stamps == found {
@@ -100,7 +100,7 @@ impl<T> Watched<T> {
                 tracing::info!(target: "opentool::server", file = %self.paths[0].display(), "file read again");
             }
             Err(error) => {
-                tracing::warn!(target: "opentool::server", %error, "file changed and cannot be used; what it said before still holds");
+                tracing::warn!(target: "opentool::server", %error, "the file changed and cannot be used; its earlier content stays in use");
             }
         }
     }

@@ -1,0 +1,157 @@
+//! One connection, from its first byte to its last.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep};
+#[cfg(feature = "tls")]
+use tokio_rustls::TlsAcceptor;
+
+use super::registry::{BusyGuard, CloseReason, Connection, Phase};
+use super::socket::TrackedSocket;
+use super::transport::Transport;
+use crate::http::refusal::Refusal;
+use crate::http::response::HttpResponse;
+use crate::http::routes::Routes;
+use crate::http::service::{RequestHead, Service};
+
+/// How long a connection that should close may take, for instance to write a response that the client does not read.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What the connections of a listener share.
+pub(super) struct ListenerState {
+    pub(super) service: Arc<Service>,
+    pub(super) routes: Routes,
+    pub(super) transport: Transport,
+    pub(super) max_header_size: usize,
+}
+
+/// Serves a connection until either side closes it.
+pub(super) async fn handle_connection(
+    listener: Arc<ListenerState>,
+    socket: TcpStream,
+    peer: SocketAddr,
+    connection: Arc<Connection>,
+) {
+    // Until a client sends something it gets no buffers: thousands may be idle.
+    let mut byte = [0];
+    tokio::select! {
+        biased;
+        first = socket.peek(&mut byte) => if !matches!(first, Ok(1)) { return },
+        _ = connection.closing() => return,
+    }
+    connection.enter(Phase::Head);
+    match &listener.transport {
+        Transport::Plain => Box::pin(serve_http(socket, listener, peer, connection)).await,
+        #[cfg(feature = "tls")]
+        Transport::Tls(certificates) => {
+            let acceptor = TlsAcceptor::from(Arc::clone(&*certificates.get()));
+            let accepted = tokio::select! {
+                accepted = Box::pin(acceptor.accept(socket)) => accepted,
+                _ = connection.closing() => return,
+            };
+            match accepted {
+                Ok(socket) => {
+                    connection.enter(Phase::Idle);
+                    Box::pin(serve_http(socket, listener, peer, connection)).await;
+                }
+                Err(error) => {
+                    tracing::debug!(target: "opentool::server", %peer, %error, "TLS handshake failed");
+                }
+            }
+        }
+    }
+}
+
+async fn serve_http<S>(socket: S, listener: Arc<ListenerState>, peer: SocketAddr, connection: Arc<Connection>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let mut http = http1::Builder::new();
+    // No more is read ahead than a head may have: it bounds what an idle client can make the server hold.
+    http.max_buf_size(listener.max_header_size)
+        .max_header_size(listener.max_header_size)
+        // The listener watches the time of idle connections and of slow heads alike.
+        .header_read_timeout(None);
+    let io = TokioIo::new(TrackedSocket::new(socket, connection.clone()));
+    let context = Arc::new(ConnectionContext { listener, connection: connection.clone(), peer });
+    let service = service_fn(move |request: Request<Incoming>| {
+        // Boxed, so that the memory is reused by the next request of any connection; hyper would keep room for the future in
+        // every connection. `scripts/bench http` shows it at 256 connections.
+        Box::pin(context.clone().answer(request))
+    });
+    let mut http = http.serve_connection(io, service);
+    let close_timer = sleep(Duration::ZERO);
+    tokio::pin!(close_timer);
+    let mut closing = false;
+    loop {
+        tokio::select! {
+            // What the client has sent comes first.
+            biased;
+            result = &mut http => {
+                if let Err(error) = result {
+                    tracing::debug!(target: "opentool::server", %peer, %error, "connection broke");
+                }
+                return;
+            }
+            reason = connection.closing() => match reason {
+                CloseReason::None => {}
+                CloseReason::Idle => {
+                    Pin::new(&mut http).graceful_shutdown();
+                    close_timer.as_mut().reset(Instant::now() + CLOSE_TIMEOUT);
+                    closing = true;
+                }
+                CloseReason::Evicted => return,
+                CloseReason::HeadTimeout | CloseReason::OverBudget => {
+                    let mut socket = http.into_parts().io.into_inner();
+                    // hyper has not answered this request, so the response is ours, unless the last one is still being sent.
+                    if !socket.is_blocked() {
+                        let refusal = match reason {
+                            CloseReason::OverBudget => Refusal::over_budget(),
+                            _ => Refusal::head_timeout(),
+                        };
+                        let _ = socket.write_all(&refusal.to_http1()).await;
+                        let _ = socket.shutdown().await;
+                    }
+                    return;
+                }
+            },
+            () = &mut close_timer, if closing => {
+                if connection.phase() != Phase::Busy {
+                    return;
+                }
+                // A request came in just then, and is answered.
+                close_timer.as_mut().reset(Instant::now() + CLOSE_TIMEOUT);
+            }
+        }
+    }
+}
+
+/// What the requests of a connection share.
+struct ConnectionContext {
+    listener: Arc<ListenerState>,
+    connection: Arc<Connection>,
+    peer: SocketAddr,
+}
+
+impl ConnectionContext {
+    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Result<HttpResponse, Infallible> {
+        let busy = BusyGuard::new(&self.connection);
+        let (parts, body) = request.into_parts();
+        let routes = &self.listener.routes;
+        let head = RequestHead { parts: &parts, routes, peer: Some(self.peer), nested_at: "" };
+        let mut response = self.listener.service.handle(head, body).await;
+        response.body_mut().hold(busy);
+        Ok(response)
+    }
+}

@@ -1,0 +1,113 @@
+//! Which hosts a request may be addressed to: [`AllowedHosts`].
+//!
+//! A web page that rebinds its own name to this machine sends that name as `Host`, so the check keeps it from calling a tool
+//! server on the machine of its reader.
+
+use http::header::{HOST, HeaderValue};
+use http::request::Parts;
+
+use super::refusal::Refusal;
+
+/// The names that reach this machine from itself.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// The hosts that a request may be addressed to.
+#[derive(Clone, Debug)]
+pub(crate) enum AllowedHosts {
+    Any,
+    Listed(Vec<HostPattern>),
+}
+
+/// A host, on any port or on one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HostPattern {
+    name: String,
+    port: Option<String>,
+}
+
+impl HostPattern {
+    pub(crate) fn new(text: &str) -> Self {
+        let (name, port) = split(text.trim());
+        Self { name: name.to_ascii_lowercase(), port: port.map(str::to_owned) }
+    }
+
+    fn matches(&self, name: &str, port: Option<&str>) -> bool {
+        self.name.eq_ignore_ascii_case(name) && (self.port.is_none() || self.port.as_deref() == port)
+    }
+}
+
+impl AllowedHosts {
+    /// Allows the loopback names and the listed hosts; `*` stands for every host.
+    pub(crate) fn listed(others: &[String]) -> Self {
+        if others.iter().any(|host| host == "*") {
+            return Self::Any;
+        }
+        Self::Listed(LOOPBACK.iter().copied().chain(others.iter().map(String::as_str)).map(HostPattern::new).collect())
+    }
+
+    pub(crate) fn check(&self, parts: &Parts) -> Result<(), Refusal> {
+        let Self::Listed(listed) = self else { return Ok(()) };
+        let mut values = parts.headers.get_all(HOST).iter();
+        let header = values.next().map(HeaderValue::as_bytes).unwrap_or_default();
+        let twice = values.next().is_some();
+        // Where the request line names a host, that one counts.
+        let host = match parts.uri.authority() {
+            Some(authority) => authority.as_str(),
+            None => std::str::from_utf8(header).unwrap_or_default(),
+        };
+        let (name, port) = split(host);
+        if !twice && listed.iter().any(|pattern| pattern.matches(name, port)) {
+            return Ok(());
+        }
+        Err(Refusal::not_allowed("host", host))
+    }
+}
+
+/// Splits off the port; an IPv6 address keeps its brackets, a name loses the dot of its root.
+fn split(host: &str) -> (&str, Option<&str>) {
+    let (name, port) = match host.rfind(':') {
+        Some(colon) if !host[colon..].contains(']') => (&host[..colon], Some(&host[colon + 1..])),
+        _ => (host, None),
+    };
+    (name.strip_suffix('.').unwrap_or(name), port)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn admits(hosts: &AllowedHosts, host: &str) -> bool {
+        let (parts, ()) = http::Request::builder().header(HOST, host).body(()).unwrap().into_parts();
+        hosts.check(&parts).is_ok()
+    }
+
+    #[test]
+    fn a_listed_host_allows_any_port_unless_it_names_one() {
+        let hosts = AllowedHosts::listed(&["Tools.example".to_owned(), "api.example:8443".to_owned()]);
+        for host in [
+            "localhost",
+            "LOCALHOST:9627",
+            "127.0.0.1:1",
+            "[::1]",
+            "[::1]:9627",
+            "tools.example.:80",
+            "api.example:8443",
+        ] {
+            assert!(admits(&hosts, host), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "api.example",
+            "api.example:443",
+            "",
+            "[::2]:9627",
+            "127.0.0.1.evil",
+        ] {
+            assert!(!admits(&hosts, host), "{host}");
+        }
+        assert!(admits(&AllowedHosts::listed(&["*".to_owned()]), "evil.example"));
+    }
+}

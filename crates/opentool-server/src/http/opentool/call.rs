@@ -1,0 +1,79 @@
+//! `/call`, which nearly every request asks for: bytes in, the host, bytes out.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::HeaderMap;
+use http_body::Body;
+use opentool_core::{ErrorKind, Host, Outcome, ToolCall, ToolContext};
+
+use super::super::record::{RequestRecord, RunningCall};
+use super::super::response::{HttpResponse, json};
+use super::super::state::ServerState;
+use super::admit::{Refused, admit, receive};
+use super::cut_off::until_cut_off;
+use crate::wire::answer;
+use crate::wire::id::RequestId;
+
+/// The memory of a body larger than this is freed as soon as the arguments are taken from it.
+const LARGE_BODY: usize = 64 * 1024;
+
+pub(super) async fn answer<B: Body<Data = Bytes>>(
+    host: &Host,
+    state: &ServerState,
+    headers: &HeaderMap,
+    body: B,
+    context: &ToolContext,
+    record: &mut RequestRecord<'_>,
+) -> Result<HttpResponse, Refused> {
+    let (bytes, _reservation) = receive(state, body, record).await?;
+    let (request, in_flight) = admit(state, headers, &bytes)?;
+    let call = ToolCall::new(request.id.to_text(), &*request.method, request.params);
+    let mut running = RunningCall::new(&state.metrics, in_flight, Arc::clone(&call.name));
+    let answer = if bytes.len() > LARGE_BODY {
+        let id = request.id.as_raw().to_owned();
+        drop(bytes);
+        Box::pin(run(host, state, call, context, RequestId::new(Some(&id)), &mut running)).await
+    } else {
+        run(host, state, call, context, request.id, &mut running).await
+    };
+    record.note_call(&running);
+    Ok(json(StatusCode::OK, answer))
+}
+
+async fn run(
+    host: &Host,
+    state: &ServerState,
+    call: ToolCall,
+    context: &ToolContext,
+    id: RequestId<'_>,
+    running: &mut RunningCall,
+) -> Vec<u8> {
+    let name = Arc::clone(&call.name);
+    match until_cut_off(&state.shutdown, host.run(call, context)).await {
+        Ok(outcome) => {
+            running.finish(error_kind(&outcome));
+            answer_outcome(&outcome, id)
+        }
+        Err(error) => {
+            running.finish(Some(error.kind()));
+            answer::tool_error(&error, &name, id)
+        }
+    }
+}
+
+fn error_kind(outcome: &Outcome) -> Option<ErrorKind> {
+    outcome.error().map(|error| error.kind())
+}
+
+/// Writes the answer to a call.
+pub(super) fn answer_outcome(outcome: &Outcome, id: RequestId<'_>) -> Vec<u8> {
+    match &outcome.result {
+        Ok(output) => {
+            let name = outcome.definition.as_ref().and_then(|definition| definition.output_name());
+            answer::success(output, name, id)
+        }
+        Err(error) => answer::tool_error(error, &outcome.tool, id),
+    }
+}

@@ -1,0 +1,20 @@
+//! The end of calls that still run when the drain is over.
+
+use opentool_core::{ErrorKind, ToolError};
+
+use crate::shutdown::ShutdownState;
+
+/// Runs a call until it is over or the server can wait for it no longer.
+pub(super) async fn until_cut_off<T>(shutdown: &ShutdownState, call: impl Future<Output = T>) -> Result<T, ToolError> {
+    tokio::select! {
+        // The call first: one that is ready at once does not register for the signal.
+        biased;
+        outcome = call => Ok(outcome),
+        () = shutdown.cut_off.cancelled() => Err(stopped()),
+    }
+}
+
+/// The error of a call that did not end before the server did.
+pub(super) fn stopped() -> ToolError {
+    ToolError::new(ErrorKind::Timeout, "the server stopped before the tool answered").with_retryable(true)
+}

@@ -1,0 +1,165 @@
+//! `/streamCall`: what a tool emits, event by event.
+//!
+//! On the wire what a tool emits and what it returns in the end look alike. A client that accepts
+//! `text/event-stream;result=named` can distinguish them: the result then comes as the event `result`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use http::header::{ACCEPT, HeaderMap, HeaderValue};
+use http_body::Body;
+use opentool_core::{ErrorKind, Host, ToolCall, ToolContext, ToolError, ToolEvent};
+use tokio::sync::mpsc;
+use tracing::Instrument;
+
+use super::super::record::{RequestRecord, RunningCall};
+use super::super::response::{EventStream, HttpResponse, events};
+use super::super::state::ServerState;
+use super::admit::{Refused, admit, receive};
+use super::call::answer_outcome;
+use super::cut_off::{stopped, until_cut_off};
+use crate::wire::id::RequestId;
+use crate::wire::{answer, event};
+
+/// How many events may wait for the client before the tool waits.
+const BACKLOG: usize = 16;
+
+/// How long a client may leave an event unread.
+const MAX_STALL: Duration = Duration::from_secs(30);
+
+/// The content type of a stream in which the result has an event of its own.
+const NAMED_RESULT: &str = "text/event-stream;result=named";
+
+pub(super) async fn answer<B: Body<Data = Bytes>>(
+    host: &Arc<Host>,
+    state: &Arc<ServerState>,
+    headers: &HeaderMap,
+    body: B,
+    context: ToolContext,
+    record: &mut RequestRecord<'_>,
+) -> Result<HttpResponse, Refused> {
+    let (bytes, reservation) = receive(state, body, record).await?;
+    let (request, in_flight) = admit(state, headers, &bytes)?;
+    let id = request.id.as_raw().to_owned();
+    let call = ToolCall::new(request.id.to_text(), &*request.method, request.params);
+    let mut running = RunningCall::new(&state.metrics, in_flight, Arc::clone(&call.name));
+    let (sender, receiver) = mpsc::channel(BACKLOG);
+    let (stream, guard) = EventStream::new(receiver);
+    let result_event = ResultEvent::requested(headers);
+    let (host, state) = (host.clone(), state.clone());
+    // A task of its own: the call goes on, and its deadline counts, while the client reads slowly.
+    tokio::spawn(
+        async move {
+            let _kept = (guard, reservation);
+            let writer = EventWriter { id: RequestId::new(Some(&id)), result_event, events: &sender };
+            tokio::select! {
+                () = writer.run(&host, &state, call, &context, &mut running) => {}
+                // The client is gone: dropping the call cancels it.
+                () = sender.closed() => {}
+            }
+        }
+        .in_current_span(),
+    );
+    Ok(events(HeaderValue::from_static(result_event.content_type()), stream))
+}
+
+/// Which event a tool's result comes as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ResultEvent {
+    /// The same as what the tool emits.
+    Data,
+    Result,
+}
+
+impl ResultEvent {
+    fn requested(headers: &HeaderMap) -> Self {
+        let named = |accept: &HeaderValue| accept.as_bytes().eq_ignore_ascii_case(NAMED_RESULT.as_bytes());
+        if headers.get_all(ACCEPT).iter().any(named) { Self::Result } else { Self::Data }
+    }
+
+    fn content_type(self) -> &'static str {
+        match self {
+            Self::Data => "text/event-stream",
+            Self::Result => NAMED_RESULT,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Result => "result",
+        }
+    }
+}
+
+/// Writes the events of one call.
+struct EventWriter<'a> {
+    id: RequestId<'a>,
+    result_event: ResultEvent,
+    events: &'a mpsc::Sender<Bytes>,
+}
+
+/// The client does not read.
+struct Stalled;
+
+impl EventWriter<'_> {
+    async fn run(
+        &self,
+        host: &Host,
+        state: &ServerState,
+        call: ToolCall,
+        context: &ToolContext,
+        running: &mut RunningCall,
+    ) {
+        let name = Arc::clone(&call.name);
+        if self.send(event::mark("start", &name)).await.is_err() {
+            return;
+        }
+        let error = match until_cut_off(&state.shutdown, self.forward(host, call, context)).await {
+            Ok(Ok(error)) => error,
+            Ok(Err(Stalled)) => return,
+            Err(error) => Some(error),
+        };
+        running.finish(error.as_ref().map(ToolError::kind));
+        let last = match error {
+            None => event::mark("done", &name),
+            Some(error) => event::frame("error", &answer::tool_error(&error, &name, self.id)),
+        };
+        let _ = self.send(last).await;
+    }
+
+    /// Sends what the tool emits and, in the end, its result; returns why it failed.
+    async fn forward(&self, host: &Host, call: ToolCall, context: &ToolContext) -> Result<Option<ToolError>, Stalled> {
+        let mut batch = match host.watch(call, context).await {
+            Ok(batch) => batch,
+            Err(error) => return Ok(Some(error)),
+        };
+        while let Some(event) = batch.next().await {
+            let frame = match event {
+                ToolEvent::Output(call, output) => {
+                    let name = call.definition.as_ref().and_then(|definition| definition.output_name());
+                    event::frame("data", &answer::success(&output, name, self.id))
+                }
+                // What was emitted is all there is.
+                ToolEvent::Finished(_, outcome) if outcome.output().is_some_and(|output| output.is_empty()) => continue,
+                ToolEvent::Finished(_, outcome) => {
+                    event::frame(self.result_event.name(), &answer_outcome(&outcome, self.id))
+                }
+                ToolEvent::Failed(_, outcome) => return Ok(Some(outcome.result.err().unwrap_or_else(stopped))),
+                ToolEvent::Suspended(_) => {
+                    let message = "the call waits for a decision, which cannot be made over this connection";
+                    return Ok(Some(ToolError::new(ErrorKind::Denied, message)));
+                }
+                _ => continue,
+            };
+            self.send(frame).await?;
+        }
+        Ok(None)
+    }
+
+    async fn send(&self, frame: Vec<u8>) -> Result<(), Stalled> {
+        self.events.send_timeout(frame.into(), MAX_STALL).await.map_err(|_| Stalled)
+    }
+}

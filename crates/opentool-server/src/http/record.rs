@@ -1,0 +1,125 @@
+//! What is recorded about a request, for the access log and the metrics: [`RequestRecord`].
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use http::{Method, StatusCode};
+use opentool_core::ErrorKind;
+
+use super::response::HttpResponse;
+use super::routes::Route;
+use crate::log::{self, AccessLine};
+use crate::metrics::{InFlight, Metrics};
+
+/// A request while it is answered. It is logged and counted when it is finished or, where the client went away, dropped.
+pub(crate) struct RequestRecord<'a> {
+    metrics: &'a Metrics,
+    started: Instant,
+    pub(crate) method: &'static str,
+    pub(crate) route: Route,
+    pub(crate) peer: Option<SocketAddr>,
+    pub(crate) key_name: Option<Arc<str>>,
+    tool: Option<Arc<str>>,
+    outcome: Option<&'static str>,
+    pub(crate) received: usize,
+    finished: bool,
+}
+
+impl<'a> RequestRecord<'a> {
+    pub(crate) fn new(metrics: &'a Metrics, method: &Method, route: Route, peer: Option<SocketAddr>) -> Self {
+        Self {
+            metrics,
+            started: Instant::now(),
+            method: known_method(method),
+            route,
+            peer,
+            key_name: None,
+            tool: None,
+            outcome: None,
+            received: 0,
+            finished: false,
+        }
+    }
+
+    /// Notes the call that the request asked for.
+    pub(crate) fn note_call(&mut self, call: &RunningCall) {
+        self.tool = Some(call.tool.clone());
+        self.outcome = call.outcome.map(|outcome| outcome.map_or("ok", |kind| kind.as_str()));
+    }
+
+    pub(crate) fn finish(mut self, response: &HttpResponse) {
+        self.finished = true;
+        self.write(response.status(), response.body().len());
+    }
+
+    fn write(&self, status: StatusCode, sent: usize) {
+        self.metrics.count_response(status);
+        if !log::is_enabled() {
+            return;
+        }
+        let line = AccessLine {
+            method: self.method,
+            route: self.route.as_str(),
+            is_probe: matches!(self.route, Route::Operator(_)),
+            peer: self.peer,
+            key_name: self.key_name.as_deref(),
+            tool: self.tool.as_deref().map(|tool| self.metrics.label(tool)),
+            outcome: self.outcome,
+            received: self.received,
+            sent,
+            status,
+            duration: self.started.elapsed(),
+        };
+        line.write();
+    }
+}
+
+impl Drop for RequestRecord<'_> {
+    fn drop(&mut self) {
+        if !self.finished {
+            // What proxies write for a client that went away.
+            self.write(StatusCode::from_u16(499).unwrap_or(StatusCode::REQUEST_TIMEOUT), 0);
+        }
+    }
+}
+
+/// The method as logs show it: never one that the client made up.
+fn known_method(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::OPTIONS => "OPTIONS",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        _ => "_OTHER",
+    }
+}
+
+/// A call while it runs, counted when it is dropped; dropped before it is finished, it counts as cancelled.
+pub(crate) struct RunningCall {
+    metrics: Arc<Metrics>,
+    tool: Arc<str>,
+    /// Whether it is over, and why it failed.
+    outcome: Option<Option<ErrorKind>>,
+    started: Instant,
+    _in_flight: InFlight,
+}
+
+impl RunningCall {
+    pub(crate) fn new(metrics: &Arc<Metrics>, in_flight: InFlight, tool: Arc<str>) -> Self {
+        Self { metrics: metrics.clone(), tool, outcome: None, started: Instant::now(), _in_flight: in_flight }
+    }
+
+    pub(crate) fn finish(&mut self, outcome: Option<ErrorKind>) {
+        self.outcome = Some(outcome);
+    }
+}
+
+impl Drop for RunningCall {
+    fn drop(&mut self) {
+        let outcome = self.outcome.unwrap_or(Some(ErrorKind::Cancelled));
+        self.metrics.record(&self.tool, outcome, self.started.elapsed());
+    }
+}

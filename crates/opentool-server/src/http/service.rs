@@ -1,0 +1,175 @@
+//! Everything between a request and its response: [`Service`].
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CONNECTION, HeaderMap, HeaderValue};
+use http::request::Parts;
+use http_body::Body;
+use opentool_core::{Host, ToolContext, TraceContext};
+use tracing::Instrument;
+
+use super::opentool::frontend::OpenToolFrontend;
+use super::operator;
+use super::record::RequestRecord;
+use super::refusal::Refusal;
+use super::response::HttpResponse;
+use super::routes::{Route, Routes};
+use super::settings::Settings;
+use super::state::ServerState;
+use crate::log;
+use crate::metrics::Metrics;
+use crate::shutdown::ShutdownState;
+
+/// Answers requests: the checks before a frontend, and the log, the metrics and the drain around it.
+///
+/// The router and the server are two ways to reach one.
+pub(crate) struct Service {
+    state: Arc<ServerState>,
+    tools: OpenToolFrontend,
+}
+
+/// The head of a request, and where it came in.
+pub(crate) struct RequestHead<'a> {
+    pub(crate) parts: &'a Parts,
+    /// The routes of the listener.
+    pub(crate) routes: &'a Routes,
+    pub(crate) peer: Option<SocketAddr>,
+    /// The path under which another application nests the routes, which the path of the request no longer has.
+    pub(crate) nested_at: &'a str,
+}
+
+impl Service {
+    pub(crate) fn new(host: Host, settings: Arc<Settings>) -> Arc<Self> {
+        let metrics = match host.source().fixed() {
+            Some(toolbox) => Metrics::new(toolbox.names()),
+            None => Metrics::default(),
+        };
+        let executor = host.executor().clone();
+        let state = Arc::new(ServerState { executor, settings, metrics: Arc::new(metrics), shutdown: Arc::default() });
+        Arc::new(Self { tools: OpenToolFrontend::new(Arc::new(host), state.clone()), state })
+    }
+
+    pub(crate) fn metrics(&self) -> &Arc<Metrics> {
+        &self.state.metrics
+    }
+
+    pub(crate) fn shutdown(&self) -> &Arc<ShutdownState> {
+        &self.state.shutdown
+    }
+
+    pub(crate) async fn handle<B: Body<Data = Bytes>>(&self, head: RequestHead<'_>, body: B) -> HttpResponse {
+        let RequestHead { parts, routes, peer, nested_at } = head;
+        let settings = &self.state.settings;
+        let route = routes.find(parts.uri.path(), settings);
+        let mut record = RequestRecord::new(&self.state.metrics, &parts.method, route, peer);
+        let mut response = if log::is_span_enabled() {
+            Box::pin(self.answer_in_span(nested_at, routes, parts, body, &mut record)).await
+        } else {
+            self.answer(routes, parts, body, trace_context(&parts.headers), &mut record).await
+        };
+        settings.origins.add_cors_headers(&parts.headers, &mut response);
+        if self.state.shutdown.is_draining() {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        record.finish(&response);
+        response
+    }
+
+    async fn answer_in_span<B: Body<Data = Bytes>>(
+        &self,
+        nested_at: &str,
+        routes: &Routes,
+        parts: &Parts,
+        body: B,
+        record: &mut RequestRecord<'_>,
+    ) -> HttpResponse {
+        let incoming = trace_context(&parts.headers);
+        let prefix = match record.route {
+            Route::Tools(_) => self.state.settings.prefix.as_str(),
+            _ => "",
+        };
+        let path = format!("{nested_at}{prefix}{}", record.route.as_str());
+        let span = log::request_span(record.method, &path, record.peer, incoming.as_ref());
+        let trace = match &self.state.settings.trace_hook {
+            Some(hook) => span.in_scope(|| hook(incoming.as_ref())),
+            None => incoming,
+        };
+        let response = self.answer(routes, parts, body, trace, record).instrument(span.clone()).await;
+        log::record_status(&span, response.status());
+        response
+    }
+
+    async fn answer<B: Body<Data = Bytes>>(
+        &self,
+        routes: &Routes,
+        parts: &Parts,
+        body: B,
+        trace: Option<TraceContext>,
+        record: &mut RequestRecord<'_>,
+    ) -> HttpResponse {
+        let route = record.route;
+        if let Err(refusal) = self.check_source(route, routes, parts) {
+            return refusal.response();
+        }
+        if let Some(response) = self.state.settings.origins.preflight(parts) {
+            return response;
+        }
+        if let Err(refusal) = self.check_access(parts, record) {
+            return refusal.response();
+        }
+        match route {
+            Route::Tools(route) => self.tools.answer(route, &parts.headers, body, context(trace), record).await,
+            Route::Operator(route) => operator::answer(route, &self.state),
+            Route::Unknown | Route::Outside => Refusal::not_found().response(),
+        }
+    }
+
+    /// Checks where a request is addressed to and which page it comes from.
+    fn check_source(&self, route: Route, routes: &Routes, parts: &Parts) -> Result<(), Refusal> {
+        let settings = &self.state.settings;
+        // A probe addresses the machine by any name.
+        if !route.is_open() {
+            routes.hosts.as_ref().unwrap_or(&settings.hosts).check(parts)?;
+        }
+        settings.origins.check(&parts.headers)
+    }
+
+    /// Checks everything else that can be checked before the body is read: path, key, method.
+    fn check_access(&self, parts: &Parts, record: &mut RequestRecord<'_>) -> Result<(), Refusal> {
+        let route = record.route;
+        if route == Route::Outside {
+            return Err(Refusal::not_found());
+        }
+        if !route.is_open()
+            && let Some(keys) = &self.state.settings.keys
+        {
+            record.key_name = Some(keys.find_name(&parts.headers).ok_or_else(Refusal::unauthorized)?);
+        }
+        // Which paths there are is for callers with a key.
+        if route == Route::Unknown {
+            return Err(Refusal::not_found());
+        }
+        route.check_method(&parts.method)
+    }
+}
+
+/// The context that the tools of a request get.
+fn context(trace: Option<TraceContext>) -> ToolContext {
+    match trace {
+        None => ToolContext::new(),
+        Some(trace) => ToolContext::new().with_typed(trace),
+    }
+}
+
+/// Reads the W3C trace context of a request.
+fn trace_context(headers: &HeaderMap) -> Option<TraceContext> {
+    let mut parents = headers.get_all("traceparent").iter();
+    let trace = TraceContext::parse(parents.next()?.to_str().ok()?)?;
+    if parents.next().is_some() {
+        return None;
+    }
+    let states: Vec<&str> = headers.get_all("tracestate").iter().filter_map(|state| state.to_str().ok()).collect();
+    Some(if states.is_empty() { trace } else { trace.with_tracestate(states.join(",")) })
+}
