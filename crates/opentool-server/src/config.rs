@@ -390,7 +390,9 @@ impl fmt::Debug for ConfigBuilder {
 #[non_exhaustive]
 pub enum ConfigError {
     /// There is no API key, and callers without one are not allowed.
-    #[error("no API key is set: give one with `api_keys` or `api_keys_file`, or let callers in without one with `allow_anonymous(true)`")]
+    #[error(
+        "no API key is set: give one with `api_keys` or `api_keys_file`, or let callers in without one with `allow_anonymous(true)`"
+    )]
     NoKeys,
     /// There are API keys, and callers without one are allowed.
     #[error("API keys are set and so is `allow_anonymous`: leave one of them out")]

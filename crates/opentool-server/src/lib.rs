@@ -71,10 +71,10 @@ mod server;
 mod shutdown;
 mod wire;
 
+pub use crate::http::keys::KeyError;
 pub use config::{Config, ConfigBuilder, ConfigError};
 pub use connections::bound::BoundServer;
 pub use file::FileError;
-pub use crate::http::keys::KeyError;
 pub use listen::ListenAddr;
 #[cfg(feature = "axum")]
 pub use router::router;

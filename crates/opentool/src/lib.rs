@@ -191,6 +191,7 @@
 //!
 //! - `macros` (default): [`#[tool]`](macro@tool) and [`#[toolbox]`](macro@toolbox).
 //! - `server`: `opentool::server`, which serves tools over HTTP.
+//! - `tls`, `axum`: the same over HTTPS, and as a router for an axum application.
 //! - `client`: `opentool::client`, which makes tools of another server.
 //! - `dyn`: `opentool::opendyn`, which makes tools of C libraries.
 //! - `describe`: `opentool::describe`, which writes the documents of C libraries from their headers.

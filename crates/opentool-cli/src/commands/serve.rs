@@ -1,4 +1,4 @@
-//! `opentool serve`: tools for everybody who speaks OpenTool.
+//! `opentool serve`: tools over HTTP.
 
 mod announce;
 mod file;
@@ -8,7 +8,7 @@ mod signals;
 use std::{env, io, net::TcpListener, path::PathBuf};
 
 use clap::{ArgMatches, Args, FromArgMatches as _};
-use opentool_server::{BoundServer, ConfigBuilder, ServeError, Server};
+use opentool_server::{BoundServer, ConfigBuilder, ListenAddr, ServeError, Server};
 
 use self::options::Options;
 use super::{
@@ -28,7 +28,7 @@ const DEFAULT_PORT: u16 = 9627;
 const EXAMPLES: &str = "\
 Examples:
   opentool serve                          The demo tools at http://127.0.0.1:9627
-  opentool serve weather.opentool.json    Calls go on to the server that it names
+  opentool serve weather.opentool.json    Calls are forwarded to the server that it names
   opentool serve http://10.0.0.7:9627 demo    Another server's tools, and the demo tools
   opentool serve libm.opendyn.json --library libm.so.6    The functions of a C library
   OPENTOOL_API_KEY=… opentool serve --host 0.0.0.0    For other machines, by a key
@@ -40,8 +40,8 @@ line goes before the environment, and that before the file.
 Operation: /healthz, /readyz and /metrics (Prometheus). Every tool error is HTTP 200, so
 alert on the label `outcome` of opentool_calls_total. -v logs everything to standard error,
 RUST_LOG=opentool::access=info requests only. With OTEL_EXPORTER_OTLP_ENDPOINT set, spans
-are exported (OTLP, http/protobuf). SIGTERM and Ctrl-C finish what was begun; a second
-Ctrl-C gives it up.
+are exported (OTLP, http/protobuf). SIGTERM and Ctrl-C let running calls finish;
+a second Ctrl-C ends them.
 
 Also known: --toolPort, --apiKeys, --opentoolServer{Tag,Host,Port,ApiKeys}, as the OpenTool
 guideline has them.
@@ -75,7 +75,7 @@ impl Serve {
         let runtime = runtime.map_err(|source| Failure::Runtime { source })?;
         let export = Export::active();
         let served = runtime.block_on(serve(&options, export));
-        // A tool on the blocking pool may never end; everybody who waited for it has been told.
+        // A tool on the blocking pool may never end; its callers have their answers.
         runtime.shutdown_background();
         served?;
         Ok(ExitStatus::Success)
@@ -103,7 +103,7 @@ async fn serve(options: &Options, export: Option<&'static Export>) -> Result<(),
     let server = server(options, tools, export)?;
     let host = options.host.as_deref().unwrap_or(DEFAULT_HOST);
     let port = options.port.unwrap_or(DEFAULT_PORT);
-    let bound = server.bind(address(host, port)).await.map_err(|error| explain(error, host, port))?;
+    let bound = server.bind((host, port)).await.map_err(|error| explain(error, host, port))?;
     announce::announce(options, &bound, sources.iter().all(|(source, _)| !source.is_remote()));
     drain_on(signals, &bound);
     bound.serve().await;
@@ -133,23 +133,22 @@ fn server(options: &Options, tools: opentool::Source, export: Option<&'static Ex
     if export.is_some() {
         config = config.trace_hook(telemetry::join_trace);
     }
-    let mut server = Server::new(tools).config(config);
     match (&options.tls_cert, &options.tls_key) {
-        (Some(certificates), Some(key)) => server = server.tls(certificates, key),
+        (Some(certificates), Some(key)) => config = config.tls(certificates, key),
         (None, None) => {}
         (Some(_), None) => return Err(Failure::usage("`--tls-cert` needs `--tls-key`")),
         (None, Some(_)) => return Err(Failure::usage("`--tls-key` needs `--tls-cert`")),
     }
     if let Some(address) = &options.admin_addr {
-        server = server.admin_addr(address);
+        config = config.admin_addr(address);
     }
     if let Some(delay) = options.drain_delay {
-        server = server.drain_delay(delay);
+        config = config.drain_delay(delay);
     }
     if let Some(timeout) = options.drain_timeout {
-        server = server.drain_timeout(timeout);
+        config = config.drain_timeout(timeout);
     }
-    Ok(server)
+    Ok(Server::new(tools).config(config))
 }
 
 fn keys(options: &Options, mut config: ConfigBuilder) -> Result<ConfigBuilder, Failure> {
@@ -164,7 +163,7 @@ fn keys(options: &Options, mut config: ConfigBuilder) -> Result<ConfigBuilder, F
         if has_keys(options) {
             return Err(Failure::usage("`--insecure-no-auth` and API keys: leave one of them out"));
         }
-        config = config.no_auth();
+        config = config.allow_anonymous(true);
     }
     Ok(config)
 }
@@ -178,23 +177,21 @@ fn has_keys(options: &Options) -> bool {
     given_keys(options).next().is_some() || options.api_keys_file.is_some() || env::var_os(API_KEY_VARIABLE).is_some()
 }
 
-fn address(host: &str, port: u16) -> String {
-    if host.contains(':') && !host.starts_with('[') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
-}
-
-/// What an error means to somebody at a command line.
+/// Words an error for the command line.
 fn explain(error: ServeError, host: &str, port: u16) -> Failure {
     let message = match &error {
         ServeError::Bind { addr, source } if source.kind() == io::ErrorKind::AddrInUse => {
-            if *addr != address(host, port) {
+            if *addr != ListenAddr::from((host, port)).to_string() {
                 format!("{addr} is taken: give `--admin-addr` another port")
             } else {
                 let free = free_port(host, port);
-                format!("port {port} of {host} is taken: stop whoever uses it, or take another with `--port {free}`")
+                format!(
+                    "port {port} of {host} is taken: stop the process that uses it, or take another with `--port {free}`"
+                )
             }
         }
         ServeError::OpenToAll { addr } => format!(
-            "on {addr} everybody on the network could call the tools: set a key with {API_KEY_VARIABLE} or \
+            "on {addr} every machine on the network could call the tools: set a key with {API_KEY_VARIABLE} or \
              `--api-keys-file`, or allow it with `--insecure-no-auth`"
         ),
         _ => error.to_string(),
@@ -205,7 +202,7 @@ fn explain(error: ServeError, host: &str, port: u16) -> Failure {
 /// The next port that is free now; 0, which stands for any, where none is near.
 fn free_port(host: &str, taken: u16) -> u16 {
     let near = (taken..taken.saturating_add(20)).skip(1);
-    near.into_iter().find(|port| TcpListener::bind(address(host, *port)).is_ok()).unwrap_or(0)
+    near.into_iter().find(|port| TcpListener::bind(ListenAddr::from((host, *port)).to_string()).is_ok()).unwrap_or(0)
 }
 
 /// Starts the drain at the first signal and ends the process at the next.
@@ -214,9 +211,9 @@ fn drain_on(mut signals: signals::Signals, bound: &BoundServer) {
     tokio::spawn(async move {
         signals.next().await;
         handle.shutdown();
-        crate::terminal::note(&"stopping: calls in flight are finished (Ctrl-C again to give them up)");
+        crate::terminal::note(&"stopping: running calls may finish (Ctrl-C again ends them)");
         signals.next_interrupt().await;
-        // What a shell makes of a process that Ctrl-C ended.
+        // The exit status that shells give a process ended by Ctrl-C.
         std::process::exit(130);
     });
 }

@@ -122,7 +122,7 @@ fn other_machines_are_let_in_with_a_key_or_by_saying_so() {
     let folder = TestFolder::new();
     let ran = folder.run(&["serve", "--host", "0.0.0.0", "--port", "0"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("on 0.0.0.0:0 everybody on the network could call the tools"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("on 0.0.0.0:0 every machine on the network could call the tools"), "{}", ran.stderr);
     assert!(ran.stderr.contains("--insecure-no-auth"), "{}", ran.stderr);
     for (arguments, environment) in [(&["--insecure-no-auth"][..], &[][..]), (&[], &[("OPENTOOL_API_KEY", "s3cret")])] {
         let served = Served::start(&folder, &[&["--host", "0.0.0.0"], arguments].concat(), environment);
@@ -137,7 +137,8 @@ fn a_taken_port_is_told_with_one_that_is_free() {
     let port = taken.local_addr().unwrap().port().to_string();
     let ran = run(&["serve", "--port", &port]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
-    let suggestion = format!("port {port} of 127.0.0.1 is taken: stop whoever uses it, or take another with `--port ");
+    let suggestion =
+        format!("port {port} of 127.0.0.1 is taken: stop the process that uses it, or take another with `--port ");
     let free = ran.stderr.split(&suggestion).nth(1).and_then(|rest| rest.split('`').next());
     let free: u16 = free.unwrap_or_else(|| panic!("{}", ran.stderr)).parse().unwrap();
     assert_ne!(free.to_string(), port);

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -107,7 +106,7 @@ where
             reason = connection.closing() => match reason {
                 CloseReason::None => {}
                 CloseReason::Idle => {
-                    Pin::new(&mut http).graceful_shutdown();
+                    std::pin::Pin::new(&mut http).graceful_shutdown();
                     close_timer.as_mut().reset(Instant::now() + CLOSE_TIMEOUT);
                     closing = true;
                 }

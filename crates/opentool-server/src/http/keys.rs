@@ -152,7 +152,8 @@ mod tests {
 
     #[test]
     fn a_key_may_stand_bare_or_after_bearer_in_any_case() {
-        let ring = KeyRing::new(vec![ApiKey::new("a", "one").unwrap(), ApiKey::new("b", "two").unwrap()], None).unwrap();
+        let ring =
+            KeyRing::new(vec![ApiKey::new("a", "one").unwrap(), ApiKey::new("b", "two").unwrap()], None).unwrap();
         for header in ["two", "Bearer two", "bearer two", "BEARER   two", " two "] {
             assert_eq!(admitted(&ring, header).as_deref(), Some("b"), "{header}");
         }

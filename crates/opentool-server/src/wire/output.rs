@@ -37,7 +37,9 @@ impl Serialize for ResultObject<'_> {
             Self::Object(object) => object.serialize(serializer),
             Self::Json(name, value) => serializer.collect_map([(name, value)]),
             Self::Text(name, text) => serializer.collect_map([(name, text)]),
-            Self::Parts(name, parts) => serializer.collect_map([(name, parts.iter().map(WirePart::new).collect::<Vec<_>>())]),
+            Self::Parts(name, parts) => {
+                serializer.collect_map([(name, parts.iter().map(WirePart::new).collect::<Vec<_>>())])
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use opentool_server::Server;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
 
-use crate::raw::{PATIENCE, call, get, post, start};
+use crate::client::{MAX_WAIT, call, get, post, start};
 use crate::tools::takes;
 
 #[tokio::test]
@@ -18,7 +18,7 @@ async fn a_call_in_flight_is_answered_and_its_connection_closed() {
     let server = start(Server::new(tool)).await;
     let mut wire = server.connect().await;
     wire.send(call("takes", "{}").bytes()).await;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + MAX_WAIT;
     while log.running() == 0 {
         assert!(Instant::now() < until);
         sleep(Duration::from_millis(10)).await;
@@ -34,8 +34,10 @@ async fn a_call_in_flight_is_answered_and_its_connection_closed() {
 }
 
 #[tokio::test]
-async fn while_it_delays_the_server_is_not_ready_and_still_answers() {
-    let server = start(Server::new(takes("f", Duration::ZERO)).drain_delay(Duration::from_secs(2))).await;
+async fn during_the_drain_delay_calls_are_still_answered() {
+    let server =
+        start(Server::new(takes("f", Duration::ZERO)).configure(|config| config.drain_delay(Duration::from_secs(2))))
+            .await;
     assert_eq!(server.ask(get("/readyz")).await.status, 200);
     server.handle.shutdown();
     assert!(server.handle.is_draining());
@@ -47,15 +49,19 @@ async fn while_it_delays_the_server_is_not_ready_and_still_answers() {
 }
 
 #[tokio::test]
-async fn a_busy_keep_alive_client_is_answered_every_time_until_it_is_told_to_close() {
-    let server = start(Server::new(takes("f", Duration::from_millis(5))).drain_delay(Duration::from_millis(300))).await;
+async fn a_busy_keep_alive_client_loses_no_answer_in_a_drain() {
+    let server = start(
+        Server::new(takes("f", Duration::from_millis(5)))
+            .configure(|config| config.drain_delay(Duration::from_millis(300))),
+    )
+    .await;
     let handle = server.handle.clone();
     let addr = server.addr;
     let client = tokio::spawn(async move {
         let mut answered = 0;
-        // As a pool would: a new connection where the old one was closed, until nobody listens any more.
+        // As a pool would: a new connection where the old one was closed, until the listener is closed.
         while let Ok(stream) = TcpStream::connect(addr).await {
-            let mut wire = crate::raw::Wire::new(stream);
+            let mut wire = crate::client::Connection::new(stream);
             loop {
                 wire.send(call("f", "{}").bytes()).await;
                 let reply = wire.reply().await;
@@ -75,7 +81,7 @@ async fn a_busy_keep_alive_client_is_answered_every_time_until_it_is_told_to_clo
 }
 
 #[tokio::test]
-async fn a_client_that_waits_between_requests_is_let_go_and_one_that_just_sent_is_answered() {
+async fn a_drain_closes_idle_clients_and_answers_new_requests() {
     let server = start(Server::new(takes("f", Duration::ZERO))).await;
     let (mut idle, mut sends) = (server.connect().await, server.connect().await);
     for wire in [&mut idle, &mut sends] {
@@ -90,17 +96,17 @@ async fn a_client_that_waits_between_requests_is_let_go_and_one_that_just_sent_i
 }
 
 #[tokio::test]
-async fn calls_that_never_end_get_a_deadline_error_when_the_drain_is_over() {
+async fn calls_that_never_end_fail_when_the_drain_is_over() {
     let tool = FakeTool::new("hangs").hangs();
     let log = tool.log();
     let server = Server::new(Toolbox::from_tools([tool]).unwrap())
         .executor(Executor::builder().no_timeout().build())
-        .drain_timeout(Duration::from_millis(300));
+        .configure(|config| config.drain_timeout(Duration::from_millis(300)));
     let server = start(server).await;
     let (mut called, mut streamed) = (server.connect().await, server.connect().await);
     called.send(call("hangs", "{}").bytes()).await;
     streamed.send(post("/opentool/streamCall").body(r#"{"method":"hangs","id":"1"}"#).bytes()).await;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + MAX_WAIT;
     while log.running() < 2 {
         assert!(Instant::now() < until);
         sleep(Duration::from_millis(10)).await;
@@ -118,7 +124,7 @@ async fn calls_that_never_end_get_a_deadline_error_when_the_drain_is_over() {
 }
 
 #[tokio::test]
-async fn a_call_past_its_own_deadline_is_answered_with_that_during_the_drain() {
+async fn a_deadline_still_holds_during_the_drain() {
     let executor = Executor::builder().timeout(Duration::from_millis(500)).build();
     let server = start(Server::new(FakeTool::new("hangs").hangs()).executor(executor)).await;
     let mut wire = server.connect().await;

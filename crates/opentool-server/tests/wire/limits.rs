@@ -1,4 +1,4 @@
-//! What an unkind client can and cannot do.
+//! Limits, and what a hostile client can and cannot do.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use serde_json::json;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::raw::{PATIENCE, Running, call, get, post, start};
+use crate::client::{MAX_WAIT, Running, call, get, post, start};
 use crate::tools::{Echo, every_way};
 
 /// Waits until a page of metrics has a line.
 async fn until_metric(server: &Running, line: &str) {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + MAX_WAIT;
     loop {
         let page = server.ask(get("/metrics")).await;
         if page.text().lines().any(|found| found == line) {
@@ -27,8 +27,8 @@ async fn until_metric(server: &Running, line: &str) {
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_come_is_answered_with_408_and_closed() {
-    let server = start(Server::new(Echo).header_timeout(Duration::from_millis(300))).await;
+async fn a_head_that_does_not_arrive_gets_408() {
+    let server = start(Server::new(Echo).configure(|config| config.header_timeout(Duration::from_millis(300)))).await;
     let mut wire = server.connect().await;
     wire.send("GET /opentool/version HT").await;
     wire.reply().await.rpc_error(408, 408);
@@ -42,10 +42,11 @@ async fn a_head_that_does_not_come_is_answered_with_408_and_closed() {
 }
 
 #[tokio::test]
-async fn a_connection_without_a_request_is_closed_in_time_and_a_used_one_outlives_the_time_for_heads() {
-    let server =
-        start(Server::new(Echo).header_timeout(Duration::from_millis(100)).idle_timeout(Duration::from_millis(1500)))
-            .await;
+async fn idle_connections_have_the_idle_timeout_not_that_of_heads() {
+    let server = start(Server::new(Echo).configure(|config| {
+        config.header_timeout(Duration::from_millis(100)).idle_timeout(Duration::from_millis(1500))
+    }))
+    .await;
     let (mut silent, mut used) = (server.connect().await, server.connect().await);
     used.send(get("/opentool/version").bytes()).await;
     assert_eq!(used.reply().await.status, 200);
@@ -57,7 +58,7 @@ async fn a_connection_without_a_request_is_closed_in_time_and_a_used_one_outlive
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_come_is_answered_with_408() {
+async fn a_body_that_does_not_arrive_gets_408() {
     let server = start(Server::new(Echo).configure(|config| config.body_timeout(Duration::from_millis(200)))).await;
     for head in ["Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"] {
         let mut wire = server.connect().await;
@@ -69,7 +70,7 @@ async fn a_body_that_does_not_come_is_answered_with_408() {
 }
 
 #[tokio::test]
-async fn an_announced_body_that_is_too_large_is_refused_before_it_is_sent() {
+async fn a_large_content_length_is_refused_before_the_body() {
     let server = start(Server::new(Echo)).await;
     let mut wire = server.connect().await;
     wire.send(format!("POST /opentool/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", 1u64 << 30))
@@ -78,7 +79,7 @@ async fn an_announced_body_that_is_too_large_is_refused_before_it_is_sent() {
 }
 
 #[tokio::test]
-async fn endless_chunks_are_refused_when_they_are_too_many() {
+async fn endless_chunks_are_refused_at_the_limit() {
     let server = start(Server::new(Echo).configure(|config| config.max_body(100_000))).await;
     let mut wire = server.connect().await;
     wire.send("POST /opentool/call HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n").await;
@@ -99,7 +100,7 @@ async fn endless_chunks_are_refused_when_they_are_too_many() {
 }
 
 #[tokio::test]
-async fn nested_brackets_and_broken_texts_are_answered_and_cost_no_stack() {
+async fn deep_nesting_and_broken_text_are_answered() {
     let server = start(Server::new(every_way())).await;
     let deep = "[".repeat(100_000);
     server.ask(post("/opentool/call").body(deep.clone())).await.rpc_error(400, -32700);
@@ -123,7 +124,7 @@ async fn a_head_that_is_too_large_is_refused() {
 }
 
 #[tokio::test]
-async fn past_the_budget_of_heads_a_large_one_gets_503_and_a_small_one_gets_through() {
+async fn over_the_head_budget_large_heads_get_503_small_ones_pass() {
     let server = start(Server::new(Echo)).await;
     let large = format!("GET /opentool/version HTTP/1.1\r\nhost: localhost\r\nx-large: {}", "x".repeat(15_000));
     let mut held = Vec::new();
@@ -151,12 +152,12 @@ async fn past_the_budget_of_heads_a_large_one_gets_503_and_a_small_one_gets_thro
         if wire.head().await.is_some_and(|reply| reply.status == 200) {
             break;
         }
-        assert!(start.elapsed() < PATIENCE, "their room was not given back");
+        assert!(start.elapsed() < MAX_WAIT, "their room was not given back");
     }
 }
 
 #[tokio::test]
-async fn past_the_calls_in_flight_a_call_is_told_so_and_later_ones_run_again() {
+async fn calls_over_the_limit_in_flight_are_refused() {
     let go = Arc::new(Notify::new());
     let tool = FakeTool::new("waits").acts({
         let go = go.clone();
@@ -189,7 +190,7 @@ async fn past_the_calls_in_flight_a_call_is_told_so_and_later_ones_run_again() {
 }
 
 #[tokio::test]
-async fn past_the_budget_of_bytes_a_large_body_gets_503_and_a_small_one_gets_through() {
+async fn over_the_budget_large_bodies_get_503_small_ones_pass() {
     let server = start(Server::new(Echo).configure(|config| config.max_buffered_bytes(200_000))).await;
     let mut slow = server.connect().await;
     slow.send("POST /opentool/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n").await;
@@ -208,7 +209,7 @@ async fn past_the_budget_of_bytes_a_large_body_gets_503_and_a_small_one_gets_thr
 }
 
 #[tokio::test]
-async fn at_the_cap_of_connections_the_longest_idle_one_is_closed_and_busy_ones_are_not() {
+async fn at_the_cap_the_longest_idle_connection_is_closed() {
     let go = Arc::new(Notify::new());
     let tool = FakeTool::new("waits").acts({
         let go = go.clone();
@@ -221,10 +222,10 @@ async fn at_the_cap_of_connections_the_longest_idle_one_is_closed_and_busy_ones_
         }
     });
     let log = tool.log();
-    let server = start(Server::new(tool).max_connections(3)).await;
+    let server = start(Server::new(tool).configure(|config| config.max_connections(3))).await;
     let mut busy = server.connect().await;
     busy.send(call("waits", "{}").bytes()).await;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + MAX_WAIT;
     while log.running() == 0 {
         assert!(Instant::now() < until);
         sleep(Duration::from_millis(10)).await;
@@ -247,13 +248,13 @@ async fn at_the_cap_of_connections_the_longest_idle_one_is_closed_and_busy_ones_
 }
 
 #[tokio::test]
-async fn where_every_connection_is_busy_a_new_one_is_told_so() {
+async fn a_new_connection_gets_503_when_all_are_busy() {
     let tool = FakeTool::new("hangs").hangs();
     let log = tool.log();
-    let server = start(Server::new(tool).max_connections(1)).await;
+    let server = start(Server::new(tool).configure(|config| config.max_connections(1))).await;
     let mut busy = server.connect().await;
     busy.send(call("hangs", "{}").bytes()).await;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + MAX_WAIT;
     while log.running() == 0 {
         assert!(Instant::now() < until);
         sleep(Duration::from_millis(10)).await;
@@ -262,7 +263,7 @@ async fn where_every_connection_is_busy_a_new_one_is_told_so() {
 }
 
 #[tokio::test]
-async fn hanging_up_cancels_the_call_and_nothing_stays_in_flight() {
+async fn closing_the_connection_cancels_the_call() {
     let (sender, mut cancelled) = mpsc::channel(1);
     let tool = FakeTool::new("f").acts(move |_, context| {
         let (sender, cancellation) = (sender.clone(), context.cancellation().clone());
@@ -281,17 +282,17 @@ async fn hanging_up_cancels_the_call_and_nothing_stays_in_flight() {
     until_metric(&server, "opentool_calls_in_flight 1").await;
     assert_eq!(log.running(), 1);
     drop(wire);
-    timeout(PATIENCE, cancelled.recv()).await.expect("the call goes on").unwrap();
+    timeout(MAX_WAIT, cancelled.recv()).await.expect("the call goes on").unwrap();
     until_metric(&server, "opentool_calls_in_flight 0").await;
     until_metric(&server, r#"opentool_calls_total{tool="f",outcome="cancelled"} 1"#).await;
 }
 
 #[tokio::test]
-async fn hundreds_of_idle_and_half_open_connections_leave_room_for_a_good_client() {
+async fn idle_and_half_open_connections_do_not_block_others() {
     let slow =
         FakeTool::new("slow").hangs().with_metadata(ToolMetadata::new().with_timeout(Duration::from_millis(100)));
     let tools = Toolbox::from_tools([slow, FakeTool::new("f").answers("ok")]).unwrap();
-    let server = start(Server::new(tools).max_connections(100)).await;
+    let server = start(Server::new(tools).configure(|config| config.max_connections(100))).await;
     let mut held = Vec::new();
     for index in 0..300 {
         let mut wire = server.connect().await;
@@ -308,9 +309,9 @@ async fn hundreds_of_idle_and_half_open_connections_leave_room_for_a_good_client
 }
 
 #[tokio::test]
-async fn a_client_that_reads_no_answers_is_let_go() {
+async fn a_client_that_reads_no_answers_is_closed() {
     let tool = FakeTool::new("large").answers("x".repeat(1_000_000));
-    let server = start(Server::new(tool).idle_timeout(Duration::from_secs(1))).await;
+    let server = start(Server::new(tool).configure(|config| config.idle_timeout(Duration::from_secs(1)))).await;
     let mut silent = Vec::new();
     for _ in 0..3 {
         let mut wire = server.connect().await;

@@ -1,14 +1,19 @@
 //! The server over a real socket, spoken to byte by byte as its clients do.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod access;
 mod answers;
-mod doors;
+mod client;
 mod drain;
 mod limits;
-mod mounted;
+mod listening;
 mod operator;
-mod raw;
+mod outputs;
+#[cfg(feature = "axum")]
+mod router;
 mod secrets;
+mod sources;
 mod streams;
+#[cfg(feature = "tls")]
 mod tls;
 mod tools;

@@ -8,7 +8,7 @@ use opentool_core::{ToolOutput, Toolbox, TraceContext};
 use opentool_server::Server;
 use serde_json::json;
 
-use crate::raw::{Running, Wire, call, get, post, request, start};
+use crate::client::{Connection, Running, call, get, post, request, start};
 use crate::secrets::Captured;
 use crate::tools::{Echo, every_way, shows};
 
@@ -47,7 +47,7 @@ fn parse(page: &str) -> (BTreeMap<String, f64>, BTreeMap<String, String>) {
 }
 
 #[tokio::test]
-async fn metrics_count_calls_by_tool_and_outcome_and_prometheus_can_read_them() {
+async fn metrics_count_calls_by_tool_and_outcome() {
     let server = start(Server::new(every_way())).await;
     for _ in 0..3 {
         server.call("add", r#"{"a":1,"b":2}"#).await;
@@ -78,22 +78,23 @@ async fn metrics_count_calls_by_tool_and_outcome_and_prometheus_can_read_them() 
 }
 
 #[tokio::test]
-async fn tools_that_nobody_listed_get_a_label_once_they_ran() {
+async fn tools_of_a_dynamic_source_get_a_label_once_they_ran() {
     let server = start(Server::new(Echo)).await;
     server.call("late", "{}").await;
-    server.call("nobody", "{}").await;
+    server.call("missing", "{}").await;
     let (samples, _) = parse(server.ask(get("/metrics")).await.text());
     assert_eq!(samples[r#"opentool_calls_total{tool="late",outcome="ok"}"#], 1.0);
     assert_eq!(samples[r#"opentool_calls_total{tool="_unknown",outcome="unknown_tool"}"#], 1.0);
 }
 
 #[tokio::test]
-async fn an_address_of_its_own_takes_the_probes_and_the_metrics_away_from_the_tools() {
-    let server = start(Server::new(every_way()).api_keys(["k"]).admin_addr("127.0.0.1:0")).await;
+async fn an_admin_address_takes_over_probes_and_metrics() {
+    let server =
+        start(Server::new(every_way()).api_keys(["k"]).configure(|config| config.admin_addr("127.0.0.1:0"))).await;
     let admin = server.admin.unwrap();
     assert_ne!(admin, server.addr);
-    let ask = async |request: crate::raw::Request| {
-        let mut wire = Wire::new(tokio::net::TcpStream::connect(admin).await.unwrap());
+    let ask = async |request: crate::client::Request| {
+        let mut wire = Connection::new(tokio::net::TcpStream::connect(admin).await.unwrap());
         wire.send(request.bytes()).await;
         wire.reply().await
     };
@@ -143,7 +144,7 @@ async fn the_trace_context_of_a_request_reaches_its_tools() {
 }
 
 #[tokio::test]
-async fn the_span_of_a_request_names_its_parent_and_is_the_parent_of_the_call() {
+async fn the_request_span_is_the_parent_of_the_call_span() {
     let captured = Captured::start();
     let ours = "00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111111-01";
     let seen = Arc::new(Mutex::new(Vec::new()));
@@ -173,7 +174,7 @@ async fn the_span_of_a_request_names_its_parent_and_is_the_parent_of_the_call() 
 }
 
 #[tokio::test]
-async fn the_access_log_has_one_line_a_request_with_the_name_of_the_key() {
+async fn the_access_log_has_one_line_per_request() {
     let captured = Captured::start();
     let server = Server::new(FakeTool::new("f").answers("x")).configure(|config| config.named_key("ci", "planted-key"));
     let server = start(server).await;

@@ -9,7 +9,7 @@ use opentool_core::{ToolError, Toolbox};
 use opentool_server::Server;
 use tracing_subscriber::fmt::format::FmtSpan;
 
-use crate::raw::{call, get, post, start};
+use crate::client::{call, get, post, start};
 
 thread_local! {
     static TRACED: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };

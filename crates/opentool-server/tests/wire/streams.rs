@@ -8,7 +8,7 @@ use opentool_server::Server;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::raw::{PATIENCE, Request, Running, post, start};
+use crate::client::{MAX_WAIT, Request, Running, post, start};
 use crate::tools::raw;
 
 fn stream(method: &str) -> Request {
@@ -52,7 +52,7 @@ fn tools() -> Toolbox {
 
 // 12
 #[tokio::test]
-async fn frames_are_exactly_what_the_client_matches_and_each_is_flushed_alone() {
+async fn frames_have_exact_bytes_and_are_flushed_one_by_one() {
     let server = start(Server::new(tools())).await;
     assert_eq!(
         frames(&server, stream("counts")).await,
@@ -67,7 +67,7 @@ async fn frames_are_exactly_what_the_client_matches_and_each_is_flushed_alone() 
 
 // 12
 #[tokio::test]
-async fn a_tool_that_emits_nothing_gives_its_result_in_one_line() {
+async fn a_result_of_several_lines_is_sent_as_one_line() {
     let server = start(Server::new(tools())).await;
     assert_eq!(
         frames(&server, stream("plain")).await,
@@ -80,7 +80,7 @@ async fn a_tool_that_emits_nothing_gives_its_result_in_one_line() {
 }
 
 #[tokio::test]
-async fn a_client_that_asks_for_it_is_told_the_result_from_what_was_emitted() {
+async fn with_named_results_the_result_is_an_event_of_its_own() {
     const NAMED: &str = "text/event-stream;result=named";
     let tools = tools().with(FakeTool::new("sums").acts(|_, context| async move {
         context.emit("one").await;
@@ -125,7 +125,7 @@ async fn a_failure_ends_the_stream_with_a_json_rpc_error() {
 
 // 12
 #[tokio::test]
-async fn what_asks_for_no_stream_is_answered_as_a_call_would_be() {
+async fn requests_that_start_no_stream_are_answered_as_json() {
     let server = start(Server::new(tools()).api_keys(["k"])).await;
     server.ask(stream("counts")).await.rpc_error(401, 401);
     server.ask(post("/opentool/streamCall").key("k").body("{")).await.rpc_error(400, -32700);
@@ -133,7 +133,7 @@ async fn what_asks_for_no_stream_is_answered_as_a_call_would_be() {
 }
 
 #[tokio::test]
-async fn a_frame_arrives_while_the_tool_still_runs_and_hanging_up_cancels_the_call() {
+async fn events_arrive_early_and_closing_cancels_the_call() {
     let (sender, mut cancelled) = mpsc::channel(1);
     let tool = FakeTool::new("f").acts(move |_, context| {
         let sender = sender.clone();
@@ -157,5 +157,5 @@ async fn a_frame_arrives_while_the_tool_still_runs_and_hanging_up_cancels_the_ca
     assert!(String::from_utf8(first).unwrap().contains("first"));
     assert_eq!(log.running(), 1);
     drop(wire);
-    timeout(PATIENCE, cancelled.recv()).await.expect("the call goes on").unwrap();
+    timeout(MAX_WAIT, cancelled.recv()).await.expect("the call goes on").unwrap();
 }

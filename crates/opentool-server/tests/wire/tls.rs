@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
 use tokio_rustls::TlsConnector;
 
-use crate::raw::{PATIENCE, Running, Wire, call, start};
+use crate::client::{Connection, MAX_WAIT, Running, call, start};
 use crate::tools::every_way;
 
 /// Makes a certificate, puts it where the server looks, and returns it.
@@ -38,7 +38,7 @@ async fn add(server: &Running, trusted: &CertificateDer<'static>) -> std::io::Re
         .with_no_client_auth();
     let socket = TcpStream::connect(server.addr).await?;
     let name = ServerName::try_from("localhost").unwrap();
-    let mut wire = Wire::new(TlsConnector::from(Arc::new(config)).connect(name, socket).await?);
+    let mut wire = Connection::new(TlsConnector::from(Arc::new(config)).connect(name, socket).await?);
     for _ in 0..2 {
         wire.send(call("add", r#"{"a":1,"b":2}"#).bytes()).await;
         let reply = wire.reply().await;
@@ -48,19 +48,20 @@ async fn add(server: &Running, trusted: &CertificateDer<'static>) -> std::io::Re
 }
 
 #[tokio::test]
-async fn tools_are_served_over_tls_and_a_new_certificate_is_used_without_a_restart() {
+async fn a_new_certificate_is_used_without_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let first = issue(folder.path());
-    let server = Server::new(every_way()).tls(folder.path().join("cert.pem"), folder.path().join("key.pem"));
+    let server = Server::new(every_way())
+        .configure(|config| config.tls(folder.path().join("cert.pem"), folder.path().join("key.pem")));
     let server = start(server).await;
     assert_eq!(add(&server, &first).await.unwrap(), 3);
-    // Somebody who speaks no TLS does no harm.
+    // A client without TLS is closed, and the server goes on.
     let mut plain = server.connect().await;
     plain.send(call("add", "{}").bytes()).await;
     assert!(plain.head().await.is_none());
 
     let second = issue(folder.path());
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + MAX_WAIT;
     while add(&server, &second).await.is_err() {
         assert!(Instant::now() < until, "the files are not read again");
         sleep(Duration::from_millis(100)).await;
@@ -73,12 +74,32 @@ async fn tools_are_served_over_tls_and_a_new_certificate_is_used_without_a_resta
 }
 
 #[tokio::test]
+async fn certificates_that_cannot_be_used_are_an_error_of_binding() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cert, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+    let error = async || {
+        let server = Server::new(every_way()).configure(|config| config.tls(&cert, &key));
+        server.bind("127.0.0.1:0").await.unwrap_err().to_string()
+    };
+    assert!(error().await.contains("cert.pem: "), "no file");
+    issue(folder.path());
+    let good = fs::read(&key).unwrap();
+    fs::write(&cert, "nonsense").unwrap();
+    assert!(error().await.contains("cert.pem: it holds no certificate in PEM form"), "{}", error().await);
+    issue(folder.path());
+    fs::write(&key, "nonsense").unwrap();
+    assert!(error().await.contains("key.pem: it holds nothing usable in PEM form"), "{}", error().await);
+    fs::write(&key, good).unwrap();
+    assert!(error().await.contains("cannot be used with the key"), "the key of another certificate");
+}
+
+#[tokio::test]
 async fn a_client_that_stops_in_the_handshake_is_closed() {
     let folder = tempfile::tempdir().unwrap();
     issue(folder.path());
     let server = Server::new(every_way())
-        .tls(folder.path().join("cert.pem"), folder.path().join("key.pem"))
-        .header_timeout(Duration::from_millis(200));
+        .configure(|config| config.tls(folder.path().join("cert.pem"), folder.path().join("key.pem")))
+        .configure(|config| config.header_timeout(Duration::from_millis(200)));
     let server = start(server).await;
     let mut wire = server.connect().await;
     wire.send([22, 3, 1]).await;

@@ -52,7 +52,7 @@ pub(crate) struct Echo;
 
 impl ToolHandler for Echo {
     async fn call(&self, name: &str, arguments: Option<Map>) -> Result<Map, ToolError> {
-        if name == "nobody" {
+        if name == "missing" {
             return Err(ToolError::unknown_tool(name, &[]));
         }
         Ok(arguments.unwrap_or_default())

@@ -1,4 +1,4 @@
-//! What `opentool serve` says once it can be called.
+//! What `opentool serve` prints once it can be called.
 
 use std::{
     io::Write as _,
@@ -10,16 +10,16 @@ use opentool_server::BoundServer;
 use super::{super::access::API_KEY_VARIABLE, has_keys, options::Options};
 use crate::terminal::visible;
 
-/// Says on standard output where the server listens and how to call it.
+/// Prints where the server listens and how to call it.
 pub(super) fn announce(options: &Options, bound: &BoundServer, only_demo: bool) {
     let Ok(address) = bound.local_addr() else { return };
-    let text = words(options, address, bound.admin_addr(), only_demo);
-    // Nobody may be listening, which is no reason not to serve.
+    let text = message(options, address, bound.admin_addr(), only_demo);
+    // A closed standard output is no reason not to serve.
     let mut stdout = anstream::stdout().lock();
     let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }
 
-fn words(options: &Options, address: SocketAddr, admin: Option<SocketAddr>, only_demo: bool) -> String {
+fn message(options: &Options, address: SocketAddr, admin: Option<SocketAddr>, only_demo: bool) -> String {
     let secure = options.tls_cert.is_some();
     let scheme = if secure { "https" } else { "http" };
     let prefix = options.prefix.as_deref().unwrap_or("/opentool").trim_matches('/');
@@ -37,7 +37,7 @@ fn words(options: &Options, address: SocketAddr, admin: Option<SocketAddr>, only
     format!("listening on {url}\n{admin}try it:  curl{key} {url}{what}\n")
 }
 
-/// An address that somebody on this machine can call.
+/// The address under which this machine reaches the server.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

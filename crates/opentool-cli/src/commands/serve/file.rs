@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_key_and_without_secrets() {
+    fn errors_name_the_key_and_show_no_secret() {
         for (text, problem) in [
             ("prot = 1", "there is no option `prot`; did you mean `port`?"),
             ("drain_timeout = 1", "there is no option `drain_timeout`; did you mean `drain-timeout`?"),

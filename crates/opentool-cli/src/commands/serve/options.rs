@@ -1,4 +1,4 @@
-//! What can be said about a server, on the command line and, under the same names, in a file.
+//! The options of a server, on the command line and, under the same names, in a file.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -7,7 +7,7 @@ use clap::Args;
 use super::super::access::Secret;
 use crate::{libraries::LibraryOptions, time::duration};
 
-/// Every option is absent until somebody gives it, so that a file can be asked after the command line.
+/// Every option may be absent, so that the file is read after the command line.
 #[derive(Debug, Default, Args)]
 pub(super) struct Options {
     /// Where tools come from: an OpenTool document with `server.url`, an OpenDyn document, the base URL of a server, or `demo`
@@ -20,7 +20,7 @@ pub(super) struct Options {
     /// The port to bind; 0 for any that is free [default: 9627]
     #[arg(long, short = 't', aliases = ["toolPort", "opentoolServerPort"], help_heading = "Address")]
     pub(super) port: Option<u16>,
-    /// The path that everything stands under [default: /opentool]
+    /// The path before every route [default: /opentool]
     #[arg(long, value_name = "PATH", help_heading = "Address")]
     pub(super) prefix: Option<String>,
     /// The URL under which clients reach the server, for the document that /load gives [default: what the one source
@@ -49,7 +49,7 @@ pub(super) struct Options {
     /// A file with a `name:key` a line; read again when it changes
     #[arg(long, value_name = "FILE", help_heading = "Who may call")]
     pub(super) api_keys_file: Option<PathBuf>,
-    /// Lets everybody call who can reach the server, also from other machines
+    /// Lets callers in without a key, also from other machines
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(hide_possible_values = true, help_heading = "Who may call")]
     pub(super) insecure_no_auth: Option<bool>,
@@ -84,7 +84,7 @@ pub(super) struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(hide_possible_values = true, help_heading = "Running")]
     pub(super) enable_stop: Option<bool>,
-    /// How long to go on taking connections once told to stop, while /readyz says so [default: 0s]
+    /// How long connections are still accepted after a stop, while /readyz answers 503 [default: 0s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Running")]
     pub(super) drain_delay: Option<Duration>,
     /// How long calls may run after that [default: 35s]

@@ -1,4 +1,4 @@
-//! What tells a server to stop.
+//! The signals that stop a server.
 
 use std::io;
 

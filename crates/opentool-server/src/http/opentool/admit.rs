@@ -36,8 +36,8 @@ pub(super) fn admit<'a>(
     headers: &HeaderMap,
     body: &'a [u8],
 ) -> Result<(CallRequest<'a>, InFlight), Refused> {
-    let request = request::read(body)
-        .map_err(|rejected| Box::new(Refusal::from(rejected.error).response_to(rejected.id)))?;
+    let request =
+        request::read(body).map_err(|rejected| Box::new(Refusal::from(rejected.error).response_to(rejected.id)))?;
     if !is_json(headers) {
         // A web page may send other content types without a preflight request, so this is a check of security.
         let error = RequestError::Invalid("the content type must be JSON".to_owned());

@@ -52,9 +52,7 @@ impl OpenToolFrontend {
                 let public_url = state.settings.public_url.as_deref();
                 Box::pin(load::answer(host, public_url, &self.document)).await
             }
-            ToolRoute::Version => {
-                json_response(StatusCode::OK, json!({"version": state.settings.version}).to_string())
-            }
+            ToolRoute::Version => json_response(StatusCode::OK, json!({"version": state.settings.version}).to_string()),
             ToolRoute::Stop => self.stop().await,
         }
     }

@@ -1,4 +1,4 @@
-//! Who is let in: keys, hosts and origins.
+//! Who may call: keys, hosts and origins.
 
 use std::fs;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use opentool_core::testing::FakeTool;
 use opentool_server::Server;
 use tokio::time::{Instant, sleep};
 
-use crate::raw::{PATIENCE, call, get, post, request, start, start_at};
+use crate::client::{MAX_WAIT, call, get, post, request, start, start_at};
 use crate::tools::every_way;
 
 const PATHS: [&str; 4] = ["/opentool/version", "/opentool/load", "/opentool/call", "/opentool/no_such"];
 
 // 9
 #[tokio::test]
-async fn every_route_under_the_prefix_wants_a_key_and_refuses_with_a_json_rpc_error() {
+async fn every_route_under_the_prefix_needs_a_key() {
     let server = start(Server::new(every_way()).api_keys(["first", "second"])).await;
     for path in PATHS {
         let reply = server.ask(get(path)).await;
@@ -59,7 +59,7 @@ async fn a_wrong_key_is_refused_before_the_body_is_read() {
 
 // 9
 #[tokio::test]
-async fn probes_are_open_and_metrics_are_not() {
+async fn probes_need_no_key_and_metrics_do() {
     let server = start(Server::new(every_way()).api_keys(["k"])).await;
     for path in ["/healthz", "/readyz", "/healthz/"] {
         assert_eq!(server.ask(get(path)).await.status, 200);
@@ -71,7 +71,7 @@ async fn probes_are_open_and_metrics_are_not() {
 }
 
 #[tokio::test]
-async fn a_key_may_come_from_the_environment_and_an_unset_variable_is_none() {
+async fn a_key_may_come_from_the_environment() {
     // Set by cargo for every test.
     let variable = "CARGO_PKG_NAME";
     let server = Server::new(every_way())
@@ -99,7 +99,7 @@ async fn keys_of_a_file_change_when_the_file_does() {
         fs::rename(new, &path).unwrap();
     };
     replace("ci:new");
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + MAX_WAIT;
     while status("new").await != 200 {
         assert!(Instant::now() < until, "the file is not read again");
         sleep(Duration::from_millis(100)).await;
@@ -112,7 +112,7 @@ async fn keys_of_a_file_change_when_the_file_does() {
     assert_eq!((status("new").await, status("no colon here").await), (200, 401));
     // An emptied one opens nothing.
     replace("");
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + MAX_WAIT;
     while status("new").await != 401 {
         assert!(Instant::now() < until, "the file is not read again");
         sleep(Duration::from_millis(100)).await;
@@ -120,15 +120,15 @@ async fn keys_of_a_file_change_when_the_file_does() {
 }
 
 #[tokio::test]
-async fn on_a_loopback_address_a_request_to_another_host_is_refused_by_name_of_the_option() {
+async fn on_a_loopback_address_other_hosts_are_refused() {
     let server = start(Server::new(every_way()).configure(|config| config.allowed_host("tools.example"))).await;
     for host in ["localhost", "127.0.0.1:9627", "[::1]:80", "LocalHost", "tools.example:8080"] {
         assert_eq!(server.ask(get("/opentool/version").host(host)).await.status, 200, "{host}");
     }
     for path in ["/opentool/version", "/metrics", "/", "/opentool/x"] {
         let reply = server.ask(get(path).host("evil.example")).await;
-        let told = reply.rpc_error(403, 403);
-        assert_eq!(told, "host `evil.example` is not allowed; allow it with --allowed-host evil.example");
+        let message = reply.rpc_error(403, 403);
+        assert_eq!(message, "host `evil.example` is not allowed; allow it with --allowed-host evil.example");
         assert_eq!(reply.json()["id"], serde_json::Value::Null);
     }
     let twice = get("/opentool/version").header("Host", "evil.example");
@@ -141,7 +141,7 @@ async fn on_a_loopback_address_a_request_to_another_host_is_refused_by_name_of_t
 }
 
 #[tokio::test]
-async fn on_another_address_any_host_is_served_unless_some_are_listed() {
+async fn on_other_addresses_any_host_is_served_unless_listed() {
     let open = start_at(Server::new(every_way()).api_keys(["k"]), "0.0.0.0:0").await;
     assert_eq!(open.ask(get("/opentool/version").key("k").host("anything.example")).await.status, 200);
     let listed = Server::new(every_way()).api_keys(["k"]).configure(|config| config.allowed_host("tools.example"));
@@ -151,7 +151,7 @@ async fn on_another_address_any_host_is_served_unless_some_are_listed() {
 }
 
 #[tokio::test]
-async fn a_page_is_refused_on_every_address_unless_its_origin_is_listed() {
+async fn a_web_page_is_refused_unless_its_origin_is_listed() {
     let tool = FakeTool::new("f").answers("ran");
     let log = tool.log();
     let server = Server::new(tool).api_keys(["k"]).configure(|config| config.allowed_origin("https://app.example/"));
@@ -160,8 +160,8 @@ async fn a_page_is_refused_on_every_address_unless_its_origin_is_listed() {
         ["https://evil.example", "http://app.example", "null", "https://app.example.evil", "http://localhost:9627"]
     {
         let reply = server.ask(call("f", "{}").key("k").header("Origin", origin)).await;
-        let told = reply.rpc_error(403, 403);
-        assert_eq!(told, format!("origin `{origin}` is not allowed; allow it with --allowed-origin {origin}"));
+        let message = reply.rpc_error(403, 403);
+        assert_eq!(message, format!("origin `{origin}` is not allowed; allow it with --allowed-origin {origin}"));
     }
     assert_eq!(log.count(), 0);
     let reply = server.ask(call("f", "{}").key("k").header("Origin", "https://app.example")).await;
@@ -174,7 +174,7 @@ async fn a_page_is_refused_on_every_address_unless_its_origin_is_listed() {
 }
 
 #[tokio::test]
-async fn pages_of_listed_origins_may_read_answers_where_cors_is_asked_for() {
+async fn with_cors_pages_of_listed_origins_read_answers() {
     let server = Server::new(every_way())
         .api_keys(["k"])
         .configure(|config| config.allowed_origin("https://app.example").cors(true));

@@ -1,17 +1,17 @@
-//! A client that writes and reads bytes, and knows nothing of the server's code.
+//! A client that writes and reads bytes, and shares no code with the server.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use opentool_server::{Server, ShutdownHandle};
+use opentool_server::{ListenAddr, Server, ShutdownHandle};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Long enough for a busy machine; whoever waits that long has found a fault.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// Long enough for a busy machine; a test that waits this long fails.
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// A server that runs until the test is over.
 pub(crate) struct Running {
@@ -25,15 +25,15 @@ pub(crate) async fn start(server: Server) -> Running {
     start_at(server, "127.0.0.1:0").await
 }
 
-pub(crate) async fn start_at(server: Server, addr: &str) -> Running {
+pub(crate) async fn start_at(server: Server, addr: impl Into<ListenAddr>) -> Running {
     let bound = server.bind(addr).await.unwrap();
     let (addr, admin, handle) = (bound.local_addr().unwrap(), bound.admin_addr(), bound.shutdown_handle());
     Running { addr, admin, handle, task: tokio::spawn(bound.serve()) }
 }
 
 impl Running {
-    pub(crate) async fn connect(&self) -> Wire<TcpStream> {
-        Wire::new(TcpStream::connect(self.addr).await.unwrap())
+    pub(crate) async fn connect(&self) -> Connection<TcpStream> {
+        Connection::new(TcpStream::connect(self.addr).await.unwrap())
     }
 
     /// Sends a request on a connection of its own.
@@ -50,9 +50,9 @@ impl Running {
         reply.json()
     }
 
-    /// Waits for the server's own end.
+    /// Waits until the server has ended.
     pub(crate) async fn ended(self) {
-        timeout(PATIENCE, self.task).await.expect("the server does not end").unwrap();
+        timeout(MAX_WAIT, self.task).await.expect("the server does not end").unwrap();
     }
 }
 
@@ -153,12 +153,12 @@ impl Reply {
 }
 
 /// One connection.
-pub(crate) struct Wire<S> {
+pub(crate) struct Connection<S> {
     stream: S,
     read: Vec<u8>,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub(crate) fn new(stream: S) -> Self {
         Self { stream, read: Vec::new() }
     }
@@ -170,13 +170,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
 
     /// Sends as much as the other side takes.
     pub(crate) async fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
-        matches!(timeout(PATIENCE, self.stream.write_all(bytes.as_ref())).await, Ok(Ok(())))
+        matches!(timeout(MAX_WAIT, self.stream.write_all(bytes.as_ref())).await, Ok(Ok(())))
     }
 
     /// Reads more; false at the end.
     async fn more(&mut self) -> bool {
         let mut buffer = [0; 16 * 1024];
-        match timeout(PATIENCE, self.stream.read(&mut buffer)).await.expect("nothing comes") {
+        match timeout(MAX_WAIT, self.stream.read(&mut buffer)).await.expect("nothing comes") {
             Ok(0) | Err(_) => false,
             Ok(read) => {
                 self.read.extend_from_slice(&buffer[..read]);
@@ -236,7 +236,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         (size > 0).then_some(chunk)
     }
 
-    /// Asserts that the server hangs up without another word.
+    /// Asserts that the server closes the connection without sending more.
     pub(crate) async fn closed(&mut self) {
         while self.more().await {}
         assert_eq!(String::from_utf8_lossy(&self.read), "");
