@@ -96,7 +96,7 @@ impl Refusal {
 
     /// Writes the response as HTTP/1.1, for a connection whose request was never read. It closes the connection.
     pub(crate) fn to_http1(&self) -> Vec<u8> {
-        let body = answer::failure(self.code, &self.message, None, RequestId::NULL);
+        let body = answer::failure(self.code, &self.message, RequestId::NULL);
         let retry = if self.status == StatusCode::SERVICE_UNAVAILABLE { "retry-after: 1\r\n" } else { "" };
         let head = format!(
             "HTTP/1.1 {}\r\ncontent-type: application/json\r\nconnection: close\r\n{retry}content-length: {}\r\n\r\n",
@@ -107,7 +107,7 @@ impl Refusal {
     }
 
     pub(crate) fn response_to(&self, id: RequestId<'_>) -> HttpResponse {
-        let mut response = json(self.status, answer::failure(self.code, &self.message, None, id));
+        let mut response = json(self.status, answer::failure(self.code, &self.message, id));
         let headers = response.headers_mut();
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

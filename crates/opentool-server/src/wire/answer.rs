@@ -11,11 +11,21 @@ use super::output::ResultObject;
 /// How many characters of an unknown name are repeated in the answer.
 const MAX_ECHOED_NAME: usize = 200;
 
-/// An answer. All four members are always written, in this order: clients crash on an absent one.
+/// What an answer depends on besides the outcome of the call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recipient<'a> {
+    pub(crate) id: RequestId<'a>,
+    /// Whether the client reads the member `output`, which carries parts and rich outputs unchanged.
+    pub(crate) reads_output: bool,
+}
+
+/// An answer. All but `output` are always written, in this order: clients crash on an absent one.
 #[derive(Serialize)]
 struct Answer<'a> {
     jsonrpc: &'static str,
     result: ResultObject<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<&'a ToolOutput>,
     error: Option<AnswerError<'a>>,
     id: RequestId<'a>,
 }
@@ -33,49 +43,54 @@ impl Answer<'_> {
         let mut out = Vec::with_capacity(256);
         match serde_json::to_writer(&mut out, self) {
             Ok(()) => out,
-            Err(_) => unwritable(self.id),
+            Err(_) => failure(500, "the result cannot be written as JSON", self.id),
         }
     }
 }
 
 /// Writes the answer to a call that worked; a result that is no object is wrapped under its name.
-pub(crate) fn success(output: &ToolOutput, name: Option<&str>, id: RequestId<'_>) -> Vec<u8> {
-    Answer { jsonrpc: JSONRPC, result: ResultObject::new(output, name), error: None, id }.to_bytes()
+pub(crate) fn success(output: &ToolOutput, name: Option<&str>, to: Recipient<'_>) -> Vec<u8> {
+    let typed = to.reads_output && matches!(output, ToolOutput::Parts(_) | ToolOutput::Rich(_));
+    let (result, output) =
+        if typed { (ResultObject::Empty, Some(output)) } else { (ResultObject::new(output, name), None) };
+    Answer { jsonrpc: JSONRPC, result, output, error: None, id: to.id }.to_bytes()
 }
 
 /// Writes the answer to a call that failed. An error's detail, which is for the operator, is not part of it.
-pub(crate) fn tool_error(error: &ToolError, method: &str, id: RequestId<'_>) -> Vec<u8> {
-    let code = error.code().unwrap_or_else(|| default_code(error.kind()));
-    let data = error.data();
-    match error.kind() {
+pub(crate) fn tool_error(error: &ToolError, method: &str, to: Recipient<'_>) -> Vec<u8> {
+    let written;
+    let message = match error.kind() {
         ErrorKind::UnknownTool => {
             let (name, rest) = match method.char_indices().nth(MAX_ECHOED_NAME) {
                 Some((end, _)) => (&method[..end], "…"),
                 None => (method, ""),
             };
-            failure(code, &format!("Function Not Supported: {name}{rest}"), data, id)
+            written = format!("Function Not Supported: {name}{rest}");
+            &written
         }
         ErrorKind::InvalidArguments => {
             let message = error.message();
             let message = message.strip_prefix("invalid arguments: ").unwrap_or(message);
-            failure(code, &format!("Invalid Arguments: {message}"), data, id)
+            written = format!("Invalid Arguments: {message}");
+            &written
         }
-        _ => failure(code, error.message(), data, id),
-    }
+        _ => error.message(),
+    };
+    let code = error.code().unwrap_or_else(|| default_code(error.kind()));
+    let answer = Answer {
+        jsonrpc: JSONRPC,
+        result: ResultObject::Empty,
+        output: error.output().filter(|_| to.reads_output),
+        error: Some(AnswerError { code, message, data: error.data() }),
+        id: to.id,
+    };
+    answer.to_bytes()
 }
 
-/// Writes the answer to a request that failed.
-pub(crate) fn failure(code: i32, message: &str, data: Option<&Value>, id: RequestId<'_>) -> Vec<u8> {
-    let error = Some(AnswerError { code, message, data });
-    Answer { jsonrpc: JSONRPC, result: ResultObject::Empty, error, id }.to_bytes()
-}
-
-/// The answer where another one cannot be serialised, which no output of the core should cause.
-#[cold]
-fn unwritable(id: RequestId<'_>) -> Vec<u8> {
-    let id = id.as_raw();
-    format!(r#"{{"jsonrpc":"2.0","result":{{}},"error":{{"code":500,"message":"the result cannot be written as JSON"}},"id":{id}}}"#)
-        .into_bytes()
+/// Writes the answer to a request that is refused.
+pub(crate) fn failure(code: i32, message: &str, id: RequestId<'_>) -> Vec<u8> {
+    let error = Some(AnswerError { code, message, data: None });
+    Answer { jsonrpc: JSONRPC, result: ResultObject::Empty, output: None, error, id }.to_bytes()
 }
 
 /// The code of an error that has none of its own.

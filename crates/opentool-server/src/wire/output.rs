@@ -1,7 +1,8 @@
 //! The `result` of an answer, made of what a tool returned: [`ResultObject`].
 
 use opentool_core::{Part, ToolOutput};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 /// What a result is called where its function does not name it.
@@ -12,20 +13,41 @@ pub(crate) enum ResultObject<'a> {
     Empty,
     /// A JSON object, as its text.
     Object(&'a RawValue),
-    Json(&'a str, &'a RawValue),
-    Text(&'a str, &'a str),
-    Parts(&'a str, &'a [Part]),
+    Named(&'a str, ResultValue<'a>),
+}
+
+/// A result that is no object.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum ResultValue<'a> {
+    Json(&'a RawValue),
+    Text(&'a str),
+    Parts(&'a [Part]),
 }
 
 impl<'a> ResultObject<'a> {
+    /// Makes the result of an output, for a client that reads values only: of a rich output the structured value, or, where
+    /// there is none, the parts.
     pub(crate) fn new(output: &'a ToolOutput, name: Option<&'a str>) -> Self {
         let name = name.unwrap_or(DEFAULT_NAME);
         match output {
-            ToolOutput::Json(json) if json.get().starts_with('{') => Self::Object(json),
-            ToolOutput::Json(json) if json.get() != "null" => Self::Json(name, json),
-            ToolOutput::Text(text) => Self::Text(name, text),
-            ToolOutput::Parts(parts) => Self::Parts(name, parts),
+            ToolOutput::Json(json) => Self::json(json, name),
+            ToolOutput::Text(text) => Self::Named(name, ResultValue::Text(text)),
+            ToolOutput::Parts(parts) => Self::Named(name, ResultValue::Parts(parts)),
+            ToolOutput::Rich(rich) => match &rich.structured {
+                Some(json) => Self::json(json, name),
+                None if rich.parts.is_empty() => Self::Empty,
+                None => Self::Named(name, ResultValue::Parts(&rich.parts)),
+            },
             _ => Self::Empty,
+        }
+    }
+
+    fn json(json: &'a RawValue, name: &'a str) -> Self {
+        match json.get() {
+            "null" => Self::Empty,
+            text if text.starts_with('{') => Self::Object(json),
+            _ => Self::Named(name, ResultValue::Json(json)),
         }
     }
 }
@@ -35,34 +57,7 @@ impl Serialize for ResultObject<'_> {
         match self {
             Self::Empty => serializer.serialize_map(Some(0))?.end(),
             Self::Object(object) => object.serialize(serializer),
-            Self::Json(name, value) => serializer.collect_map([(name, value)]),
-            Self::Text(name, text) => serializer.collect_map([(name, text)]),
-            Self::Parts(name, parts) => {
-                serializer.collect_map([(name, parts.iter().map(WirePart::new).collect::<Vec<_>>())])
-            }
-        }
-    }
-}
-
-/// A part with its type beside it.
-#[derive(serde::Serialize)]
-#[serde(tag = "type", rename_all = "lowercase", rename_all_fields = "camelCase")]
-enum WirePart<'a> {
-    Text { text: &'a str },
-    Json { value: &'a RawValue },
-    Media { media_type: &'a str, data: &'a str },
-    Link { uri: &'a str, media_type: Option<&'a str> },
-    Unknown,
-}
-
-impl<'a> WirePart<'a> {
-    fn new(part: &'a Part) -> Self {
-        match part {
-            Part::Text(text) => Self::Text { text },
-            Part::Json(value) => Self::Json { value },
-            Part::Media { media_type, data } => Self::Media { media_type, data },
-            Part::Link { uri, media_type } => Self::Link { uri, media_type: media_type.as_deref() },
-            _ => Self::Unknown,
+            Self::Named(name, value) => serializer.collect_map([(name, value)]),
         }
     }
 }

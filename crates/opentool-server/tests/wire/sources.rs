@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use opentool_core::testing::FakeTool;
-use opentool_core::{BoxFuture, Executor, ToolDefinition, ToolError, ToolOutput, ToolSource, Toolbox};
+use opentool_core::{BoxFuture, Executor, ToolChanges, ToolDefinition, ToolError, ToolOutput, ToolSource, Toolbox};
 use opentool_server::Server;
 use serde_json::json;
 
@@ -18,6 +18,10 @@ where
 {
     fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
         (self.0)()
+    }
+
+    fn changes(&self) -> Option<ToolChanges> {
+        None
     }
 }
 

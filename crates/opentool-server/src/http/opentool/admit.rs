@@ -1,7 +1,7 @@
 //! What `/call` and `/streamCall` share before a call runs: its body, its request, and room for it.
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderMap};
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use http_body::Body;
 
 use super::super::body;
@@ -48,6 +48,12 @@ pub(super) fn admit<'a>(
         Some(in_flight) => Ok((request, in_flight)),
         None => Err(Box::new(Refusal::too_many_calls(limit).response_to(request.id))),
     }
+}
+
+/// Says whether a client accepts a content type of our own, which it has to name exactly.
+pub(super) fn accepts(headers: &HeaderMap, content_type: &str) -> bool {
+    let listed = headers.get_all(ACCEPT).iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    listed.into_iter().any(|accepted| accepted.trim_ascii().eq_ignore_ascii_case(content_type.as_bytes()))
 }
 
 /// Says whether the content type is JSON: absent, `…/json` or `…+json`.

@@ -11,10 +11,13 @@ use opentool_core::{ErrorKind, Host, Outcome, ToolCall, ToolContext};
 use super::super::record::{RequestRecord, RunningCall};
 use super::super::response::{HttpResponse, json};
 use super::super::state::ServerState;
-use super::admit::{Refused, admit, receive};
+use super::admit::{Refused, accepts, admit, receive};
 use super::cut_off::until_cut_off;
-use crate::wire::answer;
+use crate::wire::answer::{self, Recipient};
 use crate::wire::id::RequestId;
+
+/// What a client accepts that reads the member `output` of an answer.
+const TYPED_OUTPUT: &str = "application/json;output=typed";
 
 /// The memory of a body larger than this is freed as soon as the arguments are taken from it.
 const LARGE_BODY: usize = 64 * 1024;
@@ -31,12 +34,14 @@ pub(super) async fn answer<B: Body<Data = Bytes>>(
     let (request, in_flight) = admit(state, headers, &bytes)?;
     let call = ToolCall::new(request.id.to_text(), &*request.method, request.params);
     let mut running = RunningCall::new(&state.metrics, in_flight, Arc::clone(&call.name));
+    let reads_output = accepts(headers, TYPED_OUTPUT);
     let answer = if bytes.len() > LARGE_BODY {
         let id = request.id.as_raw().to_owned();
         drop(bytes);
-        Box::pin(run(host, state, call, context, RequestId::new(Some(&id)), &mut running)).await
+        let recipient = Recipient { id: RequestId::new(Some(&id)), reads_output };
+        Box::pin(run(host, state, call, context, recipient, &mut running)).await
     } else {
-        run(host, state, call, context, request.id, &mut running).await
+        run(host, state, call, context, Recipient { id: request.id, reads_output }, &mut running).await
     };
     record.note_call(&running);
     Ok(json(StatusCode::OK, answer))
@@ -47,18 +52,18 @@ async fn run(
     state: &ServerState,
     call: ToolCall,
     context: &ToolContext,
-    id: RequestId<'_>,
+    to: Recipient<'_>,
     running: &mut RunningCall,
 ) -> Vec<u8> {
     let name = Arc::clone(&call.name);
     match until_cut_off(&state.shutdown, host.run(call, context)).await {
         Ok(outcome) => {
             running.finish(error_kind(&outcome));
-            answer_outcome(&outcome, id)
+            answer_outcome(&outcome, to)
         }
         Err(error) => {
             running.finish(Some(error.kind()));
-            answer::tool_error(&error, &name, id)
+            answer::tool_error(&error, &name, to)
         }
     }
 }
@@ -68,12 +73,12 @@ fn error_kind(outcome: &Outcome) -> Option<ErrorKind> {
 }
 
 /// Writes the answer to a call.
-pub(super) fn answer_outcome(outcome: &Outcome, id: RequestId<'_>) -> Vec<u8> {
+pub(super) fn answer_outcome(outcome: &Outcome, to: Recipient<'_>) -> Vec<u8> {
     match &outcome.result {
         Ok(output) => {
             let name = outcome.definition.as_ref().and_then(|definition| definition.output_name());
-            answer::success(output, name, id)
+            answer::success(output, name, to)
         }
-        Err(error) => answer::tool_error(error, &outcome.tool, id),
+        Err(error) => answer::tool_error(error, &outcome.tool, to),
     }
 }

@@ -1,14 +1,15 @@
 //! `/streamCall`: what a tool emits, event by event.
 //!
 //! On the wire what a tool emits and what it returns in the end look alike. A client that accepts
-//! `text/event-stream;result=named` can distinguish them: the result then comes as the event `result`.
+//! `text/event-stream;result=named` can distinguish them: the result then comes as the event `result`. Such a client also
+//! reads the member `output` of answers.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use http::header::{ACCEPT, HeaderMap, HeaderValue};
+use http::header::{HeaderMap, HeaderValue};
 use http_body::Body;
 use opentool_core::{ErrorKind, Host, ToolCall, ToolContext, ToolError, ToolEvent};
 use tokio::sync::mpsc;
@@ -17,11 +18,12 @@ use tracing::Instrument;
 use super::super::record::{RequestRecord, RunningCall};
 use super::super::response::{EventStream, HttpResponse, events};
 use super::super::state::ServerState;
-use super::admit::{Refused, admit, receive};
+use super::admit::{Refused, accepts, admit, receive};
 use super::call::answer_outcome;
 use super::cut_off::{stopped, until_cut_off};
+use crate::wire::answer::{self, Recipient};
+use crate::wire::event;
 use crate::wire::id::RequestId;
-use crate::wire::{answer, event};
 
 /// How many events may wait for the client before the tool waits.
 const BACKLOG: usize = 16;
@@ -53,7 +55,9 @@ pub(super) async fn answer<B: Body<Data = Bytes>>(
     tokio::spawn(
         async move {
             let _kept = (guard, reservation);
-            let writer = EventWriter { id: RequestId::new(Some(&id)), result_event, events: &sender };
+            let recipient =
+                Recipient { id: RequestId::new(Some(&id)), reads_output: result_event == ResultEvent::Result };
+            let writer = EventWriter { recipient, result_event, events: &sender };
             tokio::select! {
                 () = writer.run(&host, &state, call, &context, &mut running) => {}
                 // The client is gone: dropping the call cancels it.
@@ -75,8 +79,7 @@ enum ResultEvent {
 
 impl ResultEvent {
     fn requested(headers: &HeaderMap) -> Self {
-        let named = |accept: &HeaderValue| accept.as_bytes().eq_ignore_ascii_case(NAMED_RESULT.as_bytes());
-        if headers.get_all(ACCEPT).iter().any(named) { Self::Result } else { Self::Data }
+        if accepts(headers, NAMED_RESULT) { Self::Result } else { Self::Data }
     }
 
     fn content_type(self) -> &'static str {
@@ -96,7 +99,7 @@ impl ResultEvent {
 
 /// Writes the events of one call.
 struct EventWriter<'a> {
-    id: RequestId<'a>,
+    recipient: Recipient<'a>,
     result_event: ResultEvent,
     events: &'a mpsc::Sender<Bytes>,
 }
@@ -125,7 +128,7 @@ impl EventWriter<'_> {
         running.finish(error.as_ref().map(ToolError::kind));
         let last = match error {
             None => event::mark("done", &name),
-            Some(error) => event::frame("error", &answer::tool_error(&error, &name, self.id)),
+            Some(error) => event::frame("error", &answer::tool_error(&error, &name, self.recipient)),
         };
         let _ = self.send(last).await;
     }
@@ -140,12 +143,12 @@ impl EventWriter<'_> {
             let frame = match event {
                 ToolEvent::Output(call, output) => {
                     let name = call.definition.as_ref().and_then(|definition| definition.output_name());
-                    event::frame("data", &answer::success(&output, name, self.id))
+                    event::frame("data", &answer::success(&output, name, self.recipient))
                 }
                 // What was emitted is all there is.
                 ToolEvent::Finished(_, outcome) if outcome.output().is_some_and(|output| output.is_empty()) => continue,
                 ToolEvent::Finished(_, outcome) => {
-                    event::frame(self.result_event.name(), &answer_outcome(&outcome, self.id))
+                    event::frame(self.result_event.name(), &answer_outcome(&outcome, self.recipient))
                 }
                 ToolEvent::Failed(_, outcome) => return Ok(Some(outcome.result.err().unwrap_or_else(stopped))),
                 ToolEvent::Suspended(_) => {
