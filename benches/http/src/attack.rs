@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const PACE: Duration = Duration::from_millis(50);
 
 /// How long an answer may take before it counts as lost.
-const PATIENCE: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// What a kind of attack is called, and how often it was carried out.
 pub(super) type Tally = Vec<(&'static str, usize)>;
@@ -85,9 +85,9 @@ fn add(mut stream: TcpStream, number: usize) -> io::Result<(String, TcpStream)> 
 }
 
 fn connect(server: SocketAddr) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect_timeout(&server, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    let stream = TcpStream::connect_timeout(&server, MAX_WAIT)?;
+    stream.set_read_timeout(Some(MAX_WAIT))?;
+    stream.set_write_timeout(Some(MAX_WAIT))?;
     Ok(stream)
 }
 
@@ -223,7 +223,7 @@ fn invalid_utf8(server: SocketAddr, until: Instant) -> usize {
 fn idle_connections(server: SocketAddr, until: Instant) -> usize {
     let mut idle = Vec::new();
     while Instant::now() < until {
-        match TcpStream::connect_timeout(&server, PATIENCE) {
+        match TcpStream::connect_timeout(&server, MAX_WAIT) {
             Ok(stream) => idle.push(stream),
             // No descriptor is left: some are given back, so that the other attacks go on, and the rest is kept.
             Err(_) => {

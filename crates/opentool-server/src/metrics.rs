@@ -169,7 +169,7 @@ impl Metrics {
         self.connections.fetch_sub(1, Relaxed);
     }
 
-    /// Counts idle connections that were closed to make room.
+    /// Counts idle connections that were closed for new ones.
     pub(crate) fn connections_evicted(&self, count: usize) {
         self.evicted.fetch_add(count as u64, Relaxed);
     }
@@ -253,7 +253,7 @@ impl Metrics {
             line(&mut out, format_args!("{name} {value}"));
         }
         let counters = [
-            ("opentool_connections_evicted_total", "Idle connections closed to make room for new ones.", &self.evicted),
+            ("opentool_connections_evicted_total", "Idle connections closed for new ones.", &self.evicted),
             ("opentool_connections_refused_total", "Connections refused because all others were busy.", &self.refused),
         ];
         for (name, help, value) in counters {

@@ -68,7 +68,7 @@ struct Sum {
     sum: i64,
 }
 
-/// What somebody writes by hand who needs one function and no checks.
+/// What one writes by hand for one function without checks.
 async fn axum(address: SocketAddr) -> Result<(), Failure> {
     async fn call(body: Bytes) -> Result<impl IntoResponse, String> {
         let call: Call = serde_json::from_slice(&body).map_err(|error| error.to_string())?;

@@ -17,7 +17,7 @@ use crate::http::refusal::Refusal;
 use crate::http::routes::Routes;
 use crate::http::service::Service;
 
-/// How long to wait where the system has no room for another connection.
+/// How long to wait where the system cannot open another connection.
 const RETRY_DELAY: Duration = Duration::from_millis(10);
 
 /// How often the log says that connections are refused.
@@ -60,9 +60,9 @@ impl Listener {
             Ok(accepted) => accepted,
             Err(error) if is_about_the_client(&error) => return,
             Err(error) => {
-                // No descriptors or no memory: the longest idle connections have to make room.
+                // No descriptors or no memory: the longest idle connections are closed.
                 self.warn(&error);
-                let evicted = self.registry.make_room();
+                let evicted = self.registry.evict_some();
                 self.state.service.metrics().connections_evicted(evicted);
                 return sleep(RETRY_DELAY).await;
             }

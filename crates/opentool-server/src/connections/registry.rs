@@ -142,7 +142,7 @@ pub(super) struct ConnectionRegistry {
     limit: usize,
 }
 
-/// Whether a new connection may stay.
+/// Whether a new connection is served.
 pub(super) enum Admission {
     Admitted(Arc<Connection>),
     /// Another one was closed for it.
@@ -183,10 +183,10 @@ impl ConnectionRegistry {
         if evicted { Admission::AfterEviction(connection) } else { Admission::Admitted(connection) }
     }
 
-    /// Closes the longest idle connections, where the system has no room for more; returns how many.
+    /// Closes the longest idle connections, where the system cannot open more; returns how many.
     ///
     /// Several at once: with one at a time each new connection would wait for another one to close.
-    pub(super) fn make_room(&self) -> usize {
+    pub(super) fn evict_some(&self) -> usize {
         let mut open = self.lock();
         let some = open.len() / 8 + 1;
         (0..some).take_while(|_| evict(&mut open)).count()
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(reasons(), [CloseReason::None as u8, CloseReason::None as u8, CloseReason::Idle as u8]);
         assert_eq!(connections.lock().len(), 3);
         drop(answering);
-        assert_eq!(connections.make_room(), 1, "now all three are idle or slow");
+        assert_eq!(connections.evict_some(), 1, "now all three are idle or slow");
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
         slow.received();
         connections.clock.store(1, Relaxed);
         let new = admitted(&connections);
-        assert_eq!(connections.make_room(), 1);
+        assert_eq!(connections.evict_some(), 1);
         let reasons = [&slow, &new].map(|connection| connection.close_reason.load(Relaxed));
         assert_eq!(reasons, [CloseReason::Evicted as u8, CloseReason::None as u8]);
     }

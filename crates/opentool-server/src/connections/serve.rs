@@ -85,7 +85,7 @@ where
     let io = TokioIo::new(TrackedSocket::new(socket, connection.clone()));
     let context = Arc::new(ConnectionContext { listener, connection: connection.clone(), peer });
     let service = service_fn(move |request: Request<Incoming>| {
-        // Boxed, so that the memory is reused by the next request of any connection; hyper would keep room for the future in
+        // Boxed, so that the memory is reused by the next request of any connection; hyper would keep memory for the future in
         // every connection. `scripts/bench http` shows it at 256 connections.
         Box::pin(context.clone().answer(request))
     });

@@ -52,7 +52,7 @@ impl<S> TrackedSocket<S> {
         self.blocked
     }
 
-    /// Notes what was read, and says whether there is room for it.
+    /// Notes what was read, and says whether the budget allows it.
     fn note_read(&mut self, count: usize) -> bool {
         self.connection.received();
         if self.connection.phase() != Phase::Head {

@@ -137,8 +137,8 @@ impl Pages {
 
     fn push(&mut self, piece: &[u8]) -> io::Result<()> {
         let end = self.len + piece.len();
-        let room = self.map.get_mut(self.len..end).ok_or(io::ErrorKind::FileTooLarge)?;
-        room.copy_from_slice(piece);
+        let free = self.map.get_mut(self.len..end).ok_or(io::ErrorKind::FileTooLarge)?;
+        free.copy_from_slice(piece);
         self.len = end;
         Ok(())
     }

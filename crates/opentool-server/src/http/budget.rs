@@ -10,7 +10,7 @@ pub(crate) struct Budget {
     limit: usize,
 }
 
-/// A budget has no room for what was asked.
+/// A budget has not enough bytes left.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OverBudget;
 

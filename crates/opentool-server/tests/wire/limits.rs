@@ -152,7 +152,7 @@ async fn over_the_head_budget_large_heads_get_503_small_ones_pass() {
         if wire.head().await.is_some_and(|reply| reply.status == 200) {
             break;
         }
-        assert!(start.elapsed() < MAX_WAIT, "their room was not given back");
+        assert!(start.elapsed() < MAX_WAIT, "their bytes were not given back");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What `/call` and `/streamCall` share before a call runs: its body, its request, and room for it.
+//! What `/call` and `/streamCall` share before a call runs: its body, its request, and the limit of calls in flight.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
@@ -30,7 +30,7 @@ pub(super) async fn receive<B: Body<Data = Bytes>>(
     Ok((bytes, reservation))
 }
 
-/// Reads the request, and admits it if it may run and there is room for it.
+/// Reads the request, and admits it if it may run and the limit of calls in flight allows it.
 pub(super) fn admit<'a>(
     state: &ServerState,
     headers: &HeaderMap,
