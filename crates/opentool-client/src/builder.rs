@@ -33,7 +33,8 @@ impl Client {
 
     /// Sets how often a request that may be repeated is repeated when the server is overloaded or cannot be reached; 2.
     ///
-    /// Only `version`, `load` and the calls of tools whose [metadata](Self::metadata) says idempotent may be: repeating
+    /// Only `version`, `load` and the calls of tools whose [metadata](Self::metadata) says read-only or
+    /// idempotent may be: repeating
     /// another call could do twice what should be done once.
     #[must_use]
     pub fn retries(self, retries: u32) -> Self {

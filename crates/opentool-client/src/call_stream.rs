@@ -29,7 +29,7 @@ impl CallStream {
         let reader = CallReader::new(connection.clone(), request, connection.config.timeout);
         let results = try_unfold((reader, id), |(mut reader, id)| async move {
             let Some(returned) = reader.next().await? else { return Ok(None) };
-            let returned = tool_return(id.clone(), returned.value.as_deref())?;
+            let returned = tool_return(id.clone(), returned.result.value.as_deref())?;
             Ok(Some((returned, (reader, id))))
         });
         Self(results.map(move |item| item.map_err(|error| connection.redact(error))).boxed())

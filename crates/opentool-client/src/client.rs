@@ -88,8 +88,9 @@ impl Client {
     /// When the function fails, the server does not answer in time, or the call is cancelled.
     pub async fn call_in(&self, call: FunctionCall, context: &ToolContext) -> Result<ToolReturn, ClientError> {
         let FunctionCall { id, name, arguments, .. } = call;
-        let result = self.connection.call(&id, &name, params(&arguments)?, context).await?;
-        tool_return(id, result.as_deref())
+        let request = self.connection.call_request(&id, &name, params(&arguments)?)?;
+        let result = self.connection.call(request, context).await?;
+        tool_return(id, result.value.as_deref())
     }
 
     /// Calls a function and returns its results as they come.

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use opentool_core::ToolContext;
+use opentool_core::{ToolContext, ToolMetadata};
 use opentool_http::{FailedAttempt, HttpClient, HttpError, HttpResponse, Secrets};
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout};
@@ -13,7 +13,10 @@ use crate::address::Address;
 use crate::config::ClientConfig;
 use crate::error::ClientError;
 use crate::request::ServerRequest;
-use crate::response::ServerResponse;
+use crate::response::{CallResult, ServerResponse};
+
+/// The route of calls.
+const CALL: &str = "call";
 
 /// The connection to a server, made at the first request.
 pub(crate) struct Connection {
@@ -39,24 +42,27 @@ impl Connection {
         self.ask_within(self.config.timeout, request, read).await
     }
 
-    /// Calls a function in the time that its context has, or until it is cancelled.
-    pub(crate) async fn call(
-        &self,
-        id: &str,
-        name: &str,
-        params: Box<RawValue>,
-        context: &ToolContext,
-    ) -> Result<Option<Box<RawValue>>, ClientError> {
-        let request =
-            ServerRequest::call("call", id, name, params)?.repeatable(self.is_repeatable(name)).in_trace_of(context);
+    /// Sends a call in the time that its context has, or until it is cancelled.
+    pub(crate) async fn call(&self, request: ServerRequest, context: &ToolContext) -> Result<CallResult, ClientError> {
+        let request = request.in_trace_of(context);
         let time = context.remaining().unwrap_or(self.config.timeout);
         let answer = self.ask_within(time, request, |response| response.result(self.config.errors_in_results));
         context.cancellation().guard(answer).await.unwrap_or(Err(ClientError::Cancelled))
     }
 
-    /// Says whether a call of a function may be sent again.
+    /// A call that is answered as a whole.
+    pub(crate) fn call_request(
+        &self,
+        id: &str,
+        name: &str,
+        params: Box<RawValue>,
+    ) -> Result<ServerRequest, ClientError> {
+        Ok(ServerRequest::call(CALL, id, name, params)?.repeatable(self.is_repeatable(name)))
+    }
+
+    /// Says whether a call of a function may be sent again: the operator says that it is read-only or idempotent.
     pub(crate) fn is_repeatable(&self, name: &str) -> bool {
-        self.config.metadata.get(name).is_some_and(|metadata| metadata.is_idempotent())
+        self.config.metadata.get(name).is_some_and(ToolMetadata::is_repeatable)
     }
 
     /// Says whether the server may have a route for streamed calls, which is unknown until one was tried.
@@ -122,10 +128,12 @@ impl Connection {
     /// Removes the key from an error, because a server may repeat it.
     pub(crate) fn redact(&self, error: ClientError) -> ClientError {
         match error {
-            ClientError::Call { message, code, data } => ClientError::Call {
+            ClientError::Call { message, code, data, output } => ClientError::Call {
                 message: self.secrets.redact(message),
                 code,
                 data: data.filter(|data| !self.secrets.occur_in(&data.to_string())),
+                output: output
+                    .filter(|output| serde_json::to_string(output).is_ok_and(|output| !self.secrets.occur_in(&output))),
             },
             error => error,
         }

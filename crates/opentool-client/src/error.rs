@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use opentool_core::{ErrorKind, ToolError};
+use opentool_core::{ErrorKind, ToolError, ToolOutput};
 use opentool_http::HttpError;
 use opentool_spec::Exception;
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -61,6 +61,8 @@ pub enum ClientError {
         code: Option<i32>,
         /// The error's `data`.
         data: Option<Value>,
+        /// What the failed function returned besides, which our own server sends.
+        output: Option<Box<ToolOutput>>,
     },
     /// The server did not answer in time.
     #[error("the server did not answer within {after:?}")]
@@ -108,7 +110,7 @@ impl ClientError {
             Self::ErrorNull { status } => Some(Exception::ErrorNull { code: i32::from(*status) }),
             Self::Unauthorized => Some(Exception::Unauthorized),
             Self::NoAccess { .. } => Some(Exception::NoAccess),
-            Self::Call { message, code, data } => {
+            Self::Call { message, code, data, .. } => {
                 Some(Exception::Call { message: message.clone(), code: *code, data: data.clone() })
             }
             _ => None,
@@ -132,6 +134,14 @@ impl ClientError {
     /// The settings, or what is to be sent, cannot be used.
     pub(crate) fn setup(reason: impl fmt::Display) -> Self {
         Self::Setup { reason: reason.to_string() }
+    }
+
+    /// Adds what a failed function returned besides.
+    pub(crate) fn with_output(mut self, returned: Option<ToolOutput>) -> Self {
+        if let Self::Call { output, .. } = &mut self {
+            *output = returned.map(Box::new);
+        }
+        self
     }
 
     /// The error for a failure of the HTTP exchange with the server at a base URL.
@@ -168,12 +178,10 @@ impl Serialize for ClientError {
 impl From<ClientError> for ToolError {
     fn from(error: ClientError) -> Self {
         match error {
-            ClientError::Call { message, code, data } => {
+            ClientError::Call { message, code, data, output } => {
                 let error = tool_error(code, message);
-                match data {
-                    Some(data) => error.with_data(data),
-                    None => error,
-                }
+                let error = data.into_iter().fold(error, Self::with_data);
+                output.into_iter().fold(error, |error, output| error.with_output(*output))
             }
             ClientError::Timeout { after } => Self::timeout(after),
             ClientError::Cancelled => Self::cancelled(),
@@ -230,7 +238,7 @@ mod tests {
     use super::*;
 
     fn call(code: Option<i32>) -> ClientError {
-        ClientError::Call { message: "no such city".into(), code, data: Some(json!({"near": ["Rome"]})) }
+        ClientError::Call { message: "no such city".into(), code, data: Some(json!({"near": ["Rome"]})), output: None }
     }
 
     fn no_access(status: Option<u16>) -> ClientError {
@@ -266,7 +274,7 @@ mod tests {
             (405, ErrorKind::UnknownTool, false),
             (400, ErrorKind::InvalidArguments, false),
             (-32602, ErrorKind::InvalidArguments, false),
-            (504, ErrorKind::Timeout, true),
+            (504, ErrorKind::Timeout, false),
             (403, ErrorKind::Denied, false),
             (429, ErrorKind::Limit, true),
             (503, ErrorKind::Unavailable, true),

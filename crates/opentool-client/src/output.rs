@@ -6,6 +6,8 @@ use opentool_core::{ToolDefinition, ToolOutput};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::response::CallResult;
+
 /// What the document says about a function's result.
 pub(crate) struct ReturnShape {
     /// The member that holds a result which is no object.
@@ -23,8 +25,17 @@ impl ReturnShape {
         }
     }
 
-    /// The output that a result stands for.
-    pub(crate) fn output(&self, result: Box<RawValue>) -> ToolOutput {
+    /// The output of a call.
+    pub(crate) fn output(&self, result: CallResult) -> ToolOutput {
+        match (result.output, result.value) {
+            (Some(output), _) => output,
+            (None, Some(value)) => self.value_output(value),
+            (None, None) => ToolOutput::Empty,
+        }
+    }
+
+    /// The output that a value stands for.
+    fn value_output(&self, result: Box<RawValue>) -> ToolOutput {
         let result = match self.unwrapped(&result) {
             Some(value) => value,
             None => result,
@@ -60,7 +71,7 @@ mod tests {
     fn output(declared: &str, result: &str) -> ToolOutput {
         let shape =
             ReturnShape { wrapped_in: (declared != "object").then(|| "sum".to_owned()), text: declared == "string" };
-        shape.output(RawValue::from_string(result.to_owned()).unwrap())
+        shape.value_output(RawValue::from_string(result.to_owned()).unwrap())
     }
 
     fn json(text: &str) -> ToolOutput {

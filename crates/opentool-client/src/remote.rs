@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use opentool_core::{BoxFuture, Invocation, Tool, ToolContext, ToolDefinition, ToolError, ToolMetadata, ToolOutput};
+use opentool_core::{
+    BoxFuture, ErrorKind, Invocation, Tool, ToolContext, ToolDefinition, ToolError, ToolMetadata, ToolOutput,
+};
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 
@@ -11,7 +13,11 @@ use crate::connection::Connection;
 use crate::error::ClientError;
 use crate::output::ReturnShape;
 use crate::request::ServerRequest;
+use crate::response::CallResult;
 use crate::stream::{CallReader, RESULT_NAMED, STREAM_CALL, StreamedValue, ValueRole};
+
+/// The content type of an answer that holds an output of several parts in core's own form.
+const TYPED_OUTPUT: &str = "application/json;output=typed";
 
 pub(crate) struct RemoteTool {
     definition: ToolDefinition,
@@ -26,13 +32,24 @@ impl RemoteTool {
         Self { definition, metadata, shape, connection }
     }
 
+    /// Calls the function and waits for its result.
+    async fn call_plain(
+        &self,
+        id: &str,
+        params: Box<RawValue>,
+        context: &ToolContext,
+    ) -> Result<CallResult, ClientError> {
+        let request = self.connection.call_request(id, self.definition.name(), params)?.accepting(TYPED_OUTPUT);
+        self.connection.call(request, context).await
+    }
+
     /// Calls the function and emits the values that it returns while it runs, if the server can stream.
     async fn call_watched(
         &self,
         id: &str,
         params: Box<RawValue>,
         context: &ToolContext,
-    ) -> Result<Option<Box<RawValue>>, ClientError> {
+    ) -> Result<CallResult, ClientError> {
         let name = self.definition.name();
         let request =
             ServerRequest::call(STREAM_CALL, id, name, params.clone())?.accepting(RESULT_NAMED).in_trace_of(context);
@@ -47,9 +64,9 @@ impl RemoteTool {
         match answered {
             Ok(()) => Ok(received.result),
             // The server has no route for streams, so the call has not run.
-            Err(_) if !self.connection.may_stream() => self.connection.call(id, name, params, context).await,
+            Err(_) if !self.connection.may_stream() => self.call_plain(id, params, context).await,
             Err(error) if error.is_transient() && !received.anything && self.connection.is_repeatable(name) => {
-                self.connection.call(id, name, params, context).await
+                self.call_plain(id, params, context).await
             }
             Err(error) => Err(self.connection.redact(error)),
         }
@@ -61,18 +78,27 @@ impl RemoteTool {
         context: &ToolContext,
         received: &mut Received,
     ) -> Result<(), ClientError> {
-        while let Some(StreamedValue { value, role }) = reader.next().await? {
+        while let Some(StreamedValue { result, role }) = reader.next().await? {
             received.anything = true;
             // If the server does not name the result, it is the last value: one is emitted only when the next has come.
             let emitted = match role {
-                ValueRole::Emitted => value,
-                ValueRole::Result | ValueRole::Unknown => std::mem::replace(&mut received.result, value),
+                ValueRole::Emitted => result,
+                ValueRole::Result | ValueRole::Unknown => std::mem::replace(&mut received.result, result),
             };
-            if let Some(value) = emitted {
-                context.emit(self.shape.output(value)).await;
+            if !emitted.is_empty() {
+                context.emit(self.shape.output(emitted)).await;
             }
         }
         Ok(())
+    }
+
+    /// The error of a call. After a timeout the call may still run, so only one that may be repeated is retryable.
+    fn error(&self, error: ClientError) -> ToolError {
+        let error = ToolError::from(error);
+        match error.kind() {
+            ErrorKind::Timeout => error.with_retryable(self.metadata.is_repeatable()),
+            _ => error,
+        }
     }
 }
 
@@ -80,7 +106,7 @@ impl RemoteTool {
 #[derive(Default)]
 struct Received {
     anything: bool,
-    result: Option<Box<RawValue>>,
+    result: CallResult,
 }
 
 impl Tool for RemoteTool {
@@ -105,11 +131,11 @@ impl Tool for RemoteTool {
                 id => id,
             };
             let result = if context.is_watched() && self.connection.may_stream() {
-                Box::pin(self.call_watched(id, params, context)).await?
+                Box::pin(self.call_watched(id, params, context)).await
             } else {
-                self.connection.call(id, self.definition.name(), params, context).await?
+                self.call_plain(id, params, context).await
             };
-            Ok(result.map_or(ToolOutput::Empty, |result| self.shape.output(result)))
+            result.map(|result| self.shape.output(result)).map_err(|error| self.error(error))
         })
     }
 }

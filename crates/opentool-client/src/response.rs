@@ -1,5 +1,6 @@
 //! Reading the answers of servers, including the ways in which real ones differ from the spec.
 
+use opentool_core::ToolOutput;
 use opentool_spec::{Map, OpenTool, Severity, Version};
 use serde::Deserialize;
 use serde_json::Value;
@@ -25,19 +26,48 @@ struct Envelope<'a> {
     result: Option<&'a RawValue>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    output: Option<&'a RawValue>,
+}
+
+impl Envelope<'_> {
+    /// The output in core's own form; one that cannot be read counts as absent.
+    fn output(&self) -> Option<ToolOutput> {
+        ToolOutput::parse(self.output?.get()).ok()
+    }
+}
+
+/// What a function returned or emitted.
+#[derive(Default)]
+pub(crate) struct CallResult {
+    /// The value; none if it is absent or null.
+    pub(crate) value: Option<Box<RawValue>>,
+    /// The output exactly as the function returned it: only our own server sends it, if asked, for outputs that are no plain value.
+    pub(crate) output: Option<ToolOutput>,
+}
+
+impl CallResult {
+    fn from_value(value: Option<Box<RawValue>>) -> Self {
+        Self { value, output: None }
+    }
+
+    /// Says whether there is nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.value.is_none() && self.output.is_none()
+    }
 }
 
 impl ServerResponse<'_> {
-    /// The result of a call; none if it is absent or null.
-    pub(crate) fn result(&self, errors_in_results: bool) -> Result<Option<Box<RawValue>>, ClientError> {
+    /// The result of a call.
+    pub(crate) fn result(&self, errors_in_results: bool) -> Result<CallResult, ClientError> {
         let (_, envelope) = self.envelope()?;
-        match envelope.result {
-            Some(result) if errors_in_results => match error_as_result(result) {
-                Some(error) => Err(error),
-                None => Ok(Some(result.to_owned())),
-            },
-            result => Ok(result.map(ToOwned::to_owned)),
+        let output = envelope.output();
+        if let Some(result) = envelope.result.filter(|_| errors_in_results && output.is_none())
+            && let Some(error) = error_as_result(result)
+        {
+            return Err(error);
         }
+        Ok(CallResult { value: envelope.result.map(ToOwned::to_owned), output })
     }
 
     /// The version of the server: a text, or any other JSON value.
@@ -78,7 +108,9 @@ impl ServerResponse<'_> {
         }
         match serde_json::from_str(text) {
             Ok(CodeAndMessage { code: 404, .. }) => Ok(None),
-            Ok(CodeAndMessage { code, message }) => Err(ClientError::Call { message, code: Some(code), data: None }),
+            Ok(CodeAndMessage { code, message }) => {
+                Err(ClientError::Call { message, code: Some(code), data: None, output: None })
+            }
             Err(_) => {
                 let reason = "it has neither `opentool` nor `functions`".to_owned();
                 Err(ClientError::InvalidDocument { reason })
@@ -102,7 +134,9 @@ impl ServerResponse<'_> {
         let object =
             json_object(&self.body).and_then(|text| Some((text, serde_json::from_str::<Envelope<'_>>(text).ok()?)));
         match object {
-            Some((_, Envelope { error: Some(error), .. })) => Err(read_error(error.get())),
+            Some((_, envelope @ Envelope { error: Some(error), .. })) => {
+                Err(read_error(error.get()).with_output(envelope.output()))
+            }
             Some(object) if self.is_success() => Ok(object),
             Some(_) => Err(ClientError::ErrorNull { status: self.status }),
             None if self.is_success() => Err(self.empty()),
@@ -128,24 +162,24 @@ impl ServerResponse<'_> {
 }
 
 /// Reads the data of one event of a stream: a JSON-RPC body, or the bare result.
-pub(crate) fn event_result(data: &str, errors_in_results: bool) -> Result<Option<Box<RawValue>>, ClientError> {
+pub(crate) fn event_result(data: &str, errors_in_results: bool) -> Result<CallResult, ClientError> {
     let unreadable = ClientError::ResponseNull { status: 200 };
     let Some(text) = json_object(data.as_bytes()) else {
         let raw = serde_json::from_str::<Box<RawValue>>(data).map_err(|_| unreadable)?;
-        return Ok(Some(raw).filter(|raw| raw.get() != "null"));
+        return Ok(CallResult::from_value(Some(raw).filter(|raw| raw.get() != "null")));
     };
     let members: Map = serde_json::from_str(text).map_err(|_| unreadable)?;
     if ["jsonrpc", "result", "error"].iter().any(|member| members.contains_key(*member)) {
         return ServerResponse { url: "", status: 200, body: text.into() }.result(errors_in_results);
     }
-    Ok(RawValue::from_string(text.to_owned()).ok())
+    Ok(CallResult::from_value(RawValue::from_string(text.to_owned()).ok()))
 }
 
 /// Reads the data of an `error` event: a JSON-RPC body, a bare `{code, message, id}`, or just a text.
 pub(crate) fn event_error(data: &str) -> ClientError {
     if let Some(text) = json_object(data.as_bytes()) {
-        if let Ok(Envelope { error: Some(error), .. }) = serde_json::from_str(text) {
-            return read_error(error.get());
+        if let Ok(envelope @ Envelope { error: Some(error), .. }) = serde_json::from_str(text) {
+            return read_error(error.get()).with_output(envelope.output());
         }
         return read_error(text);
     }
@@ -226,7 +260,7 @@ impl ReportedError {
 
 impl From<ReportedError> for ClientError {
     fn from(ReportedError { code, message, data }: ReportedError) -> Self {
-        Self::Call { message, code, data }
+        Self::Call { message, code, data, output: None }
     }
 }
 

@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opentool_http::{FrameStream, Framing, HttpResponse};
-use serde_json::value::RawValue;
 use tokio::time::timeout;
 
 use crate::connection::Connection;
 use crate::error::ClientError;
 use crate::request::ServerRequest;
-use crate::response::{event_error, event_result};
+use crate::response::{CallResult, event_error, event_result};
 
 /// The route of streamed calls.
 pub(crate) const STREAM_CALL: &str = "streamCall";
@@ -20,8 +19,7 @@ pub(crate) const RESULT_NAMED: &str = "text/event-stream;result=named";
 
 /// A value that a function returned, or emitted while it ran.
 pub(crate) struct StreamedValue {
-    /// None for an absent or null value.
-    pub(crate) value: Option<Box<RawValue>>,
+    pub(crate) result: CallResult,
     pub(crate) role: ValueRole,
 }
 
@@ -85,8 +83,8 @@ impl CallReader {
                             self.connection.set_cannot_stream();
                         }
                         // A refusal, or a server that does not stream the answer.
-                        let value = self.connection.read_whole(response).await?.result(errors_in_results)?;
-                        return Ok(Some(StreamedValue { value, role: ValueRole::Result }));
+                        let result = self.connection.read_whole(response).await?.result(errors_in_results)?;
+                        return Ok(Some(StreamedValue { result, role: ValueRole::Result }));
                     };
                     self.state = ReaderState::Reading { frames: Box::new(response.frames(Framing::Events)), data };
                 }
@@ -108,7 +106,7 @@ impl CallReader {
                         // `start`, and events that this client does not know.
                         _ => continue,
                     };
-                    return Ok(Some(StreamedValue { value: event_result(&event.data, errors_in_results)?, role }));
+                    return Ok(Some(StreamedValue { result: event_result(&event.data, errors_in_results)?, role }));
                 }
             }
         }

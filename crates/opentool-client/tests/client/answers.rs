@@ -16,7 +16,7 @@ async fn a_json_rpc_error_is_read_whatever_the_status() {
     for status in [200, 201, 400, 403, 404, 405, 413, 500, 502, 503] {
         let body = r#"{"jsonrpc":"2.0","result":{},"error":{"code":17,"message":"no","data":[1]},"id":"1"}"#;
         let error = call_answered(json(status, body)).await.unwrap_err();
-        let ClientError::Call { message, code, data } = &error else { panic!("{status}: {error:?}") };
+        let ClientError::Call { message, code, data, .. } = &error else { panic!("{status}: {error:?}") };
         assert_eq!((message.as_str(), *code, data), ("no", Some(17), &Some(value!([1]))), "{status}");
         assert_eq!(json_of(&error), r#"{"message":"no"}"#);
     }

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod answers;
+mod arguments;
 mod documents;
+mod outputs;
 mod requests;
 mod retries;
 mod script;

@@ -82,7 +82,7 @@ async fn codes_of_the_server_become_kinds_of_errors() {
     for (code, kind, retryable) in [
         (405, ErrorKind::UnknownTool, false),
         (400, ErrorKind::InvalidArguments, false),
-        (504, ErrorKind::Timeout, true),
+        (504, ErrorKind::Timeout, false),
         (403, ErrorKind::Denied, false),
         (429, ErrorKind::Limit, true),
         (503, ErrorKind::Unavailable, true),
