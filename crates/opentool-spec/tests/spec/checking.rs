@@ -175,6 +175,20 @@ fn schemas_of_other_formats_are_understood_and_moved() {
 }
 
 #[test]
+fn moved_schemas_keep_their_position_and_neighbours() {
+    let referring_to =
+        |place: &str| format!(r#"[{{"name": "p", "schema": {{"$ref": "{place}A"}}, "required": true}}]"#);
+    let text = with(&referring_to("#/$defs/"), r#", "$defs": {"A": {"type": "string"}}, "x-last": 1"#);
+    let clean = with(&referring_to("#/schemas/"), r#", "schemas": {"A": {"type": "string"}}, "x-last": 1"#);
+    assert_eq!(fix(&text).text, clean, "renamed where it was");
+
+    let components = r#", "components": {"responses": {}, "schemas": {"A": {"type": "string"}}}"#;
+    let fixed: OpenTool = fix(&with(&referring_to("#/components/schemas/"), components)).text.parse().unwrap();
+    assert_eq!(fixed.schemas.as_ref().unwrap()["A"], Schema::string());
+    assert_eq!(fixed.extra["components"], serde_json::json!({"responses": {}}), "other components stay");
+}
+
+#[test]
 fn the_values_of_a_map_may_be_a_reference() {
     let text = with(
         r##"[{"name": "p", "schema": {"type": "object", "properties": {}, "additionalProperties": {"$ref": "#/schemas/A"}}, "required": true}]"##,
