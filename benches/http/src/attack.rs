@@ -1,4 +1,4 @@
-//! What hostile clients do to a server, all of it at once, and a good client that wants to be answered meanwhile.
+//! Hostile clients, all of them at once, and a good client that must be answered meanwhile.
 //!
 //! Used by `scripts/bench attack`, which measures, and by the tests of the binary, which check. Nothing but the standard
 //! library, so that both can have it.
