@@ -53,7 +53,7 @@ impl Folder {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn every_kind_of_symbol_is_told_apart() {
+fn every_kind_of_symbol_is_recognised() {
     let folder = Folder::new();
     let exports = Exports::read(folder.library()).unwrap();
     let kind = |name: &str| exports.get(name).map(|export| export.kind().clone());

@@ -28,7 +28,7 @@ fn any_order_and_any_whitespace_and_any_escapes() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_told_at_once() {
+fn all_wrong_arguments_are_reported_at_once() {
     let library = subtract();
     let message = |text: &str| refused(&library, "subtract", text).message().to_owned();
     assert_eq!(message(r#"{"minuend":10}"#), r#"invalid arguments: missing required argument "subtrahend" (integer)"#);

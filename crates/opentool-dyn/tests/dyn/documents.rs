@@ -37,7 +37,7 @@ fn codes(library: &DynLibrary) -> Vec<Code> {
 }
 
 #[test]
-fn documents_of_the_wild_load_with_warnings_and_answer_right() {
+fn published_documents_load_with_warnings_and_work() {
     let text = r##"{
         "opendyn": "1.0.0",
         "info": { "title": "math", "version": "1.0.0" },

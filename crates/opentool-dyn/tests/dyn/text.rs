@@ -92,7 +92,7 @@ fn text_comes_out_of_a_buffer() {
 }
 
 #[test]
-fn the_size_of_a_buffer_is_told_to_the_function() {
+fn the_size_of_a_buffer_is_passed_to_the_function() {
     let repeat = |keys| {
         function(
             "repeat",
@@ -121,7 +121,7 @@ fn the_size_of_a_buffer_is_told_to_the_function() {
 }
 
 #[test]
-fn a_buffer_is_never_smaller_than_the_function_is_told() {
+fn a_buffer_is_never_smaller_than_its_size_parameter() {
     let counted_size = |keys: Value| {
         let functions = vec![function(
             "size_told",
@@ -229,7 +229,7 @@ fn bytes_pass_in_every_encoding() {
 }
 
 #[test]
-fn a_length_that_the_caller_tells_is_at_most_the_real_one() {
+fn a_length_from_the_caller_is_at_most_the_real_one() {
     let library = counted("hex");
     assert_eq!(call(&library, "counted", json!({ "from": "0102", "length": 1 })), json!({ "to": "01", "written": 1 }));
     let error = refused(&library, "counted", r#"{"from":"0102","length":3}"#);

@@ -15,14 +15,14 @@ fn with_constructor(code: &str) -> Result<DynLibrary, opentool_dyn::OpenError> {
 }
 
 #[test]
-fn a_constructor_that_aborts_is_told_from_a_crash_in_a_call() {
+fn a_constructor_that_aborts_is_not_a_crash_in_a_call() {
     let message = unopened(with_constructor("fputs(\"no licence\\n\", stderr); abort()"));
     assert!(message.contains("while it was loaded, the library crashed with SIGABRT"), "{message}");
     assert!(message.contains("no licence"), "{message}");
 }
 
 #[test]
-fn a_constructor_that_exits_is_told() {
+fn a_constructor_that_exits_is_reported() {
     let message = unopened(with_constructor("exit(0)"));
     assert!(message.contains("while it was loaded, the library ended the process with exit status 0"), "{message}");
 }
@@ -34,7 +34,7 @@ fn a_constructor_that_hangs_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_constructor_that_prints_disturbs_nobody() {
+async fn a_constructor_that_prints_disturbs_no_call() {
     let library = with_constructor("for (int i = 0; i < 100000; i++) puts(\"hello\")").unwrap();
     works(&library).await;
 }
@@ -142,7 +142,7 @@ async fn a_library_that_was_gone_for_long_works_once_it_is_back() {
 }
 
 #[test]
-fn a_program_that_is_no_worker_is_told_what_to_do() {
+fn a_program_that_is_no_worker_gets_advice() {
     let described = document(vec![takes_int("add_one", "x")]);
     let builder = || DynLibrary::builder().document_text(described.to_string()).library(library("hostile"));
     let message = unopened(builder().open());

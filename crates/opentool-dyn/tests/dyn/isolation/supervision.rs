@@ -177,7 +177,7 @@ async fn only_a_call_given_up_that_hangs_ends_its_worker() {
 }
 
 #[tokio::test]
-async fn the_deadline_of_the_hall_ends_a_call_that_hangs() {
+async fn the_deadline_of_the_executor_ends_a_call_that_hangs() {
     let library = hostile(Permissions::new());
     let host = Executor::builder().timeout(Duration::from_millis(200)).build().host(library.clone());
     let error = host.call("busy_loop", "{}").await.unwrap_err();
@@ -248,7 +248,7 @@ fn ten_million_elements_pass_the_pipes_and_the_next_call_works() {
 }
 
 #[tokio::test]
-async fn thousands_of_handles_are_told_apart() {
+async fn thousands_of_handles_are_distinct() {
     let library = hostile(Permissions::new());
     let objects = join_all((0..5000).map(|_| call(&library, "object_new", json!({})))).await;
     let objects: Vec<_> = objects.into_iter().map(Result::unwrap).collect();
