@@ -20,7 +20,7 @@ impl ServerState {
     /// Writes the page of metrics.
     pub(crate) fn metrics_page(&self) -> String {
         self.metrics.write(&Gauges {
-            blocking_threads: self.executor.blocking_threads(),
+            blocking_threads: self.executor.busy_threads(),
             buffered_bytes: self.settings.body.budget.held(),
             draining: self.shutdown.is_draining(),
         })
