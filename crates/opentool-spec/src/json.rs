@@ -6,7 +6,7 @@
 //!
 //! - [`Lexer`] reads tokens and steps over values; what it accepts is what `serde_json` accepts.
 //! - [`Number`] and [`Quantity`] say what a number literal amounts to, and whether JSON Schema counts it as an integer.
-//! - [`pointer`] escapes, splits and follows JSON pointers.
+//! - [`mod@pointer`] escapes, splits and follows JSON pointers.
 //! - [`near`] finds the names that a wrong one was probably meant to be.
 //! - [`indented`], [`canonical`] and [`plain_integers`] rewrite a text, digit by digit as it came.
 //!
