@@ -152,29 +152,20 @@ fn server(options: &Options, tools: opentool::Source, export: Option<&'static Ex
 }
 
 fn keys(options: &Options, mut config: ConfigBuilder) -> Result<ConfigBuilder, Failure> {
-    config = match given_keys(options).next() {
-        Some(_) => config.api_keys(given_keys(options)),
+    config = match options.given_keys().next() {
+        Some(_) => config.api_keys(options.given_keys()),
         None => config.api_key_from_env(API_KEY_VARIABLE),
     };
     if let Some(file) = &options.api_keys_file {
         config = config.api_keys_file(file);
     }
     if options.insecure_no_auth == Some(true) {
-        if has_keys(options) {
+        if options.has_keys() {
             return Err(Failure::usage("`--insecure-no-auth` and API keys: leave one of them out"));
         }
         config = config.allow_anonymous(true);
     }
     Ok(config)
-}
-
-fn given_keys(options: &Options) -> impl Iterator<Item = &str> {
-    options.api_key.iter().chain(&options.listed_api_keys).map(Secret::expose)
-}
-
-/// Whether callers need a key.
-fn has_keys(options: &Options) -> bool {
-    given_keys(options).next().is_some() || options.api_keys_file.is_some() || env::var_os(API_KEY_VARIABLE).is_some()
 }
 
 /// Words an error for the command line.

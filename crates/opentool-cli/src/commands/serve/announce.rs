@@ -7,7 +7,7 @@ use std::{
 
 use opentool_server::BoundServer;
 
-use super::{super::access::API_KEY_VARIABLE, has_keys, options::Options};
+use super::{super::access::API_KEY_VARIABLE, options::Options};
 use crate::terminal::visible;
 
 /// Prints where the server listens and how to call it.
@@ -26,7 +26,7 @@ fn message(options: &Options, address: SocketAddr, admin: Option<SocketAddr>, on
     let prefix = if prefix.is_empty() { String::new() } else { format!("/{prefix}") };
     let url = format!("{scheme}://{}{prefix}", reachable(address));
     let key =
-        if has_keys(options) { format!(" -H \"Authorization: Bearer ${API_KEY_VARIABLE}\"") } else { String::new() };
+        if options.has_keys() { format!(" -H \"Authorization: Bearer ${API_KEY_VARIABLE}\"") } else { String::new() };
     let what = if only_demo {
         r#"/call --json '{"jsonrpc":"2.0","id":"1","method":"add","params":{"a":1,"b":2}}'"#
     } else {

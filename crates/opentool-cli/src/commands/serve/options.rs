@@ -1,10 +1,10 @@
 //! The options of a server, on the command line and, under the same names, in a file.
 
-use std::{path::PathBuf, time::Duration};
+use std::{env, path::PathBuf, time::Duration};
 
 use clap::Args;
 
-use super::super::access::Secret;
+use super::super::access::{API_KEY_VARIABLE, Secret};
 use crate::{libraries::LibraryOptions, time::duration};
 
 /// Every option may be absent, so that the file is read after the command line.
@@ -93,4 +93,16 @@ pub(super) struct Options {
 
     #[command(flatten)]
     pub(super) libraries: LibraryOptions,
+}
+
+impl Options {
+    /// The keys of the command line and of the configuration file.
+    pub(super) fn given_keys(&self) -> impl Iterator<Item = &str> {
+        self.api_key.iter().chain(&self.listed_api_keys).map(Secret::expose)
+    }
+
+    /// Whether callers need a key.
+    pub(super) fn has_keys(&self) -> bool {
+        self.given_keys().next().is_some() || self.api_keys_file.is_some() || env::var_os(API_KEY_VARIABLE).is_some()
+    }
 }
