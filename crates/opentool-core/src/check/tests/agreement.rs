@@ -12,7 +12,7 @@ use crate::check::{ArgumentChecker, Strictness, tree::ArgumentTree};
 const NAMES: [&str; 5] = ["a", "b", "c", "longer name", "ü/~"];
 
 /// Numbers at the edges of the types they may be read into.
-const NUMBERS: [&str; 34] = [
+const NUMBERS: [&str; 33] = [
     "0",
     "-0",
     "1",
@@ -43,7 +43,6 @@ const NUMBERS: [&str; 34] = [
     "12345678901234567890124",
     "1e300",
     "1e400",
-    "9007199254740993.0",
     "1000e-3",
     "1e18",
     "-9223372036854775809",
