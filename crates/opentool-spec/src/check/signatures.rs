@@ -116,7 +116,7 @@ impl Checker<'_, '_> {
                 let message = "an array is passed as a pointer to its elements".to_owned();
                 self.make_pointer(Code::NotAPointer, at, message, passed.node);
             }
-            Some(SchemaType::Array) if passed.node.is_none() => {}
+            Some(SchemaType::Array) => {}
             Some(SchemaType::Object) if passed.node.is_none() => {}
             Some(SchemaType::Object) if passed.name.is_some() => self.object_passed(at),
             _ if !is_in && !passed.pointer && passed.name.is_some() => {

@@ -176,6 +176,19 @@ fn many_references_to_a_long_text_do_not_multiply_it() {
 }
 
 #[test]
+fn a_small_schema_is_copied_whole_for_each_reference() {
+    let small = json!({ "type": "integer", "description": "A port.", "minimum": 1, "x-list": ["a", { "b": [1] }],
+        "cType": { "type": "int", "isPointer": false } });
+    let port = json!({ "name": "port", "schema": { "$ref": "#/schemas/Port" }, "isIn": true, "required": true });
+    let functions = json!([{ "name": "f", "description": "d", "parameters": [port] }]);
+    let seen = seen(functions, json!({ "schemas": { "Port": small } }));
+    assert_eq!(
+        seen["functions"][0]["parameters"][0]["schema"],
+        json!({ "type": "integer", "description": "A port.", "minimum": 1, "x-list": ["a", { "b": [1] }] })
+    );
+}
+
+#[test]
 fn keys_that_only_opentool_knows_find_their_place() {
     let functions = json!([{ "name": "f", "description": "d", "parameters": [
         { "name": "mode", "isIn": true, "required": true, "schema":

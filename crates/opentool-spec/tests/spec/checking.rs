@@ -390,7 +390,7 @@ fn the_strict_form_has_everything_that_old_clients_need() {
 // ---- OpenDyn
 
 #[test]
-fn documents_of_the_wild_are_read_with_warnings() {
+fn real_documents_are_read_with_warnings() {
     let text = r#"{"opendyn": "1.0.0", "info": {"title": "maths", "version": "1"}, "functions": [
         {"name": "add", "description": "Add.", "parameters": [
             {"name": "a", "schema": {"type": "double", "cType": {"type": "double", "isPointer": false, "isIn": true}}},
@@ -411,6 +411,28 @@ fn dynamic(parameter: &str) -> String {
     format!(
         r#"{{"opendyn": "1.0.0", "info": {{"title": "T", "version": "1", "callingConvention": "cdecl"}}, "functions": [{{"name": "f", "description": "F.", "parameters": [{parameter}]}}]}}"#
     )
+}
+
+#[test]
+fn a_missing_type_follows_from_the_c_type() {
+    for (c_type, seen) in [
+        (r#"{"type": "char", "isPointer": true}"#, "string"),
+        (r#"{"type": "unsigned char", "isPointer": true}"#, "string"),
+        (r#"{"type": "char", "isPointer": false}"#, "integer"),
+        (r#"{"type": "bool", "isPointer": false}"#, "boolean"),
+        (r#"{"type": "float", "isPointer": false}"#, "number"),
+        (r#"{"type": "double", "isPointer": true}"#, "number"),
+        (r#"{"type": "long", "isPointer": false}"#, "integer"),
+    ] {
+        let text =
+            dynamic(&format!(r#"{{"name": "a", "schema": {{"cType": {c_type}}}, "isIn": true, "required": true}}"#));
+        assert_eq!(codes(&text), ["OT040"], "{c_type}");
+        let fixed: OpenDyn = fix(&text).text.parse().unwrap();
+        let schema_type = fixed.functions[0].parameters[0].schema.schema_type;
+        assert_eq!(schema_type.map(SchemaType::as_str), Some(seen), "{c_type}");
+    }
+    let void = r#"{"name": "a", "schema": {"cType": {"type": "void", "isPointer": true}}, "x-handle": "db", "isIn": true, "required": true}"#;
+    assert!(!check(&dynamic(void)).findings[0].is_fixable(), "a handle may have any type");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use opentool_spec::{Code, CutReason, OpenTool, check, check_bytes, fix};
+use opentool_spec::{Code, CutReason, Function, Info, OpenTool, Parameter, Schema, check, check_bytes, fix};
 
 /// Enough for a linear pass over a megabyte in a debug build on a busy machine, and far too little for a quadratic one.
 const LONG: Duration = Duration::from_secs(20);
@@ -235,4 +235,16 @@ fn numbers_beyond_a_float_are_errors_beyond_64_bits_warnings() {
     for number in ["18446744073709551615", "-9223372036854775808", "1e308", "0.1", "1e-400", "-0"] {
         assert_eq!(codes(&with(number)), [], "{number}");
     }
+}
+
+#[test]
+fn inlined_schemas_nest_up_to_the_limit_and_not_deeper() {
+    let nested = |levels: usize| {
+        let deep = (0..levels).fold(Schema::string(), |inner, _| Schema::array(inner));
+        let parameter = Parameter::new("p", Schema::reference("#/schemas/Deep"));
+        let document = OpenTool::new(Info::new("T", "1")).function(Function::new("f", "F.").parameter(parameter));
+        document.schema("Deep", deep).to_strict().cuts
+    };
+    assert_eq!(nested(56), []);
+    assert_eq!(nested(57).iter().map(|cut| cut.reason).collect::<Vec<_>>(), [CutReason::TooDeep]);
 }
