@@ -288,3 +288,31 @@ fn load_names_the_server_of_the_one_source_unless_told_the_public_url() {
     assert_eq!(server_of(&["clock.json", "demo"]), json!(null), "that server has not all of these");
     assert_eq!(server_of(&["keyed.json"]), json!(null), "a password is never published");
 }
+
+#[test]
+fn healthz_answers_while_large_texts_are_counted() {
+    let folder = TestFolder::new();
+    let served = Served::start(&folder, &[], &[]);
+    let text = "all work and no play makes jack a dull boy ".repeat(14_000_000 / 43);
+    let body = envelope("word_frequency", json!({ "text": text, "limit": 3 }));
+    std::thread::scope(|scope| {
+        let calls: Vec<_> =
+            (0..4).map(|_| scope.spawn(|| served.ask("POST", "/opentool/call", &[], &body).json())).collect();
+        let (mut probes, mut slowest) = (0, std::time::Duration::ZERO);
+        while !calls.iter().all(|call| call.is_finished()) {
+            let begun = std::time::Instant::now();
+            assert_eq!(served.get("/healthz").status, 200);
+            slowest = slowest.max(begun.elapsed());
+            probes += 1;
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        for call in calls {
+            let answer = call.join().unwrap();
+            assert!(answer["error"].is_null() || answer["error"]["code"] == 504, "{answer}");
+        }
+        assert!(
+            probes > 10 && slowest < std::time::Duration::from_secs(3),
+            "{probes} probes, the slowest took {slowest:?}"
+        );
+    });
+}

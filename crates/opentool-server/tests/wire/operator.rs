@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use opentool_core::testing::FakeTool;
-use opentool_core::{ToolOutput, Toolbox, TraceContext};
+use opentool_core::{Executor, FnTool, ToolOutput, Toolbox, TraceContext};
 use opentool_server::Server;
 use serde_json::json;
+use tokio::time::{Instant, sleep};
 
-use crate::client::{Connection, Running, call, get, post, request, start};
+use crate::client::{Connection, MAX_WAIT, Running, call, get, post, request, start};
 use crate::secrets::Captured;
 use crate::tools::{Echo, every_way, shows};
 
@@ -199,4 +201,33 @@ async fn the_access_log_has_one_line_per_request() {
     assert!(lines[1].contains("gen_ai.tool.name=\"_unknown\"") && lines[1].contains("outcome=\"unknown_tool\""));
     assert!(lines[2].contains("http.route=\"(unknown)\"") && lines[2].contains("status_code=404"), "{}", lines[2]);
     assert!(!lines.concat().contains("planted"), "{text}");
+}
+
+#[tokio::test]
+async fn metrics_count_the_threads_of_tools_off_the_async_threads() {
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let released = Mutex::new(released);
+    let executor = Executor::builder().blocking_threads(2).build();
+    let tool = FnTool::new("waits", move || released.lock().unwrap().recv().is_ok());
+    let server = start(Server::new(tool).executor(executor)).await;
+    let busy = async || {
+        let page = server.ask(get("/metrics")).await;
+        parse(page.text()).0["opentool_blocking_threads_busy"]
+    };
+    assert_eq!(busy().await, 0.0);
+    let mut connection = server.connect().await;
+    connection.send(call("waits", "{}").bytes()).await;
+    let until = Instant::now() + MAX_WAIT;
+    while busy().await != 1.0 {
+        assert!(Instant::now() < until, "the thread is not counted");
+        sleep(Duration::from_millis(10)).await;
+    }
+    // The tool blocks its thread, and the server goes on.
+    assert_eq!(server.ask(get("/healthz")).await.status, 200);
+    release.send(()).unwrap();
+    assert_eq!(connection.reply().await.json()["result"]["result"], true);
+    while busy().await != 0.0 {
+        assert!(Instant::now() < until, "the thread is still counted");
+        sleep(Duration::from_millis(10)).await;
+    }
 }
