@@ -177,7 +177,7 @@
 //!     std::fs::metadata("/nowhere").map_err(ToolError::fatal)?; // ends the turn and reaches the caller
 //!     Ok(())
 //! }
-//! # let rt = tokio::runtime::Builder::new_current_thread().build().unwrap();
+//! # let rt = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
 //! # let host = Executor::new().host(withdraw::tool());
 //! # assert_eq!(rt.block_on(host.call("withdraw", r#"{"amount":101}"#)).unwrap_err().message(), "at most 100 a day");
 //! # assert!(rt.block_on(host.call("withdraw", r#"{"amount":1}"#)).unwrap_err().is_fatal());

@@ -23,7 +23,7 @@ use crate::response::ChatResponse;
 /// use opentool_chat::testing::{Reply, ScriptedModel};
 /// use opentool_core::FnTool;
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let model = ScriptedModel::new([Reply::call("now", "{}"), Reply::text("It is noon.")]);
 /// let answer = ChatClient::new(model.clone()).prompt("What time is it?").tools(FnTool::new("now", || "12:00")).call().await?;
 /// assert_eq!(answer.text(), "It is noon.");
@@ -132,7 +132,7 @@ impl fmt::Debug for ScriptedModel {
 /// use opentool_chat::testing::{FunctionModel, Reply};
 /// use opentool_chat::{ChatClient, ModelRequest};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let echo = FunctionModel::new(|request: ModelRequest<'_>| Reply::text(request.messages[0].text()));
 /// assert_eq!(ChatClient::new(echo).prompt("Hello?").call().await?.text(), "Hello?");
 /// # Ok::<(), opentool_chat::ChatError>(())

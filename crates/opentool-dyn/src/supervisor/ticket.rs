@@ -40,9 +40,13 @@ impl Ticket {
 
     /// Waits for the answer, at most as long as a call may run.
     pub(super) async fn wait(mut self, timeout: Option<Duration>) -> Result<Answer, ToolError> {
-        // Other tasks of this thread send their calls first. Where there are none, a short function has its answer soon.
-        tokio::task::yield_now().await;
-        self.spin();
+        if self.is_alone() {
+            // Other tasks of this thread send their calls first. Where there are none, a short function has its answer soon.
+            // Calls that are not alone do not yield: tokio wakes tasks that yielded in reverse order, and so they would be
+            // sent again after a crash.
+            tokio::task::yield_now().await;
+            self.spin();
+        }
         loop {
             let Some(answer) = self.answer.as_mut() else { return Ok(Answer::Retry) };
             let received = match (poll_immediate(&mut *answer).await, timeout) {
@@ -62,6 +66,12 @@ impl Ticket {
                 }
             }
         }
+    }
+
+    /// Whether no other call is in flight.
+    fn is_alone(&self) -> bool {
+        let Some(inner) = self.inner.upgrade() else { return false };
+        inner.lock().connection(self.worker).is_some_and(|connection| connection.has_one_call())
     }
 
     /// Reads the answer on this thread where it comes at once, instead of waiting for the reader task to be woken.

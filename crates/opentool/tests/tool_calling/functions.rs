@@ -104,7 +104,7 @@ async fn closures_have_many_shapes() -> Tested {
 
     // Supplier, Consumer, BiFunction with the context, and all of them async or fallible.
     let tools = Toolbox::from_tools([
-        FnTool::new("version", || "1.0"),
+        FnTool::new("version", || "1.0").inline(),
         FnTool::new("log", |note: Note| println!("{}", note.text)),
         FnTool::new("tenant", |context: ToolContext| context.get("tenant").cloned()),
         FnTool::new("shout", |note: Note, _context: ToolContext| async move { note.text.to_uppercase() }),

@@ -147,7 +147,7 @@ fn a_destructive_tool_is_denied_without_a_terminal_or_yes() {
         "{}",
         ran.stderr
     );
-    assert!(model.asked()[2].said_by("tool")[1].contains("only `--yes` approves"), "the model sees it");
+    assert!(model.asked()[2].said_by("tool")[1].contains("`--yes` was not given"), "the model sees it");
 }
 
 #[test]

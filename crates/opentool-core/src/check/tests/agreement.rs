@@ -11,8 +11,9 @@ use crate::check::{ArgumentChecker, Strictness, tree::ArgumentTree};
 
 const NAMES: [&str; 5] = ["a", "b", "c", "longer name", "ü/~"];
 
-/// Numbers at the edges of the types they may be read into.
-const NUMBERS: [&str; 33] = [
+/// Numbers at the edges of the types they may be read into, but for integers that a `Value` rounds to another integer within
+/// `i64`: `text.rs` has those, which are checked exactly.
+const NUMBERS: [&str; 32] = [
     "0",
     "-0",
     "1",
@@ -45,7 +46,6 @@ const NUMBERS: [&str; 33] = [
     "1e400",
     "1000e-3",
     "1e18",
-    "-9223372036854775809",
 ];
 
 const STRINGS: [&str; 12] = [
