@@ -1,7 +1,9 @@
 //! Outputs that are more than one value.
 
 use opentool_client::Client;
-use opentool_core::{ErrorKind, Executor, Part, RichOutput, ToolMetadata, ToolOutput};
+use opentool_core::{
+    Arguments, ErrorKind, Executor, Invocation, Part, RichOutput, ToolContext, ToolMetadata, ToolOutput,
+};
 use serde_json::value::to_raw_value;
 
 use crate::add;
@@ -80,8 +82,13 @@ async fn a_timeout_is_retryable_only_for_a_repeatable_tool() {
         let late = answer("{}", "null", r#"{"code":504,"message":"too late"}"#);
         let server = Server::start([json(200, DOCUMENT), late]).await;
         let toolbox = Client::new(server.url()).metadata("add", metadata).toolbox().await.unwrap();
-        let error = Executor::new().host(toolbox).call("add", "{}").await.unwrap_err();
-        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Timeout, retryable));
+        let tool = toolbox.get("add").unwrap();
+        let (arguments, context) = (Arguments::default(), ToolContext::new());
+        let direct = tool.call(Invocation::new(&arguments, &context)).await.unwrap_err();
+        let run = Executor::new().host(toolbox.clone()).call("add", "{}").await.unwrap_err();
+        for error in [direct, run] {
+            assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Timeout, retryable));
+        }
     }
 }
 

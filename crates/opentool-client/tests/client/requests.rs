@@ -122,3 +122,13 @@ async fn the_key_is_not_sent_to_a_proxy_of_the_environment() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     assert_eq!((server.seen().len(), proxy.connections()), (1, 0));
 }
+
+#[tokio::test]
+async fn debug_shows_the_url_and_the_times_but_no_key() {
+    let client = Client::new("http://127.0.0.1:9627").api_key("s3cret").retries(7);
+    let shown = format!("{client:?}");
+    assert!(shown.contains("http://127.0.0.1:9627/opentool") && shown.contains("retries: 7"), "{shown}");
+    assert!(!shown.contains("s3cret"), "{shown}");
+    assert_eq!(format!("{:?}", client.stream_call(add())), "CallStream");
+    assert!(format!("{:?}", Client::new("localhost:9627")).contains("InvalidUrl"));
+}
