@@ -5,7 +5,13 @@ use opentool_core::{ErrorKind, Executor};
 
 use crate::script::{Server, json, result};
 
-const FIELD: &str = r#"{"type":"string"}"#;
+/// The ways in which a document can say that a field may be null.
+const FIELDS: [&str; 4] = [
+    r#"{"type":"string","x-nullable":true}"#,
+    r#"{"type":["string","null"]}"#,
+    r#"{"anyOf":[{"type":"string"},{"type":"null"}]}"#,
+    r#"{"type":"string","nullable":true}"#,
+];
 
 fn document(field: &str) -> String {
     format!(
@@ -26,9 +32,17 @@ async fn sent(field: &str, arguments: &str) -> Result<String, ErrorKind> {
 }
 
 #[tokio::test]
+async fn null_reaches_a_remote_tool_that_allows_it() {
+    for field in FIELDS {
+        assert_eq!(sent(field, r#"{"field": null}"#).await.as_deref(), Ok(r#"{"field": null}"#), "{field}");
+        assert_eq!(sent(field, r#"{"field": 7}"#).await, Err(ErrorKind::InvalidArguments), "{field}");
+    }
+}
+
+#[tokio::test]
 async fn integers_reach_a_remote_tool_as_the_text_sent() {
     for arguments in [r#"{"count": 1.0}"#, r#"{"count": 1e3}"#, r#"{"count":12345678901234567890123}"#] {
-        assert_eq!(sent(FIELD, arguments).await.as_deref(), Ok(arguments));
+        assert_eq!(sent(FIELDS[0], arguments).await.as_deref(), Ok(arguments));
     }
-    assert_eq!(sent(FIELD, r#"{"count": 1.5}"#).await, Err(ErrorKind::InvalidArguments));
+    assert_eq!(sent(FIELDS[0], r#"{"count": 1.5}"#).await, Err(ErrorKind::InvalidArguments));
 }
