@@ -95,6 +95,9 @@ mod tests {
             ("integer", r#"{"total":1}"#),
             ("integer", r#"{"sum":{"value":1}}"#),
             ("integer", "[1]"),
+            // Only a string that was declared as one is text.
+            ("integer", r#""text""#),
+            ("string", "7"),
         ] {
             assert_eq!(output(declared, result), json(result));
         }
