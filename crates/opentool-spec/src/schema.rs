@@ -27,7 +27,7 @@ mod openai_strict;
 mod share;
 mod tool_list;
 
-pub use depth::MAX_DEPTH;
+pub use depth::MAX_SCHEMA_DEPTH;
 pub use dialect::{Adapted, Dialect};
 pub use dropped::Dropped;
 pub use error::NormaliseError;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::depth::MAX_DEPTH;
+use super::depth::MAX_SCHEMA_DEPTH;
 use super::error::NormaliseError;
 use super::keyword::{self, Holds};
 use super::normalise::{normalise, normalise_output};
@@ -41,7 +41,7 @@ impl OpenTool {
     /// # Errors
     ///
     /// [`NormaliseError::Unresolved`] where the document has no schema for a reference, [`NormaliseError::TooDeep`] where
-    /// a schema is nested deeper than [`MAX_DEPTH`].
+    /// a schema is nested deeper than [`MAX_SCHEMA_DEPTH`].
     pub fn input_schema(&self, function: &Function) -> Result<Value, NormaliseError> {
         let mut exporter = Exporter::new(self);
         let mut properties = Map::new();
@@ -107,8 +107,8 @@ impl<'a> Exporter<'a> {
     }
 
     fn write(&mut self, schema: &Schema, depth: usize) -> Result<Value, NormaliseError> {
-        if depth > MAX_DEPTH {
-            return Err(NormaliseError::TooDeep { limit: MAX_DEPTH });
+        if depth > MAX_SCHEMA_DEPTH {
+            return Err(NormaliseError::TooDeep { limit: MAX_SCHEMA_DEPTH });
         }
         let mut written = Map::new();
         if let Some(reference) = &schema.reference {

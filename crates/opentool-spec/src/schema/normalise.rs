@@ -51,7 +51,7 @@ use crate::model::Schema;
 ///
 /// [`NormaliseError::NotAnObject`] where the root describes anything but an object, [`NormaliseError::Unresolved`] where a
 /// reference into the schema leads nowhere, [`NormaliseError::TooDeep`] where the schema is nested deeper than
-/// [`MAX_DEPTH`](super::MAX_DEPTH).
+/// [`MAX_SCHEMA_DEPTH`](super::MAX_SCHEMA_DEPTH).
 pub fn normalise(schema: &mut Value) -> Result<(), NormaliseError> {
     depth::check(schema)?;
     let mut work = if schema.is_null() { json!({}) } else { schema.clone() };

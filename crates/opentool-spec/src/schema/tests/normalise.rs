@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{any_schema, as_property, normalised};
-use crate::schema::{MAX_DEPTH, NormaliseError, normalise, normalise_output};
+use crate::schema::{MAX_SCHEMA_DEPTH, NormaliseError, normalise, normalise_output};
 
 #[test]
 fn a_property_may_be_called_like_a_keyword() {
@@ -341,15 +341,15 @@ fn a_schema_nested_100_000_levels_deep_is_refused() {
     for _ in 0..100_000 {
         schema = Value::Object([("items".to_owned(), schema)].into_iter().collect());
     }
-    assert_eq!(normalise(&mut schema), Err(NormaliseError::TooDeep { limit: MAX_DEPTH }));
-    assert_eq!(normalise_output(&mut schema), Err(NormaliseError::TooDeep { limit: MAX_DEPTH }));
+    assert_eq!(normalise(&mut schema), Err(NormaliseError::TooDeep { limit: MAX_SCHEMA_DEPTH }));
+    assert_eq!(normalise_output(&mut schema), Err(NormaliseError::TooDeep { limit: MAX_SCHEMA_DEPTH }));
     dismantle(schema);
 }
 
 #[test]
 fn a_schema_as_deep_as_allowed_is_normalised() {
     let mut schema = json!({ "type": "string" });
-    for _ in 0..(MAX_DEPTH - 5) / 2 {
+    for _ in 0..(MAX_SCHEMA_DEPTH - 5) / 2 {
         schema = json!({ "anyOf": [schema, { "type": "integer" }] });
     }
     normalised(json!({ "type": "object", "properties": { "x": schema } }));
