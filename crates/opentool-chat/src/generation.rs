@@ -20,7 +20,7 @@ pub enum FinishReason {
     ContentFilter,
     /// The results of tools are the answer, and the model was not asked again.
     ReturnDirect,
-    /// Calls wait for a decision; see [`ChatResponse::run_state`].
+    /// Calls wait for a decision; see [`ChatResponse::run_state`](crate::ChatResponse::run_state).
     Suspended,
     /// Something else, as the provider names it.
     Other(String),
