@@ -1,8 +1,8 @@
 //! The messages of a stream: server-sent events, or one JSON text a line.
 //!
-//! The parser is our own because the crates for server-sent events (`eventsource-stream`, `sse-stream`) follow the standard to
-//! the letter: they drop a last event without its empty line, know no limit on what they buffer, and read no lines of JSON. Real
-//! servers need the first and the third, a hostile one makes the second necessary.
+//! The parser is our own because `eventsource-stream` follows the standard to the letter: it drops a last event without its
+//! empty line and an event without data, has no limit on what it buffers, and reads no lines of JSON. Real servers send the
+//! first two and the last; a hostile one makes the limit necessary.
 
 use std::mem::take;
 
