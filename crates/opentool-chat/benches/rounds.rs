@@ -3,7 +3,7 @@
 //! `cargo bench -p opentool-chat`
 //!
 //! A turn has twenty rounds with two concurrent calls each. The contenders take turns, so that a noisy machine is noisy for
-//! all of them; each is judged by its best and its median turn.
+//! all of them; each is measured by its best and its median turn.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 use std::collections::HashSet;

@@ -101,7 +101,7 @@ impl EventSink {
 
     /// Sends a piece of the result from code that cannot await.
     ///
-    /// It waits for the watcher only on the blocking thread of this very call. Elsewhere it may be on the thread that
+    /// It waits for the watcher only on the blocking thread of this very call. On another thread it may be the one that
     /// reads the events, where waiting would be a deadlock.
     pub(crate) fn emit_blocking(self: &Arc<Self>, output: ToolOutput) {
         if *self.closed() {

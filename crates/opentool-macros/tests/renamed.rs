@@ -1,20 +1,20 @@
 //! The attributes work where the crate has another name in `Cargo.toml`.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use hall::{DeclaredTools, Executor, tool, toolbox};
+use renamed_core::{DeclaredTools, Executor, tool, toolbox};
 
 /// Add two numbers.
-#[tool(crate = hall)]
+#[tool(crate = renamed_core)]
 fn add(a: i64, #[param(default = 1)] b: i64) -> Result<i64, String> {
     Ok(a + b)
 }
 
 struct Clock;
 
-#[toolbox(crate = "hall")]
+#[toolbox(crate = "renamed_core")]
 impl Clock {
     #[tool(read_only, serial)]
-    async fn now(&self, zone: &str, context: &hall::ToolContext) -> String {
+    async fn now(&self, zone: &str, context: &renamed_core::ToolContext) -> String {
         let _ = context;
         zone.to_owned()
     }
@@ -23,10 +23,10 @@ impl Clock {
 mod inside {
     /// What a crate that wraps ours would export.
     pub(crate) mod wrapped {
-        pub(crate) use hall::*;
+        pub(crate) use renamed_core::*;
     }
 
-    #[hall::tool(crate = crate::inside::wrapped)]
+    #[renamed_core::tool(crate = crate::inside::wrapped)]
     pub(crate) fn deep(word: &str) -> &str {
         word
     }

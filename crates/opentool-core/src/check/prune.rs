@@ -1,5 +1,5 @@
 //! What is dropped from arguments before they are checked: `null` for what is optional, and
-//! arguments nobody asked for.
+//! arguments that no schema names.
 //!
 //! Models write `null` where they mean "not given", so a `null` member goes where a schema declares
 //! the property, does not require it and does not admit `null`. Only declared `properties` count:

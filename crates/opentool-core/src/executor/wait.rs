@@ -81,7 +81,7 @@ async fn approve(job: &mut Job<'_>, admitted: Admitted<'_>) -> Result<(), NotRun
     let decision = match (decided, &job.policies.approval) {
         (Some(decision), _) => decision,
         (None, None) if metadata.needs_approval() => {
-            Decision::Deny("the tool needs approval and there is nobody to ask".to_owned())
+            Decision::Deny("the tool needs approval and no approval policy is set".to_owned())
         }
         (None, Some(policy)) if policy.needed(tool, job.arguments) => {
             let call_id = job.call_id.map(|id| &**id).unwrap_or_default();

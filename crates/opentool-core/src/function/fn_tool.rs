@@ -55,7 +55,7 @@ use crate::{
 /// use serde_json::json;
 ///
 /// let tool = FnTool::new("greet", |arguments: Arguments| format!("called with {arguments}"))
-///     .description("Greet somebody.")
+///     .description("Greet a person.")
 ///     .input_schema(json!({
 ///         "type": "object",
 ///         "properties": { "name": { "type": "string" } },

@@ -32,7 +32,7 @@ async fn a_tool_that_needs_approval_is_denied_without_a_policy() {
     let tool = guarded();
     let log = tool.log();
     let answer = Probe::new(tool).call("guarded", r#"{"a":1}"#).await;
-    answer.assert_error(ErrorKind::Denied).assert_message("the tool needs approval and there is nobody to ask");
+    answer.assert_error(ErrorKind::Denied).assert_message("the tool needs approval and no approval policy is set");
     assert_eq!(log.count(), 0);
 }
 

@@ -66,8 +66,8 @@ async fn the_tool_sees_its_deadline_and_its_attempt() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_past_its_deadline_is_cancelled() {
-    let told = Cancellation::new();
-    let hook = told.clone();
+    let cancelled = Cancellation::new();
+    let hook = cancelled.clone();
     let tool = FakeTool::new("a").acts(move |_, context| {
         let hook = hook.clone();
         tokio::spawn(async move {
@@ -77,13 +77,13 @@ async fn a_call_past_its_deadline_is_cancelled() {
         std::future::pending()
     });
     Probe::new(tool).call("a", "").await.assert_error(ErrorKind::Timeout);
-    told.cancelled().await;
+    cancelled.cancelled().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn dropping_the_future_of_a_call_cancels_it() {
-    let told = Cancellation::new();
-    let hook = told.clone();
+    let cancelled = Cancellation::new();
+    let hook = cancelled.clone();
     let tool = FakeTool::new("a").acts(move |_, context| {
         let hook = hook.clone();
         tokio::spawn(async move {
@@ -96,7 +96,7 @@ async fn dropping_the_future_of_a_call_cancels_it() {
     let host = Executor::new().host(tool);
     assert!(tokio::time::timeout(Duration::from_secs(1), host.call("a", "")).await.is_err());
     assert_eq!(log.running(), 0);
-    told.cancelled().await;
+    cancelled.cancelled().await;
 }
 
 #[tokio::test]

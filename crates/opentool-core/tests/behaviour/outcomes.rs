@@ -168,8 +168,8 @@ async fn a_call_made_after_the_cancellation_never_runs() {
 
 #[tokio::test(start_paused = true)]
 async fn dropping_a_batch_stops_its_calls_tells_them_and_records_nothing() {
-    let told = Cancellation::new();
-    let hook = told.clone();
+    let cancelled = Cancellation::new();
+    let hook = cancelled.clone();
     let slow = FakeTool::new("slow").acts(move |_, context| {
         let (hook, signal) = (hook.clone(), context.cancellation().clone());
         tokio::spawn(async move {
@@ -191,7 +191,7 @@ async fn dropping_a_batch_stops_its_calls_tells_them_and_records_nothing() {
     assert_eq!(log.running(), 1);
     drop(batch);
     assert_eq!(log.running(), 0, "the call went with its batch");
-    told.cancelled().await;
+    cancelled.cancelled().await;
     assert_eq!((turn.calls(), turn.rounds(), turn.pending().count()), (0, 0, 0));
 }
 

@@ -96,8 +96,8 @@ async fn a_queued_call_has_no_clock() {
 async fn a_context_that_outlives_its_call_blocks_no_other() {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let keep = kept.clone();
-    let keeper = FnTool::new("keeper", move |context: ToolContext| keep.lock().unwrap().push(context));
-    let outcomes = run([keeper.concurrency(Concurrency::Serial), quick()], &["keeper", "keeper", "quick"]).await;
+    let holder = FnTool::new("holder", move |context: ToolContext| keep.lock().unwrap().push(context));
+    let outcomes = run([holder.concurrency(Concurrency::Serial), quick()], &["holder", "holder", "quick"]).await;
     assert_eq!(kinds(&outcomes), [None, None, None]);
     assert_eq!(kept.lock().unwrap().len(), 2);
 }

@@ -18,7 +18,7 @@ enum Colour {
     Green,
 }
 
-/// Where somebody lives.
+/// Where a person lives.
 #[derive(Deserialize, Serialize, JsonSchema)]
 struct Address {
     /// With the number.
@@ -101,7 +101,7 @@ fn document(function: Value) -> Value {
         "schemas": {
             "Address": {
                 "type": "object",
-                "description": "Where somebody lives.",
+                "description": "Where a person lives.",
                 "properties": {
                     "street": {"type": "string", "description": "With the number."},
                     "country": {"type": "string"},

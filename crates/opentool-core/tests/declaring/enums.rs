@@ -59,7 +59,7 @@ async fn null_for_an_optional_member_of_a_variant_is_as_if_absent() {
 
 #[tokio::test]
 async fn an_unknown_variant_is_refused_with_all_variants() {
-    for (arguments, told) in [
+    for (arguments, expected) in [
         (
             json!({ "shape": { "type": "triangle", "r": 1 } }),
             r#"/shape/type: expected one of "circle", "square", "dot", got string "triangle""#,
@@ -67,12 +67,12 @@ async fn an_unknown_variant_is_refused_with_all_variants() {
         (json!({ "shape": "circle" }), r#"/shape: expected object, got string "circle""#),
     ] {
         let error = call(draw::tool(), arguments).await.unwrap_err();
-        assert_eq!(error.message(), format!("invalid arguments: {told}"));
+        assert_eq!(error.message(), format!("invalid arguments: {expected}"));
     }
-    let told =
+    let message_of =
         |action: Value| async move { call(act::tool(), json!({ "action": action })).await.unwrap_err().to_string() };
     let jump = r#"invalid arguments: /action/Jump: unknown property "Jump", expected "Move", "Say""#;
-    assert_eq!(told(json!({ "Jump": {} })).await, jump);
+    assert_eq!(message_of(json!({ "Jump": {} })).await, jump);
     let alone = r#"invalid arguments: /action: expected "Stop" or object, got string "Move""#;
-    assert_eq!(told(json!("Move")).await, alone);
+    assert_eq!(message_of(json!("Move")).await, alone);
 }

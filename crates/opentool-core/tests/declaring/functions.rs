@@ -333,9 +333,9 @@ async fn a_failure_to_deserialise_is_an_argument_error() {
     fn halve(numbers: Vec<Even>) -> usize {
         numbers.len()
     }
-    let breach = call(halve::tool(), json!({"numbers": [2, "x"]})).await.unwrap_err();
+    let violation = call(halve::tool(), json!({"numbers": [2, "x"]})).await.unwrap_err();
     let failure = call(halve::tool(), json!({"numbers": [2, 3]})).await.unwrap_err();
-    for (error, expected) in [(&breach, "/numbers/1"), (&failure, "/numbers/1")] {
+    for (error, expected) in [(&violation, "/numbers/1"), (&failure, "/numbers/1")] {
         assert_eq!(error.kind(), ErrorKind::InvalidArguments);
         assert_eq!(error.data().unwrap()["problems"][0]["pointer"], expected, "{error}");
         assert!(error.message().contains(expected), "{error}");

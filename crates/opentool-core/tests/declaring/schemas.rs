@@ -118,7 +118,7 @@ enum Id {
     Name(String),
 }
 
-/// Where somebody lives.
+/// Where a person lives.
 #[derive(Deserialize, Serialize, JsonSchema)]
 struct Address {
     /// With the number.

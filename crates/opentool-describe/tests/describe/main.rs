@@ -132,7 +132,7 @@ void vendor_split(double x, int *whole, double *fraction);
 /** @param[in] scale by how much @param[out] result of it */
 int vendor_scale(const float *scale, double vector[3]);
 /**
- * Told in full.
+ * In full.
  * @param[out] result the result
  */
 void vendor_told(int *result);

@@ -39,7 +39,7 @@ Exit codes: 0 answered; 1 the model or a tool ended the turn with an error; 2 wr
 model is set; 3 a model or a source cannot be reached; 4 one of them refused the API key;
 130 interrupted.";
 
-/// Talk to a model that calls tools
+/// Chat with a model that calls tools
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, override_usage = "opentool chat [OPTIONS] [SOURCE]... [PROMPT]")]
 pub(in crate::commands) struct Chat {
