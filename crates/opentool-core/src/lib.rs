@@ -113,3 +113,8 @@ pub use turn::{NotPending, Turn};
 pub use opentool_macros::{tool, toolbox};
 /// The documents and schemas this crate works on.
 pub use opentool_spec as spec;
+
+/// The sample of the README is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
