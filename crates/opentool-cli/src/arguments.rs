@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_told_with_the_value() {
+    fn what_cannot_be_is_reported_with_the_value() {
         for (pairs, message) in [
             (&["count=1.5"][..], "`count` must be an integer, not `1.5`"),
             (&["count="], "`count` must be an integer, not ``"),

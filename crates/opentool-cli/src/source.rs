@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_for_a_source_is_told_from_something_to_say() {
+    fn a_word_for_a_source_is_distinguished_from_something_to_say() {
         for source in
             ["demo", "http://a", "HTTPS://a?b=c", "ftp://a", "weather.json", "no/such/Weather.JSON", "Cargo.toml"]
         {

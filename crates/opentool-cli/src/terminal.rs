@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_nobody_sees_passes_unseen() {
+    fn invisible_characters_are_shown() {
         for hidden in ['\u{ad}', '\u{3164}', '\u{e0041}', '\u{e007f}', '\u{2061}', '\u{115f}', '\u{fff9}', '\u{1d173}']
         {
             assert_eq!(visible(&format!("a{hidden}b é{hidden}")), "a�b é�", "{hidden:?}");

@@ -153,7 +153,7 @@ fn a_function_that_the_library_lacks_is_a_finding_with_its_line() {
 }
 
 #[test]
-fn what_only_a_needed_library_defines_is_told() {
+fn what_only_a_needed_library_defines_is_reported() {
     let folder = TestFolder::new();
     let source = folder.put("user.c", "double root(double x) { extern double cbrt(double); return cbrt(x); }");
     let library = folder.path("libuser.so");

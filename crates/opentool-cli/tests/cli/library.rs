@@ -65,7 +65,7 @@ fn a_library_is_listed_and_called_without_a_line_of_code() {
 }
 
 #[test]
-fn a_document_without_its_library_and_a_library_without_its_document_are_told_apart() {
+fn a_document_without_its_library_and_a_library_without_its_document_are_distinguished() {
     let folder = folder();
     for command in [&["call", "sums.json", "add"][..], &["tools", "sums.json"], &["serve", "sums.json"]] {
         let ran = folder.run(command);

@@ -132,7 +132,7 @@ fn other_machines_are_let_in_with_a_key_or_by_saying_so() {
 }
 
 #[test]
-fn a_taken_port_is_told_with_one_that_is_free() {
+fn a_taken_port_is_reported_with_one_that_is_free() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let ran = run(&["serve", "--port", &port]);
@@ -197,7 +197,7 @@ fn two_sources_with_one_name_are_an_error_that_names_both() {
 }
 
 #[test]
-fn a_source_that_cannot_be_used_is_told_at_the_start() {
+fn a_source_that_cannot_be_used_is_reported_at_the_start() {
     let refusing = Script::start(|_| Some((401, "{}".to_owned())));
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let folder = TestFolder::with("plain.json", CLEAN);
@@ -276,7 +276,7 @@ fn with_a_certificate_it_speaks_https_to_those_who_trust_it() {
 }
 
 #[test]
-fn load_names_the_server_of_the_one_source_unless_told_the_public_url() {
+fn load_names_the_server_of_the_one_source_unless_given_the_public_url() {
     let folder = TestFolder::new();
     folder.put("clock.json", document(&["now"], Some("http://127.0.0.1:1/opentool")).to_string());
     folder.put("keyed.json", document(&["now"], Some("http://me:s3cret@127.0.0.1:1")).to_string());

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::*;
 
 /// Long enough for a busy machine; nothing that works takes as long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// The variables that mean something to `opentool serve`.
 const VARIABLES: [&str; 5] = [
@@ -108,7 +108,7 @@ impl Served {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(start.elapsed() < PATIENCE, "it does not end: {}", self.logged());
+            assert!(start.elapsed() < MAX_WAIT, "it does not end: {}", self.logged());
             thread::sleep(Duration::from_millis(20));
         }
     }
@@ -145,7 +145,7 @@ fn announcement(stdout: ChildStdout) -> String {
         }
     });
     let mut announcement = String::new();
-    while let Ok(line) = heard.recv_timeout(PATIENCE) {
+    while let Ok(line) = heard.recv_timeout(MAX_WAIT) {
         announcement.push_str(&line);
         announcement.push('\n');
         if line.starts_with("try it:") {
@@ -162,7 +162,7 @@ pub(crate) fn envelope(function: &str, arguments: Value) -> String {
 pub(crate) fn wait_until(mut done: impl FnMut() -> bool, what: impl Fn() -> String) {
     let start = Instant::now();
     while !done() {
-        assert!(start.elapsed() < PATIENCE, "waited in vain for {}", what());
+        assert!(start.elapsed() < MAX_WAIT, "waited in vain for {}", what());
         thread::sleep(Duration::from_millis(20));
     }
 }
@@ -191,7 +191,7 @@ pub(crate) struct Connection(BufReader<TcpStream>);
 impl Connection {
     pub(crate) fn open(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(MAX_WAIT)).unwrap();
         Connection(BufReader::new(stream))
     }
 

@@ -310,7 +310,7 @@ fn parameters_under_the_names_of_other_formats_are_understood() {
 }
 
 #[test]
-fn what_stands_under_a_misspelt_key_is_judged_too() {
+fn what_stands_under_a_misspelt_key_is_checked_too() {
     let text = r#"{"openTool": "1.1.0", "inf": {"title": "T"}, "function": [{"nam": "f", "description": "F.", "parameters": 7}]}"#;
     assert_eq!(codes(text), ["OT010", "OT010", "OT010", "OT010", "OT010", "OT011"]);
     let text = with(r#"[{"name": "p", "schema": {"type": "array", "itms": {"type": "int"}}, "required": true}]"#, "");

@@ -75,7 +75,7 @@ fn a_misspelt_extension_is_reported_and_fix_renames_it() {
 }
 
 #[test]
-fn a_misspelt_extension_in_a_schema_is_told_too() {
+fn a_misspelt_extension_in_a_schema_is_reported_too() {
     let text = document(
         r#"{"name": "f", "description": "F.", "parameters": [{"name": "b", "schema": {"type": "string", "cType": {"type": "char", "isPointer": true}, "x-encodign": "hex"}, "isIn": false, "required": false}]}"#,
         "",
@@ -98,7 +98,7 @@ fn short_names_near_an_extension_are_not_renamed_by_fix() {
 }
 
 #[test]
-fn extensions_of_others_are_nobodys_business() {
+fn extensions_of_others_are_ignored() {
     let others = r#", "x-vendor": "me", "x-side": "left", "x-returns": {"a": 1}, "x-group": true, "x-review": "look""#;
     assert_eq!(found(&document(&function("f", "", &returns(others)), r#", "x-tagGroups": []"#)), []);
     // Where the right one is there, the other is something else.

@@ -44,7 +44,7 @@ fn what_serde_reads_we_read_and_one_level_more_is_too_deep() {
 }
 
 #[test]
-fn a_million_entries_are_judged_one_by_one() {
+fn a_million_entries_are_checked_one_by_one() {
     let text = format!(
         r#"{{"opentool":"1.1.0","info":{{"title":"T","version":"1"}},"functions":[{}1]}}"#,
         "1,".repeat(999_999)

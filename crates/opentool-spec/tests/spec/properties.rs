@@ -211,7 +211,7 @@ proptest! {
     }
 
     #[test]
-    fn any_document_is_judged_mended_and_read(value in document(), pretty in any::<bool>()) {
+    fn any_document_is_checked_fixed_and_read(value in document(), pretty in any::<bool>()) {
         bodies::document(damaged(&value, pretty, 0, "").as_bytes());
     }
 

@@ -322,7 +322,7 @@ fn earlier_lines_come_back_even_from_an_earlier_conversation() {
 }
 
 #[test]
-fn how_to_go_on_is_told_as_a_shell_wants_it() {
+fn how_to_go_on_is_reported_as_a_shell_wants_it() {
     let folder = TestFolder::new();
     let model = Model::start(vec![]);
     let mut terminal = start_chat(&folder, &model, &["--memory", "my talks.sqlite", "--conversation=-it's mine"]);

@@ -15,7 +15,7 @@ use pty_process::{
 
 use super::super::{
     TestFolder, binary,
-    serving::{PATIENCE, wait_until},
+    serving::{MAX_WAIT, wait_until},
 };
 
 /// What Ctrl-C and Ctrl-D send.
@@ -97,7 +97,7 @@ impl Terminal {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(start.elapsed() < PATIENCE, "it does not end: {:?}", self.shown());
+            assert!(start.elapsed() < MAX_WAIT, "it does not end: {:?}", self.shown());
             thread::sleep(Duration::from_millis(20));
         }
     }

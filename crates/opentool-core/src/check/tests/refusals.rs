@@ -62,7 +62,7 @@ fn every_keyword_says_what_it_expected_and_what_it_got() {
 }
 
 #[test]
-fn a_missing_required_argument_is_told_with_its_type() {
+fn a_missing_required_argument_is_reported_with_its_type() {
     let schema = json!({
         "type": "object",
         "properties": { "a": { "type": "integer" }, "b": {} },
@@ -94,7 +94,7 @@ fn a_value_that_fits_no_alternative_is_compared_with_the_closest() {
 }
 
 #[test]
-fn a_wrong_tag_is_told_with_all_that_could_stand_there() {
+fn a_wrong_tag_is_reported_with_all_that_could_stand_there() {
     let variant = |tag: &str, member: &str| {
         json!({
             "type": "object",
@@ -118,7 +118,7 @@ fn a_wrong_tag_is_told_with_all_that_could_stand_there() {
 }
 
 #[test]
-fn a_member_that_names_no_alternative_is_told_with_all_that_do() {
+fn a_member_that_names_no_alternative_is_reported_with_all_that_do() {
     let variant = |name: &str, schema: Value| json!({ "type": "object", "properties": { name: schema }, "required": [name], "additionalProperties": false });
     let turn = variant("Move", json!({ "type": "object", "required": ["x"] }));
     let action = with(json!({

@@ -35,7 +35,7 @@ fn the_text_comes_back_untouched_with_its_whitespace() {
 }
 
 #[test]
-fn malformed_json_is_told_with_line_and_column() {
+fn malformed_json_is_reported_with_line_and_column() {
     for (text, message) in [
         ("{\"a\":1", "line 1, column 7: expected `,` or `}`, found the end"),
         ("{\"a\":1,}", "line 1, column 8: expected a name in double quotes, found '}'"),
@@ -86,7 +86,7 @@ fn duplicate_names_are_refused_at_every_depth_however_escaped() {
 }
 
 #[test]
-fn duplicate_names_are_found_among_many_and_told_a_few_at_a_time() {
+fn duplicate_names_are_found_among_many_and_reported_a_few_at_a_time() {
     let member = |index: usize| format!("\"k{}\":{index}", index % 60);
     let members: Vec<_> = (0..100).map(member).collect();
     let text = format!("{{\"value\":{{{}}}}}", members.join(","));
@@ -154,7 +154,7 @@ fn an_integer_beyond_u64_passes_where_nothing_bounds_it_and_keeps_its_text() {
 }
 
 #[test]
-fn multiples_beyond_u64_are_told_by_their_digits() {
+fn multiples_beyond_u64_are_reported_by_their_digits() {
     let even = json!({ "type": "integer", "multipleOf": 2 });
     let even = json!({ "type": "object", "properties": { "n": even } });
     assert!(passes(&even, r#"{"n":12345678901234567890124}"#));
