@@ -20,12 +20,13 @@ pub(super) type Tally = Vec<(&'static str, usize)>;
 type Attack = fn(SocketAddr, Instant) -> usize;
 
 /// Each kind of attack, and on how many threads it runs.
-const ATTACKS: [(&str, usize, Attack); 7] = [
+const ATTACKS: [(&str, usize, Attack); 8] = [
     ("slow heads", 1, slow_heads),
     ("slow bodies", 1, slow_bodies),
     ("bodies of 1 GiB", 2, huge_bodies),
     ("endless chunks", 6, endless_chunks),
     ("nested brackets", 1, nested_brackets),
+    ("short arrays", 4, short_arrays),
     ("invalid UTF-8", 1, invalid_utf8),
     ("idle connections", 1, idle_connections),
 ];
@@ -44,7 +45,8 @@ pub(super) fn attack(server: SocketAddr, until: Instant) -> Tally {
     })
 }
 
-/// Calls `add` until a moment, on a connection that is kept and on new ones in turn, and says how long each call took.
+/// Calls `add` and asks for `/healthz` until a moment, on a connection that is kept and on new ones in turn, and says how long
+/// each answer took.
 ///
 /// # Errors
 ///
@@ -52,8 +54,10 @@ pub(super) fn attack(server: SocketAddr, until: Instant) -> Tally {
 pub(super) fn good_client(server: SocketAddr, until: Instant) -> Result<Vec<Duration>, String> {
     let mut kept: Option<TcpStream> = None;
     let mut times = Vec::new();
-    while Instant::now() < until {
-        let number = times.len();
+    for number in 0_usize.. {
+        if Instant::now() >= until {
+            break;
+        }
         let begun = Instant::now();
         let reused = kept.take().filter(|_| !number.is_multiple_of(4));
         let mut answered = reused.and_then(|stream| add(stream, number).ok());
@@ -71,7 +75,11 @@ pub(super) fn good_client(server: SocketAddr, until: Instant) -> Result<Vec<Dura
             {
                 return Err(format!("call {number} got {answer}"));
             }
-            kept = Some(stream);
+            let begun = Instant::now();
+            // Here too the server may have closed the connection.
+            let healthy = healthz(stream).or_else(|_| healthz(connect(server)?));
+            kept = Some(healthy.map_err(|error| format!("/healthz is not answered: {error}"))?);
+            times.push(begun.elapsed());
         }
         thread::sleep(Duration::from_millis(2));
     }
@@ -82,6 +90,14 @@ fn add(mut stream: TcpStream, number: usize) -> io::Result<(String, TcpStream)> 
     let body = format!(r#"{{"jsonrpc":"2.0","id":"{number}","method":"add","params":{{"a":{number},"b":1}}}}"#);
     stream.write_all(&post(&format!("content-length: {}\r\n", body.len()), body.as_bytes()))?;
     Ok((answer(&mut stream)?, stream))
+}
+
+fn healthz(mut stream: TcpStream) -> io::Result<TcpStream> {
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")?;
+    match answer(&mut stream)? {
+        answer if answer.starts_with("HTTP/1.1 200 ") => Ok(stream),
+        answer => Err(io::Error::other(answer)),
+    }
 }
 
 fn connect(server: SocketAddr) -> io::Result<TcpStream> {
@@ -212,6 +228,43 @@ fn nested_brackets(server: SocketAddr, until: Instant) -> usize {
             (open.into_bytes(), "HTTP/1.1 400 "),
         ],
     )
+}
+
+/// How many bytes the largest body may have.
+const MAX_BODY: usize = 16 * 1024 * 1024;
+
+/// The body of a call that is as large as it may be, with a part repeated in the value of an argument.
+pub(super) fn largest_body(tool: &str, argument: &str, part: &str) -> Vec<u8> {
+    let start = format!(r#"{{"jsonrpc":"2.0","id":"1","method":"{tool}","params":{{"{argument}":["#);
+    let end = "[]]}}";
+    let count = (MAX_BODY - start.len() - end.len()) / (part.len() + 1);
+    [start.as_bytes(), format!("{part},").repeat(count).as_bytes(), end.as_bytes()].concat()
+}
+
+/// Arrays side by side and within each other, as deep as they may be: what makes a tree of values many times larger than its
+/// text.
+pub(super) fn short_array_bodies(tool: &str) -> Vec<Vec<u8>> {
+    let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
+    ["unknown", "a"].iter().flat_map(|argument| ["[]", "[[]]", &deep].map(|part| largest_body(tool, argument, part))).collect()
+}
+
+/// Sends a body and says whether the server answered, if only that it has no memory left.
+pub(super) fn send_body(server: SocketAddr, body: &[u8]) -> io::Result<String> {
+    let mut stream = connect(server)?;
+    // A server that refuses a body may not read all of it.
+    let _ = stream.write_all(&post(&format!("content-length: {}\r\n", body.len()), body));
+    answer(&mut stream)
+}
+
+fn short_arrays(server: SocketAddr, until: Instant) -> usize {
+    let bodies = short_array_bodies("add");
+    let mut answered = 0;
+    while Instant::now() < until {
+        for body in bodies.iter().take_while(|_| Instant::now() < until) {
+            answered += usize::from(send_body(server, body).is_ok());
+        }
+    }
+    answered
 }
 
 fn invalid_utf8(server: SocketAddr, until: Instant) -> usize {

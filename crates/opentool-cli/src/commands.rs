@@ -15,12 +15,15 @@ mod serve;
 mod tools;
 mod version;
 
+use std::env;
+
 use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::{
     exit_status::ExitStatus,
     failure::Failure,
     telemetry::{self, LogFormat},
+    terminal,
 };
 
 const EXAMPLES: &str = "\
@@ -51,7 +54,7 @@ pub(crate) struct Cli {
     /// Say on standard error what happens; -vv says more, RUST_LOG says it exactly
     #[arg(short, long, global = true, action = ArgAction::Count)]
     verbose: u8,
-    /// How log lines look
+    /// How the lines on standard error look: logs, warnings and errors alike
     #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
     log_format: LogFormat,
 }
@@ -73,11 +76,34 @@ enum Command {
     Completions(completions::Completions),
 }
 
+/// Reports a command line that cannot be understood, and prints help and versions.
+///
+/// What it says about the format of lines was not understood either, so it is looked for.
+fn wrong_usage(error: &clap::Error) -> Result<ExitStatus, Failure> {
+    let mut words = env::args_os().skip(1);
+    let is_json = words.any(|word| word == "--log-format=json" || word == "--log-format")
+        && env::args_os().any(|word| word == "json" || word == "--log-format=json");
+    if !error.use_stderr() || !is_json {
+        error.exit();
+    }
+    terminal::write_json_lines();
+    let text = error.render().to_string();
+    let message = text.strip_prefix("error: ").unwrap_or(&text).trim().to_owned();
+    Err(Failure::usage(message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")))
+}
+
 impl Cli {
     /// Does what the command line says.
     pub(crate) fn run() -> Result<ExitStatus, Failure> {
-        let matches = Cli::command().get_matches();
-        let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        let matches = Cli::command().try_get_matches();
+        let parsed = matches.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+        let (cli, matches) = match parsed {
+            Ok(parsed) => parsed,
+            Err(error) => return wrong_usage(&error),
+        };
+        if cli.log_format == LogFormat::Json {
+            terminal::write_json_lines();
+        }
         match &cli.command {
             Command::Serve(_) | Command::Chat(_) => telemetry::start(cli.verbose, cli.log_format, true)?,
             Command::Tools(_) | Command::Call(_) | Command::Load(_) | Command::Version(_) => {

@@ -40,6 +40,12 @@ pub(crate) enum Failure {
     Duplicate { name: String, first: String, second: String },
     #[error("{}", visible(&source.to_string()))]
     Client { source: Box<ClientError> },
+    #[error("{name} {}", if *has_key {
+        "refused the API key that it was given"
+    } else {
+        "wants an API key, and none was given: set OPENTOOL_API_KEY, or for a source of `serve` or `chat` use --source-api-key-env"
+    })]
+    Unauthorized { name: String, has_key: bool },
     #[error("{}", visible(message))]
     Usage { message: String },
     #[error("{message}")]
@@ -86,6 +92,7 @@ impl Failure {
                 // A server that answers something else is no OpenTool server.
                 _ => 3,
             },
+            Failure::Unauthorized { .. } => 4,
             Failure::Chat { source } => match source.cause() {
                 Cause::Refused { status: Some(401 | 403), .. } => 4,
                 Cause::Refused { .. } | Cause::Tool { .. } | Cause::Limit(_) => 1,

@@ -34,8 +34,8 @@ pub(crate) struct LibraryGrants {
     /// Where its functions run [default: process]
     #[arg(long, value_name = "WHERE", value_enum, help_heading = "C libraries")]
     isolation: Option<Where>,
-    /// How long a call of it may run, such as 500ms or 2s [default: 30s]
-    #[arg(long, value_name = "TIME", value_parser = some_time, help_heading = "C libraries")]
+    /// How long a call may run, whatever the source, such as 500ms or 2m [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = some_time, help_heading = "Running")]
     timeout: Option<Duration>,
     /// What it may do: net, read=PATH, write=PATH or unsafe, which lets it start programs; repeatable
     #[arg(long, value_name = "WHAT", value_parser = grant, help_heading = "C libraries")]
@@ -66,7 +66,19 @@ fn grant(text: &str) -> Result<String, String> {
     Permissions::new().allow(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
+impl LibraryGrants {
+    /// How long a call may run, where that is given.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+}
+
 impl LibraryOptions {
+    /// How long a call may run, where that is given.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.grants.timeout
+    }
+
     /// Opens the library of each document, in their order.
     pub(crate) fn open_all(&self, documents: &[(&str, &str)]) -> Result<Vec<DynLibrary>, Failure> {
         for given in &self.grants.library {

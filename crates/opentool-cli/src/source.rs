@@ -7,7 +7,7 @@ use std::{
 };
 
 use opentool::{ToolDefinition, Toolbox};
-use opentool_client::Client;
+use opentool_client::{Client, ClientError};
 use opentool_dyn::DynLibrary;
 use opentool_spec::{Document, OpenTool};
 
@@ -113,6 +113,14 @@ impl Source {
         }))
     }
 
+    /// A request to the server of this source that failed; says whose server it is where that is the question.
+    pub(crate) fn failure(&self, has_key: bool, error: ClientError) -> Failure {
+        match error {
+            ClientError::Unauthorized => Failure::Unauthorized { name: self.to_string(), has_key },
+            error => Failure::client(error),
+        }
+    }
+
     /// The tools of this moment, and what to ask for those of later moments.
     ///
     /// A document has its tools in it, so that its server need not be asked.
@@ -124,7 +132,7 @@ impl Source {
         let unusable = |source| Failure::Tools { name: self.to_string(), source };
         let toolbox = match (&self.kind, self.client(key)?.map(prepare)) {
             (Kind::Url(_), Some(client)) => {
-                let toolbox = client.toolbox().await.map_err(Failure::client)?;
+                let toolbox = client.toolbox().await.map_err(|error| self.failure(key.is_some(), error))?;
                 return Ok((toolbox, opentool::Source::new(client)));
             }
             (Kind::Document(document), Some(client)) => client.toolbox_from_document(document).map_err(unusable)?,
@@ -135,7 +143,11 @@ impl Source {
     }
 
     /// What the functions are, whether or not they can be called; none where a server does not say.
-    pub(crate) async fn definitions(&self, key: Option<&str>) -> Result<Listing, Failure> {
+    pub(crate) async fn definitions(
+        &self,
+        key: Option<&str>,
+        prepare: impl Fn(Client) -> Client,
+    ) -> Result<Listing, Failure> {
         if let Kind::Document(document) = &self.kind {
             let definitions = document.functions.iter().map(|function| {
                 ToolDefinition::from_function(document, function)
@@ -145,16 +157,20 @@ impl Source {
             let title = Some(format!("{} {}", document.info.title, document.info.version));
             return Ok(Listing { title, definitions, complete: true });
         }
-        let (toolbox, _) = self.attach(key, |client| client).await?;
+        let (toolbox, _) = self.attach(key, prepare).await?;
         let title = toolbox.title().map(|title| format!("{title} {}", toolbox.version().unwrap_or_default()));
         let definitions = toolbox.iter().map(|tool| tool.definition().clone()).collect();
         Ok(Listing { title, definitions, complete: !toolbox.is_open() })
     }
 
     /// The document that describes the functions, as the server gives it; none where it has none.
-    pub(crate) async fn document(&self, key: Option<&str>) -> Result<Option<OpenTool>, Failure> {
-        match self.client(key)? {
-            Some(client) => client.load().await.map_err(Failure::client),
+    pub(crate) async fn document(
+        &self,
+        key: Option<&str>,
+        prepare: impl Fn(Client) -> Client,
+    ) -> Result<Option<OpenTool>, Failure> {
+        match self.client(key)?.map(prepare) {
+            Some(client) => client.load().await.map_err(|error| self.failure(key.is_some(), error)),
             None => {
                 let made =
                     demo::toolbox().map_err(|source| Failure::Tools { name: self.to_string(), source })?.to_document();

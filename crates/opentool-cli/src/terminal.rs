@@ -4,9 +4,12 @@ use std::{
     borrow::Cow,
     fmt::Display,
     io::{self, IsTerminal as _, Write},
+    panic,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
 use anstyle::{AnsiColor, Style};
+use serde_json::json;
 
 /// The style of the word `error`.
 pub(crate) const ERROR: Style = AnsiColor::BrightRed.on_default().bold();
@@ -15,19 +18,48 @@ pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 /// The style of what went well.
 pub(crate) const GOOD: Style = AnsiColor::BrightGreen.on_default().bold();
 
+/// Whether every line on standard error is a JSON object.
+static JSON_LINES: AtomicBool = AtomicBool::new(false);
+
+/// Makes every line on standard error a JSON object, also that of a panic.
+pub(crate) fn write_json_lines() {
+    JSON_LINES.store(true, Relaxed);
+    panic::set_hook(Box::new(|panic| drop(write_json_line("ERROR", &panic))));
+}
+
 /// Says on standard error what went wrong. Nothing can be done if even that fails.
 pub(crate) fn complain(what: &dyn Display) {
-    let _ = writeln!(anstream::stderr().lock(), "{ERROR}error{ERROR:#}: {what}");
+    say("ERROR", what, |stderr| writeln!(stderr, "{ERROR}error{ERROR:#}: {what}"));
 }
 
 /// Says on standard error what the user should know.
 pub(crate) fn warn(what: &dyn Display) {
-    let _ = writeln!(anstream::stderr().lock(), "{WARNING}warning{WARNING:#}: {what}");
+    say("WARN", what, |stderr| writeln!(stderr, "{WARNING}warning{WARNING:#}: {what}"));
 }
 
 /// Says on standard error what was done.
 pub(crate) fn note(what: &dyn Display) {
-    let _ = writeln!(anstream::stderr().lock(), "{what}");
+    say("INFO", what, |stderr| writeln!(stderr, "{what}"));
+}
+
+/// The same, for one who has to know whether it was written.
+pub(crate) fn write_note(what: &dyn Display) -> io::Result<()> {
+    if JSON_LINES.load(Relaxed) {
+        return write_json_line("INFO", what);
+    }
+    writeln!(anstream::stderr().lock(), "{what}")
+}
+
+fn say(level: &str, what: &dyn Display, as_text: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+    let _ = if JSON_LINES.load(Relaxed) { write_json_line(level, what) } else { as_text(&mut anstream::stderr().lock()) };
+}
+
+/// Writes a line as logs have it.
+fn write_json_line(level: &str, message: &dyn Display) -> io::Result<()> {
+    let (timestamp, message) = (jiff::Timestamp::now().to_string(), message.to_string());
+    let message = anstream::adapter::strip_str(&message).to_string();
+    let line = json!({ "timestamp": timestamp, "level": level, "message": message, "target": "opentool::cli" });
+    writeln!(io::stderr().lock(), "{line}")
 }
 
 /// Writes a text to standard output as it is, unless a terminal would take parts of it for commands.

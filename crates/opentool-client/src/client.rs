@@ -66,6 +66,14 @@ impl Client {
         self.connection.ask(ServerRequest::get("version"), |response| response.version()).await
     }
 
+    /// Says whether the server was there at the last request, whatever it answered; none where there was no request yet.
+    ///
+    /// Nothing is sent.
+    #[must_use]
+    pub fn is_up(&self) -> Option<bool> {
+        self.connection.is_up()
+    }
+
     /// Calls a function.
     ///
     /// A result that is no object, which some servers send against the spec, is returned as `{"result": …}`; an absent one

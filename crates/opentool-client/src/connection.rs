@@ -1,7 +1,7 @@
 //! The connection to a server: a request and its answer, within its time, repeated if that is allowed.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use std::time::Duration;
 
 use opentool_core::{ToolContext, ToolMetadata};
@@ -25,12 +25,44 @@ pub(crate) struct Connection {
     secrets: Secrets,
     /// Set once the server has answered that it has no route for streamed calls.
     no_streams: AtomicBool,
+    /// Whether the server was there at the last request.
+    state: AtomicU8,
 }
+
+/// No request was sent yet.
+const UNKNOWN: u8 = 0;
+const UP: u8 = 1;
+const DOWN: u8 = 2;
 
 impl Connection {
     pub(crate) fn new(config: ClientConfig) -> Self {
         let secrets = config.key.iter().cloned().collect();
-        Self { config, http: OnceLock::new(), secrets, no_streams: AtomicBool::new(false) }
+        Self { config, http: OnceLock::new(), secrets, no_streams: AtomicBool::new(false), state: AtomicU8::new(UNKNOWN) }
+    }
+
+    /// Says whether the server was there at the last request; none where there was no request yet.
+    pub(crate) fn is_up(&self) -> Option<bool> {
+        match self.state.load(Relaxed) {
+            UP => Some(true),
+            DOWN => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Notes whether the server was there: every answer of its own says so, also an error.
+    pub(crate) fn note_state<T>(&self, answered: &Result<T, ClientError>) {
+        let state = match answered {
+            Err(ClientError::NoAccess { .. }) => DOWN,
+            // A function may take its time, and the others were not asked.
+            Err(
+                ClientError::Timeout { .. }
+                | ClientError::Cancelled
+                | ClientError::Setup { .. }
+                | ClientError::InvalidUrl { .. },
+            ) => return,
+            _ => UP,
+        };
+        self.state.store(state, Relaxed);
     }
 
     /// Sends a request and reads the answer, in the time that requests have.
@@ -39,7 +71,13 @@ impl Connection {
         request: ServerRequest,
         read: impl Fn(&ServerResponse<'_>) -> Result<T, ClientError>,
     ) -> Result<T, ClientError> {
-        self.ask_within(self.config.timeout, request, read).await
+        let answered = self.ask_within(self.config.timeout, request, read).await;
+        if matches!(answered, Err(ClientError::Timeout { .. })) {
+            // Other than a call, what is asked here needs no time.
+            self.state.store(DOWN, Relaxed);
+        }
+        self.note_state(&answered);
+        answered
     }
 
     /// Sends a call in the time that its context has, or until it is cancelled.
@@ -47,7 +85,9 @@ impl Connection {
         let request = request.in_trace_of(context);
         let time = context.remaining().unwrap_or(self.config.timeout);
         let answer = self.ask_within(time, request, |response| response.result(self.config.errors_in_results));
-        context.cancellation().guard(answer).await.unwrap_or(Err(ClientError::Cancelled))
+        let answered = context.cancellation().guard(answer).await.unwrap_or(Err(ClientError::Cancelled));
+        self.note_state(&answered);
+        answered
     }
 
     /// A call that is answered as a whole.
@@ -83,7 +123,7 @@ impl Connection {
     ) -> Result<T, ClientError> {
         let deadline = Instant::now().checked_add(time);
         let attempts = self.config.retry(request.repeatable).run(deadline, || self.attempt(&request, &read));
-        timeout(time, attempts).await.unwrap_or(Err(ClientError::Timeout { after: time }))
+        timeout(time, attempts).await.unwrap_or_else(|_| Err(ClientError::timeout(time)))
     }
 
     async fn attempt<T>(

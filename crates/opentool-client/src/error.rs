@@ -40,13 +40,16 @@ pub enum ClientError {
     /// `OpenToolServerUnauthorizedException`: the API key is wrong or missing.
     #[error("the server refused the API key")]
     Unauthorized,
-    /// `OpenToolServerNoAccessException`: no OpenTool server could be reached at the address.
-    #[error("no OpenTool server could be reached at {url}: {reason}")]
+    /// `OpenToolServerNoAccessException`: no OpenTool server could be reached at the address, or what was reached there did
+    /// not answer as one.
+    #[error("{}: {reason}", no_access(url, *reached, *status))]
     NoAccess {
         /// The base URL.
         url: String,
         /// What happened instead.
         reason: String,
+        /// Whether there was a connection.
+        reached: bool,
         /// The HTTP status, if there was an answer.
         status: Option<u16>,
         /// The failure of the connection, if there was one.
@@ -131,6 +134,12 @@ impl ClientError {
         }
     }
 
+    /// The server did not answer in a time, to the millisecond: what is left of a deadline is never round.
+    pub(crate) fn timeout(after: Duration) -> Self {
+        let milliseconds = after.as_nanos().div_ceil(1_000_000);
+        Self::Timeout { after: Duration::from_millis(u64::try_from(milliseconds).unwrap_or(u64::MAX)) }
+    }
+
     /// The settings, or what is to be sent, cannot be used.
     pub(crate) fn setup(reason: impl fmt::Display) -> Self {
         Self::Setup { reason: reason.to_string() }
@@ -146,15 +155,17 @@ impl ClientError {
 
     /// The error for a failure of the HTTP exchange with the server at a base URL.
     pub(crate) fn from_http(url: &str, error: HttpError) -> Self {
-        let (reason, source) = match error {
-            HttpError::Unreachable { reason, source, .. } | HttpError::Interrupted { reason, source } => {
-                (reason, Some(Arc::from(source)))
+        let (reason, reached, source) = match error {
+            HttpError::Unreachable { reason, source, .. } => {
+                let connecting = source.downcast_ref().is_some_and(reqwest::Error::is_connect);
+                (reason, !connecting, Some(Arc::from(source)))
             }
-            HttpError::NoResponse { after } | HttpError::Idle { after } => return Self::Timeout { after },
+            HttpError::Interrupted { reason, source } => (reason, true, Some(Arc::from(source))),
+            HttpError::NoResponse { after } | HttpError::Idle { after } => return Self::timeout(after),
             HttpError::TooLarge { limit } => return Self::TooLarge { limit },
-            other => (other.to_string(), None),
+            other => (other.to_string(), false, None),
         };
-        Self::NoAccess { url: url.to_owned(), reason, status: None, source }
+        Self::NoAccess { url: url.to_owned(), reason, reached, status: None, source }
     }
 }
 
@@ -174,6 +185,15 @@ impl Serialize for ClientError {
     }
 }
 
+/// What to say about a server that is none: that it cannot be reached only where it was not.
+fn no_access(url: &str, reached: bool, status: Option<u16>) -> String {
+    match (reached, status) {
+        (false, _) => format!("no OpenTool server could be reached at {url}"),
+        (true, None) => format!("the connection to {url} broke before there was an answer"),
+        (true, Some(_)) => format!("what answers at {url} is no OpenTool server"),
+    }
+}
+
 /// The error of a remote tool: a code of the wire becomes a kind, and the model sees no addresses.
 impl From<ClientError> for ToolError {
     fn from(error: ClientError) -> Self {
@@ -185,8 +205,13 @@ impl From<ClientError> for ToolError {
             }
             ClientError::Timeout { after } => Self::timeout(after),
             ClientError::Cancelled => Self::cancelled(),
-            ClientError::NoAccess { .. } => {
-                with_detail(Self::unavailable("the tool's server cannot be reached"), error)
+            ClientError::NoAccess { reached, status, .. } => {
+                let message = match (reached, status) {
+                    (false, _) => "the tool's server cannot be reached",
+                    (true, None) => "the connection to the tool's server broke before it answered",
+                    (true, Some(_)) => "the tool's server did not answer as an OpenTool server does",
+                };
+                with_detail(Self::unavailable(message), error)
             }
             ClientError::Unauthorized => {
                 let denied = Self::unavailable("the tool's server refused the API key").with_retryable(false);
@@ -242,7 +267,14 @@ mod tests {
     }
 
     fn no_access(status: Option<u16>) -> ClientError {
-        ClientError::NoAccess { url: "http://tools.example".into(), reason: "refused".into(), status, source: None }
+        let reached = status.is_some();
+        ClientError::NoAccess {
+            url: "http://tools.example".into(),
+            reason: "refused".into(),
+            reached,
+            status,
+            source: None,
+        }
     }
 
     #[test]
@@ -287,6 +319,43 @@ mod tests {
             assert_eq!((error.message(), error.data()), ("no such city", Some(&json!({"near": ["Rome"]}))));
         }
         assert_eq!(ToolError::from(call(None)).code(), None);
+    }
+
+    #[test]
+    fn only_a_server_that_was_not_reached_cannot_be_reached() {
+        let broken = ClientError::NoAccess {
+            url: "http://tools.example".into(),
+            reason: "closed".into(),
+            reached: true,
+            status: None,
+            source: None,
+        };
+        for (error, people, model) in [
+            (
+                no_access(None),
+                "no OpenTool server could be reached at http://tools.example: refused",
+                "the tool's server cannot be reached",
+            ),
+            (
+                broken,
+                "the connection to http://tools.example broke before there was an answer: closed",
+                "the connection to the tool's server broke before it answered",
+            ),
+            (
+                no_access(Some(404)),
+                "what answers at http://tools.example is no OpenTool server: refused",
+                "the tool's server did not answer as an OpenTool server does",
+            ),
+        ] {
+            assert_eq!(error.to_string(), people);
+            assert_eq!(ToolError::from(error).message(), model);
+        }
+    }
+
+    #[test]
+    fn a_timeout_is_told_in_readable_units() {
+        let error = ClientError::timeout(Duration::from_nanos(29_999_999_939));
+        assert_eq!(error.to_string(), "the server did not answer within 30s");
     }
 
     #[test]

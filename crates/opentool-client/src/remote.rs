@@ -59,8 +59,11 @@ impl RemoteTool {
         let reading = timeout(time, self.read(reader, context, &mut received));
         let answered = match context.cancellation().guard(reading).await {
             None => Err(ClientError::Cancelled),
-            Some(in_time) => in_time.unwrap_or(Err(ClientError::Timeout { after: time })),
+            Some(in_time) => in_time.unwrap_or_else(|_| Err(ClientError::timeout(time))),
         };
+        if self.connection.may_stream() {
+            self.connection.note_state(&answered);
+        }
         match answered {
             Ok(()) => Ok(received.result),
             // The server has no route for streams, so the call has not run.

@@ -145,6 +145,7 @@ impl ServerResponse<'_> {
                 Err(ClientError::NoAccess {
                     url: self.url.to_owned(),
                     reason: format!("the answer was HTTP {}{not_followed}", self.status),
+                    reached: true,
                     status: Some(self.status),
                     source: None,
                 })

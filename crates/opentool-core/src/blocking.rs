@@ -10,6 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::Span;
 
 use crate::ToolError;
+use crate::error::readable;
 
 /// A bound on threads of tokio's blocking pool. A thread counts until its code returns, even if its call is long over.
 #[derive(Clone)]
@@ -67,6 +68,7 @@ impl BlockingPool {
     /// The error of a call that got no thread in time. It names the tools that have the threads.
     #[cold]
     pub(crate) fn no_free_thread(&self, waited: Duration) -> ToolError {
+        let waited = readable(waited);
         /// More names would not help.
         const NAMES: usize = 5;
         let busy = self.0.busy();

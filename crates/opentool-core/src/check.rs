@@ -20,7 +20,9 @@
 //!
 //! Two engines do this. The streaming checker reads the text once, without allocating, where the
 //! schema is made of objects, lists and scalars. The validator crate does the rest, and has the last
-//! word on every refusal: it says what is wrong where, so that a model can correct it.
+//! word on every refusal: it says what is wrong where, so that a model can correct it. It reads the
+//! text too, over an index of where values end, so that a check takes at most 2.2 times the memory
+//! of the text, whatever is in it.
 //!
 //! ```
 //! use opentool_core::check::{ArgumentChecker, Strictness};
@@ -47,15 +49,18 @@ mod alternatives;
 mod checker;
 mod error;
 mod explain;
+mod indexed;
 mod instance;
+mod memory;
 mod prune;
 mod schema;
 mod streaming;
-mod tree;
+mod value;
 mod violation;
 
 #[cfg(test)]
 mod tests;
 
 pub use checker::{ArgumentChecker, Strictness};
+pub(crate) use checker::Unchecked;
 pub use error::{ArgumentError, Problem, SchemaError};

@@ -217,7 +217,7 @@ impl ToolError {
     /// that another attempt may help where the tool [may be repeated](crate::ToolMetadata::is_repeatable).
     #[must_use]
     pub fn timeout(after: Duration) -> Self {
-        Self::new(ErrorKind::Timeout, format!("the tool did not answer within {after:?}"))
+        Self::new(ErrorKind::Timeout, format!("the tool did not answer within {:?}", readable(after)))
     }
 
     /// The call was cancelled before it had a result.
@@ -406,6 +406,12 @@ impl Error for ToolError {
 }
 
 /// The model sees every problem of refused arguments, with its JSON pointer.
+/// A time to the millisecond, for messages: what is left of a deadline is never round.
+pub(crate) fn readable(time: Duration) -> Duration {
+    let milliseconds = time.as_nanos().div_ceil(1_000_000);
+    Duration::from_millis(u64::try_from(milliseconds).unwrap_or(u64::MAX))
+}
+
 impl From<ArgumentError> for ToolError {
     fn from(error: ArgumentError) -> Self {
         let problems: Vec<_> = error

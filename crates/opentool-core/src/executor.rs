@@ -1,6 +1,7 @@
 //! The one place where calls are run: [`Executor`].
 
 mod admit;
+mod arguments_check;
 mod batch;
 mod builder;
 mod host;

@@ -11,6 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
 
 use crate::ToolError;
+use crate::error::readable;
 
 /// Lets a bounded number of calls through at a time, in the order in which they ask: a semaphore that also knows whether
 /// a thread holds its permits longer than the thread's call lasted.
@@ -55,7 +56,8 @@ impl Gate {
         match select(pin!(acquiring), pin!(self.waited_too_long(max_wait))).await {
             Either::Left((acquired, _)) => acquired,
             Either::Right((waited, _)) => Err(ToolError::unavailable(format!(
-                "{holder} timed out or was cancelled, but is still running; this call waited {waited:?} for it"
+                "{holder} timed out or was cancelled, but is still running; this call waited {:?} for it",
+                readable(waited)
             ))),
         }
     }

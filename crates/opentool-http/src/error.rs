@@ -2,7 +2,10 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
 use std::time::Duration;
+
+use rustls::CertificateError;
 
 /// Why there can be no HTTP client: a certificate or a header that cannot be used, or TLS that is not available.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -76,11 +79,46 @@ impl HttpError {
     }
 }
 
-/// The message at the end of a chain of errors, which is the one that says what happened.
-fn innermost(error: &dyn Error) -> String {
+/// The message at the end of a chain of errors, which is the one that says what happened, in plain words.
+fn innermost(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;
-    while let Some(cause) = innermost.source() {
+    // An error of input and output does not name as its source what it wraps.
+    while let Some(cause) = wrapped(innermost).or_else(|| innermost.source()) {
         innermost = cause;
     }
-    innermost.to_string()
+    if let Some(error) = innermost.downcast_ref::<rustls::Error>() {
+        return tls_problem(error);
+    }
+    let text = innermost.to_string();
+    // The number of a system error says nothing more than its name.
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+fn wrapped<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    let inner = error.downcast_ref::<io::Error>()?.get_ref()?;
+    Some(inner)
+}
+
+/// What a failure of TLS means; the library's own text has the names of its variants in it.
+fn tls_problem(error: &rustls::Error) -> String {
+    let problem = match error {
+        rustls::Error::InvalidCertificate(certificate) => match certificate {
+            CertificateError::UnknownIssuer => {
+                "its certificate is signed by an authority that is not trusted here (a CA file can name it)"
+            }
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => "its certificate has expired",
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                "its certificate is not valid yet"
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                "its certificate is for another host"
+            }
+            CertificateError::Revoked => "its certificate was revoked",
+            _ => return format!("its certificate cannot be used: {certificate}"),
+        },
+        rustls::Error::InvalidMessage(_) => "it does not speak TLS: perhaps it wants http:// and not https://",
+        rustls::Error::AlertReceived(_) => "it refused the TLS connection",
+        _ => return error.to_string(),
+    };
+    problem.to_owned()
 }

@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use opentool_core::TraceContext;
+use opentool_core::{MemoryBudget, TraceContext};
 
 use crate::connections::limits::ConnectionLimits;
 use crate::file::FileError;
 use crate::http::body::BodyLimits;
-use crate::http::budget::Budget;
 use crate::http::hosts::AllowedHosts;
 use crate::http::keys::{ApiKey, KeyError, KeyRing};
 use crate::http::origins::AllowedOrigins;
 use crate::http::settings::{Settings, StopHook, TraceHook};
+use crate::http::sources::SourceState;
 
 /// Checked settings, for a router. A [`Server`](crate::Server) takes the [`ConfigBuilder`] and checks it for its address.
 ///
@@ -71,6 +71,7 @@ pub struct ConfigBuilder {
     enable_stop: bool,
     on_stop: Option<StopHook>,
     operator_routes: bool,
+    sources: Vec<SourceState>,
     trace_hook: Option<Arc<TraceHook>>,
     pub(crate) limits: ConnectionLimits,
     pub(crate) admin_addr: Option<String>,
@@ -107,6 +108,7 @@ impl Default for ConfigBuilder {
             enable_stop: false,
             on_stop: None,
             operator_routes: true,
+            sources: Vec::new(),
             trace_hook: None,
             limits: ConnectionLimits::default(),
             admin_addr: None,
@@ -226,7 +228,9 @@ impl ConfigBuilder {
         self
     }
 
-    /// Sets how many bytes of bodies may be held over all requests: 64 MiB.
+    /// Sets how many bytes may be held over all requests, for their bodies and for the check of long arguments: 64 MiB.
+    ///
+    /// A request that needs more than is left is refused with 503, or its call as unavailable.
     pub fn max_buffered_bytes(mut self, bytes: usize) -> Self {
         self.max_buffered = bytes;
         self
@@ -251,6 +255,26 @@ impl ConfigBuilder {
     /// Sets whether `/healthz`, `/readyz` and `/metrics` are served: true. An application may have its own.
     pub fn operator_routes(mut self, serve: bool) -> Self {
         self.operator_routes = serve;
+        self
+    }
+
+    /// Adds a source of tools whose state `/readyz` and `/metrics` show; `is_up` returns what was last known about it, and
+    /// must not wait.
+    ///
+    /// While every source is down, `/readyz` answers 503. Which ones are, it tells a caller with a key only.
+    ///
+    /// ```
+    /// # use opentool_server::ConfigBuilder;
+    /// let is_up = || true; // for instance `move || client.is_up() != Some(false)`
+    /// let config = ConfigBuilder::default().source_state("weather", is_up);
+    /// # let _ = config;
+    /// ```
+    pub fn source_state(
+        mut self,
+        name: impl Into<String>,
+        is_up: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.sources.push(SourceState::new(name.into(), is_up));
         self
     }
 
@@ -282,6 +306,15 @@ impl ConfigBuilder {
     /// Sets how long a connection may stay without a request: 90 seconds.
     pub fn idle_timeout(mut self, time: Duration) -> Self {
         self.limits.idle_timeout = time;
+        self
+    }
+
+    /// Sets how long a call may run after its client closed its side of the connection: 2 seconds.
+    ///
+    /// Such a client may still read its answer, or be gone. Then the call is cancelled; one whose connection was reset is
+    /// cancelled at once.
+    pub fn half_close_timeout(mut self, timeout: Duration) -> Self {
+        self.limits.half_close_timeout = timeout;
         self
     }
 
@@ -342,6 +375,9 @@ impl ConfigBuilder {
         if self.allow_anonymous && (!self.keys.is_empty() || self.keys_file.is_some()) {
             return Err(ConfigError::KeysAndAnonymous);
         }
+        if let Some(origin) = self.origins.listed.iter().find(|origin| !is_origin(origin)) {
+            return Err(ConfigError::Origin { origin: origin.clone() });
+        }
         let keys = if self.keys.is_empty() && self.keys_file.is_none() {
             None
         } else {
@@ -363,10 +399,11 @@ impl ConfigBuilder {
             keys,
             hosts,
             origins: self.origins,
-            body: BodyLimits { size: self.max_body, time: self.body_timeout, budget: Budget::new(self.max_buffered) },
+            body: BodyLimits { size: self.max_body, time: self.body_timeout, budget: MemoryBudget::new(self.max_buffered) },
             max_calls: self.max_calls,
             on_stop,
             operator_routes: self.operator_routes,
+            sources: self.sources,
             trace_hook: self.trace_hook,
         })))
     }
@@ -383,6 +420,18 @@ impl fmt::Debug for ConfigBuilder {
             .field("origins", &self.origins)
             .finish_non_exhaustive()
     }
+}
+
+/// Says whether a browser may send a text as an origin: a scheme and a host, perhaps with a port, or `null`.
+fn is_origin(text: &str) -> bool {
+    if matches!(text, "*" | "null") {
+        return true;
+    }
+    let Some((scheme, authority)) = text.split_once("://") else { return false };
+    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    let uri: Result<http::uri::Authority, _> = authority.parse();
+    is_scheme && uri.is_ok_and(|authority| !authority.host().is_empty() && !authority.as_str().contains('@'))
 }
 
 /// Why settings cannot be used. No key is ever in it.
@@ -408,6 +457,12 @@ pub enum ConfigError {
     /// A file of keys or certificates cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
+    /// An allowed origin can match no page, since no browser sends such a one.
+    #[error("the allowed origin `{origin}` can match no page: write it as https://app.example, without a path")]
+    Origin {
+        /// The origin.
+        origin: String,
+    },
     /// Callers without a key could stop the server.
     #[error("`enable_stop` needs an API key: without one any caller could stop the server")]
     StopWithoutKeys,

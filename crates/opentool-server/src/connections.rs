@@ -4,6 +4,7 @@ pub(crate) mod bound;
 pub(crate) mod limits;
 pub(crate) mod listener;
 mod registry;
+mod request_body;
 mod serve;
 mod socket;
 #[cfg(feature = "tls")]

@@ -86,6 +86,17 @@ impl<T> WatchedFiles<T> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Reads the files now, whether or not they seem to have changed; where they cannot be used, the old content stays.
+    pub(crate) fn reload(&self) -> Result<(), FileError> {
+        let mut stamps = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = self.paths.iter().map(stamp).collect();
+        let content = (self.read)(&self.paths)?;
+        *stamps = found;
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(content);
+        tracing::info!(target: "opentool::server", file = %self.paths[0].display(), "file read again");
+        Ok(())
+    }
+
     #[cold]
     fn check(&self) {
         let found: Vec<_> = self.paths.iter().map(stamp).collect();

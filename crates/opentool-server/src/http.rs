@@ -3,7 +3,6 @@
 //! [`service`] runs the checks before, and the log and the metrics around, whatever answers a request.
 
 pub(crate) mod body;
-pub(crate) mod budget;
 pub(crate) mod hosts;
 pub(crate) mod keys;
 pub(crate) mod opentool;
@@ -15,4 +14,5 @@ pub(crate) mod response;
 pub(crate) mod routes;
 pub(crate) mod service;
 pub(crate) mod settings;
+pub(crate) mod sources;
 pub(crate) mod state;

@@ -32,7 +32,7 @@
 //! | `GET /opentool/load` | the tools as a strict OpenTool document; `{}` for a handler without one |
 //! | `POST /opentool/streamCall` | server-sent events: what a tool emits while it runs, and its result, both as `data`; to `Accept: text/event-stream;result=named` the result comes as `result` |
 //! | `POST /opentool/stop` | stops the server; off unless [enabled](ConfigBuilder::enable_stop) |
-//! | `GET /healthz`, `GET /readyz` | 200; `/readyz` 503 once the server drains. They need no key |
+//! | `GET /healthz`, `GET /readyz` | 200; `/readyz` 503 once the server drains, and while every [source](ConfigBuilder::source_state) is down. They need no key; with one, `/readyz` names the sources |
 //! | `GET /metrics` | Prometheus text |
 //!
 //! # Who may call
@@ -51,6 +51,8 @@
 //! | `opentool_calls_total{tool,outcome}` | `outcome` is `ok` or the [kind of the error](opentool_core::ErrorKind); names of no tool share the label `_unknown` |
 //! | `opentool_call_duration_seconds{tool}` | a histogram |
 //! | `opentool_calls_in_flight`, `opentool_blocking_threads_busy`, `opentool_buffered_bytes`, `opentool_connections`, `opentool_draining` | the current state |
+//! | `opentool_source_up{source}` | 1 where the source was there when it was last asked; for [sources that say so](ConfigBuilder::source_state) |
+//! | `process_resident_memory_bytes` | the memory of the process, on Linux |
 //! | `opentool_http_responses_total{status}`, `opentool_connections_evicted_total`, `opentool_connections_refused_total` | refusals are counted here |
 //!
 //! There is one `tracing` event per request, target `opentool::access`, and one span, target `opentool::request`, which is the parent of
@@ -65,6 +67,7 @@ mod http;
 mod listen;
 mod log;
 mod metrics;
+mod process;
 #[cfg(feature = "axum")]
 mod router;
 mod server;
@@ -74,12 +77,14 @@ mod wire;
 pub use crate::http::keys::KeyError;
 pub use config::{Config, ConfigBuilder, ConfigError};
 pub use connections::bound::BoundServer;
+pub use connections::listener::ReloadHandle;
 pub use file::FileError;
 pub use listen::ListenAddr;
 #[cfg(feature = "axum")]
 pub use router::router;
 pub use server::{ServeError, Server};
 pub use shutdown::ShutdownHandle;
+pub use wire::output::call_result;
 
 /// The sample of the README is compiled and run.
 #[cfg(doctest)]

@@ -68,7 +68,7 @@ const BUCKETS: [(u64, &str); 15] = [
 ];
 
 /// The statuses that the server answers with.
-const STATUSES: [u16; 12] = [200, 204, 400, 401, 403, 404, 405, 408, 413, 499, 500, 503];
+const STATUSES: [u16; 13] = [200, 204, 400, 401, 403, 404, 405, 408, 413, 415, 499, 500, 503];
 
 /// What is counted of one tool.
 #[derive(Default)]
@@ -252,6 +252,18 @@ impl Metrics {
             header(&mut out, name, "gauge", help);
             line(&mut out, format_args!("{name} {value}"));
         }
+        if let Some(bytes) = gauges.resident_bytes {
+            header(&mut out, "process_resident_memory_bytes", "gauge", "Resident memory of the process.");
+            line(&mut out, format_args!("process_resident_memory_bytes {bytes}"));
+        }
+        if !gauges.sources.is_empty() {
+            let help = "Whether a source of tools was there when it was last asked.";
+            header(&mut out, "opentool_source_up", "gauge", help);
+        }
+        for (source, is_up) in &gauges.sources {
+            let source = source.replace('\\', r"\\").replace('"', r#"\""#).replace('\n', r"\n");
+            line(&mut out, format_args!("opentool_source_up{{source=\"{source}\"}} {}", u8::from(*is_up)));
+        }
         let counters = [
             ("opentool_connections_evicted_total", "Idle connections closed for new ones.", &self.evicted),
             ("opentool_connections_refused_total", "Connections refused because all others were busy.", &self.refused),
@@ -269,6 +281,10 @@ pub(crate) struct Gauges {
     pub(crate) blocking_threads: usize,
     pub(crate) buffered_bytes: usize,
     pub(crate) draining: bool,
+    /// The memory of the process, where it is known.
+    pub(crate) resident_bytes: Option<usize>,
+    /// The sources of the tools, and whether each is up.
+    pub(crate) sources: Vec<(Arc<str>, bool)>,
 }
 
 fn header(out: &mut String, name: &str, kind: &str, help: &str) {
@@ -312,7 +328,9 @@ mod tests {
             metrics.record(&name, Some(ErrorKind::UnknownTool), Duration::ZERO);
             metrics.record(&name, None, Duration::ZERO);
         }
-        let page = metrics.write(&Gauges { blocking_threads: 0, buffered_bytes: 0, draining: false });
+        let gauges =
+            Gauges { blocking_threads: 0, buffered_bytes: 0, draining: false, resident_bytes: None, sources: vec![] };
+        let page = metrics.write(&gauges);
         assert!(page.contains(r#"opentool_calls_total{tool="_unknown",outcome="unknown_tool"} 5000"#));
         assert_eq!(page.matches("outcome=\"ok\"").count(), MAX_LATE_TOOLS + 1);
     }

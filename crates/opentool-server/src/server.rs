@@ -147,7 +147,7 @@ impl Server {
         let service = Service::new(executor.host(source), config.0);
         let shutdown = Arc::clone(service.shutdown());
         let listener = |socket, routes, transport, max_connections| {
-            Listener::new(socket, service.clone(), routes, transport, max_connections, limits.max_header_size)
+            Listener::new(socket, service.clone(), routes, transport, max_connections, limits)
         };
         let routes = Routes::all(operator && admin.is_none());
         let main = listener(main.bind().await?, routes, transport, limits.max_connections);

@@ -39,7 +39,7 @@ pub use lexer::{Lexer, MAX_DEPTH};
 pub use number::{Number, NumberLiteral, Quantity};
 pub use rewrite::{MAX_INDENTED, canonical, indented, plain_integers};
 pub use string::{JsonString, quoted};
-pub use unique::check_unique_names;
+pub use unique::{OpenNames, check_unique_names};
 
 #[cfg(test)]
 mod tests;

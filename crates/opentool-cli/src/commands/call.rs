@@ -3,8 +3,9 @@
 use std::io::Read as _;
 
 use clap::Args;
-use opentool::Executor;
+use opentool::{ToolCall, ToolContext};
 use opentool_client::ClientError;
+use opentool_server::call_result;
 
 use super::access::Access;
 use crate::{
@@ -12,8 +13,10 @@ use crate::{
     exit_status::ExitStatus,
     failure::{Failure, client_error},
     libraries::LibraryOptions,
+    limits::{executor, prepared},
     output::as_json,
     runtime::block_on,
+    size::size,
     source::Source,
     terminal::{complain, visible, visible_json, write_data},
 };
@@ -28,7 +31,8 @@ Examples:
   echo '{\"text\": \"…\"}' | opentool call demo text_statistics --args -
 
 A value is typed by the function's schema: text needs no quotes, a list is `tag=a tag=b` or a JSON array.
-Standard output: the result as JSON; null where there is none. Standard error: why there is none.
+Standard output: the result as POST /call answers it, a JSON object: {\"sum\": 3}, and {} where there is
+no value; with --raw the bare value, and null where there is none. Standard error: why there is none.
 
 Exit codes: 0 there is a result; 1 the tool answered with an error; 2 wrong usage; 3 no server can be reached;
 4 it refused the API key.";
@@ -47,6 +51,12 @@ pub(super) struct Call {
     /// The arguments as a JSON object, or `-` for standard input
     #[arg(long, value_name = "JSON")]
     args: Option<String>,
+    /// Print the bare value and not the object that has it under its name
+    #[arg(long)]
+    raw: bool,
+    /// How large the result may be, such as 512k or 16M [default: 1M]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Running")]
+    max_result: Option<usize>,
     #[command(flatten)]
     access: Access,
     #[command(flatten)]
@@ -56,24 +66,32 @@ pub(super) struct Call {
 impl Call {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = Source::open_with(&self.source, &self.libraries)?;
-        let key = self.access.key();
+        let (key, certificates) = (self.access.key()?, self.access.certificates()?);
+        let timeout = self.libraries.timeout();
         let given = self.given()?;
-        let answer = block_on(async {
-            let (toolbox, _) = source.attach(key.as_deref(), |client| client).await?;
+        let outcome = block_on(async {
+            let prepare = |client| prepared(certificates.apply(client), timeout, self.max_result);
+            let (toolbox, _) = source.attach(key.as_deref(), prepare).await?;
             let arguments = match given {
                 Some(arguments) => arguments,
                 None => arguments::of_pairs(toolbox.get(&self.function).map(|tool| tool.definition()), &self.pairs)?,
             };
-            Ok(Executor::new().host(toolbox).call(&self.function, arguments).await)
+            let call = ToolCall::new("1", self.function.as_str(), arguments);
+            let host = executor(timeout, self.max_result).build().host(toolbox);
+            Ok(host.run(call, &ToolContext::new()).await)
         })?;
-        match answer {
+        match &outcome.result {
             Ok(output) => {
-                let text = format!("{}\n", indented(&as_json(&output)));
+                let name = outcome.definition.as_ref().and_then(|definition| definition.output_name());
+                let json = if self.raw { as_json(output) } else { call_result(output, name) };
+                let text = format!("{}\n", indented(&json));
                 write_data(&visible_json(&text)).map_err(Failure::output)?;
                 Ok(ExitStatus::Success)
             }
-            Err(error) => match client_error(&error) {
-                Some(error) if !matches!(error, ClientError::Call { .. }) => Err(Failure::client(error.clone())),
+            Err(error) => match client_error(error) {
+                Some(error) if !matches!(error, ClientError::Call { .. }) => {
+                    Err(source.failure(key.is_some(), error.clone()))
+                }
                 _ => {
                     complain(&visible(error.message()));
                     Ok(ExitStatus::Errors)

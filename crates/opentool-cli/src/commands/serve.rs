@@ -5,10 +5,11 @@ mod file;
 mod options;
 mod signals;
 
-use std::{env, io, net::TcpListener, path::PathBuf};
+use std::{cell::RefCell, env, io, net::TcpListener, path::PathBuf};
 
 use clap::{ArgMatches, Args, FromArgMatches as _};
-use opentool_server::{BoundServer, ConfigBuilder, ListenAddr, ServeError, Server};
+use opentool_client::Client;
+use opentool_server::{BoundServer, ConfigBuilder, ConfigError, ListenAddr, ServeError, Server};
 
 use self::options::Options;
 use super::{
@@ -18,7 +19,8 @@ use super::{
 };
 use crate::{
     failure::Failure,
-    source,
+    limits::{executor, prepared},
+    source::{self, Source},
     telemetry::{self, Export},
 };
 
@@ -37,11 +39,12 @@ Configuration: every option may stand in a TOML file under its own name (port = 
 sources under `sources`: in opentool.toml of this folder, or --config FILE. The command
 line goes before the environment, and that before the file.
 
-Operation: /healthz, /readyz and /metrics (Prometheus). Every tool error is HTTP 200, so
+Operation: /healthz, /readyz (503 while it stops, and while every source is down) and /metrics
+(Prometheus). Every tool error is HTTP 200, so
 alert on the label `outcome` of opentool_calls_total. -v logs everything to standard error,
 RUST_LOG=opentool::access=info requests only. With OTEL_EXPORTER_OTLP_ENDPOINT set, spans
 are exported (OTLP, http/protobuf). SIGTERM and Ctrl-C let running calls finish;
-a second Ctrl-C ends them.
+a second Ctrl-C ends them. SIGHUP reads the files of keys and certificates again.
 
 Also known: --toolPort, --apiKeys, --opentoolServer{Tag,Host,Port,ApiKeys}, as the OpenTool
 guideline has them.
@@ -91,23 +94,41 @@ fn prefer_environment(options: &mut Options) {
 
 async fn serve(options: &Options, export: Option<&'static Export>) -> Result<(), Failure> {
     let signals = signals::listen().map_err(|source| Failure::Runtime { source })?;
-    let keys = options.source_api_key.iter().map(Secret::expose);
+    let read_keys = options.source_keys.read()?;
+    let keys = options.source_api_key.iter().chain(&read_keys).map(Secret::expose);
     let sources = source::open_all(&options.sources, keys, &options.libraries)?;
+    let (certificates, timeout) = (options.certificates.read()?, options.libraries.timeout());
     let known = known::metadata(&options.read_only, &options.destructive, &options.idempotent);
+    let clients = RefCell::new(Vec::new());
     let tools = source::join(&sources, |client| {
         let client = if export.is_some() { client.trace_context(telemetry::current_trace) } else { client };
-        known.iter().fold(client, |client, (tool, metadata)| client.metadata(*tool, metadata.clone()))
+        let client = prepared(certificates.apply(client), timeout, options.max_result);
+        let client = known.iter().fold(client, |client, (tool, metadata)| client.metadata(*tool, metadata.clone()));
+        // A clone shares what is known about the server.
+        clients.borrow_mut().push(client.clone());
+        client
     });
     let (tools, names) = tools.await?;
     known::check(&known, &names)?;
-    let server = server(options, tools, export)?;
+    let server = server(options, tools, export)?.configure(|config| with_states(config, &sources, clients.take()));
     let host = options.host.as_deref().unwrap_or(DEFAULT_HOST);
     let port = options.port.unwrap_or(DEFAULT_PORT);
     let bound = server.bind((host, port)).await.map_err(|error| explain(error, host, port))?;
     announce::announce(options, &bound, sources.iter().all(|(source, _)| !source.is_remote()));
+    reload_on_hangup(&bound)?;
     drain_on(signals, &bound);
     bound.serve().await;
     Ok(())
+}
+
+/// Adds what is known about each source; what runs in or under this process is always there.
+fn with_states(config: ConfigBuilder, sources: &[(Source, Option<String>)], clients: Vec<Client>) -> ConfigBuilder {
+    let mut clients = clients.into_iter();
+    sources.iter().fold(config, |config, (source, _)| {
+        let client = if source.is_remote() { clients.next() } else { None };
+        let is_up = move || client.as_ref().is_none_or(|client| client.is_up() != Some(false));
+        config.source_state(source.to_string(), is_up)
+    })
 }
 
 fn server(options: &Options, tools: opentool::Source, export: Option<&'static Export>) -> Result<Server, Failure> {
@@ -148,7 +169,20 @@ fn server(options: &Options, tools: opentool::Source, export: Option<&'static Ex
     if let Some(timeout) = options.drain_timeout {
         config = config.drain_timeout(timeout);
     }
-    Ok(Server::new(tools).config(config))
+    if let Some(bytes) = options.max_buffered {
+        config = config.max_buffered_bytes(bytes);
+    }
+    if let Some(connections) = options.max_connections {
+        config = config.max_connections(connections.get());
+    }
+    if let Some(calls) = options.max_calls {
+        config = config.max_calls_in_flight(calls.get());
+    }
+    if let Some(timeout) = options.half_close_timeout {
+        config = config.half_close_timeout(timeout);
+    }
+    let executor = executor(options.libraries.timeout(), options.max_result).build();
+    Ok(Server::new(tools).config(config).executor(executor))
 }
 
 fn keys(options: &Options, mut config: ConfigBuilder) -> Result<ConfigBuilder, Failure> {
@@ -185,6 +219,12 @@ fn explain(error: ServeError, host: &str, port: u16) -> Failure {
             "on {addr} every machine on the network could call the tools: set a key with {API_KEY_VARIABLE} or \
              `--api-keys-file`, or allow it with `--insecure-no-auth`"
         ),
+        ServeError::Config(ConfigError::StopWithoutKeys) => {
+            "`--enable-stop` needs an API key: without one any caller could stop the server".to_owned()
+        }
+        ServeError::Config(ConfigError::Origin { origin }) => format!(
+            "`--allowed-origin {origin}` can match no page: write an origin such as https://app.example, without a path"
+        ),
         _ => error.to_string(),
     };
     Failure::Serve { message }
@@ -194,6 +234,22 @@ fn explain(error: ServeError, host: &str, port: u16) -> Failure {
 fn free_port(host: &str, taken: u16) -> u16 {
     let near = (taken..taken.saturating_add(20)).skip(1);
     near.into_iter().find(|port| TcpListener::bind(ListenAddr::from((host, *port)).to_string()).is_ok()).unwrap_or(0)
+}
+
+/// Reads keys and certificates again at each SIGHUP, which would end the process otherwise.
+fn reload_on_hangup(bound: &BoundServer) -> Result<(), Failure> {
+    let mut hangups = signals::Hangups::listen().map_err(|source| Failure::Runtime { source })?;
+    let handle = bound.reload_handle();
+    tokio::spawn(async move {
+        loop {
+            hangups.next().await;
+            match handle.reload() {
+                Ok(()) => crate::terminal::note(&"SIGHUP: keys and certificates were read again"),
+                Err(error) => crate::terminal::warn(&format_args!("SIGHUP: {error}; what was read before stays in use")),
+            }
+        }
+    });
+    Ok(())
 }
 
 /// Starts the drain at the first signal and ends the process at the next.

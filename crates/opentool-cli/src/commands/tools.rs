@@ -46,8 +46,8 @@ pub(super) struct Tools {
 impl Tools {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = Source::open_with(&self.source, &self.libraries)?;
-        let key = self.access.key();
-        let listing = block_on(source.definitions(key.as_deref()))?;
+        let (key, certificates) = (self.access.key()?, self.access.certificates()?);
+        let listing = block_on(source.definitions(key.as_deref(), |client| certificates.apply(client)))?;
         if self.json {
             let tools: Vec<_> = listing.definitions.iter().map(as_json).collect();
             let mut text = serde_json::to_string_pretty(&tools).map_err(|error| Failure::output(error.into()))?;

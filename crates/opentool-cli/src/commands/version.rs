@@ -33,8 +33,13 @@ pub(super) struct Version {
 impl Version {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = Source::open(&self.source)?;
-        let version = match source.client(self.access.key().as_deref())? {
-            Some(client) => block_on(async { client.version().await.map_err(Failure::client) })?.version,
+        let (key, certificates) = (self.access.key()?, self.access.certificates()?);
+        let version = match source.client(key.as_deref())? {
+            Some(client) => {
+                let client = certificates.apply(client);
+                let failed = |error| source.failure(key.is_some(), error);
+                block_on(async { client.version().await.map_err(failed) })?.version
+            }
             None => env!("CARGO_PKG_VERSION").to_owned(),
         };
         write_data(&format!("{}\n", visible(&version))).map_err(Failure::output)?;

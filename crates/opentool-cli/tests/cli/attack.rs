@@ -38,7 +38,7 @@ fn withstand(mut served: Served) -> u64 {
     let attacked = attacker.wait_with_output().unwrap();
     let tally = String::from_utf8(attacked.stdout).unwrap();
     let kinds = tally.lines().filter_map(|line| line.split_once(": ")?.1.parse::<usize>().ok());
-    assert_eq!(kinds.filter(|times| *times > 0).count(), 7, "some attack was not carried out: {tally}");
+    assert_eq!(kinds.filter(|times| *times > 0).count(), 8, "some attack was not carried out: {tally}");
     assert!(!calls.is_empty());
     let peak = peak_memory(&served);
     println!("{tally}{} good calls; {peak} KiB", calls.len());
@@ -50,21 +50,87 @@ fn withstand(mut served: Served) -> u64 {
 }
 
 fn peak_memory(served: &Served) -> u64 {
+    memory(served, "VmHWM:")
+}
+
+/// A line of what the system says about the memory of a process, in KiB.
+fn memory(served: &Served, name: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", served.pid())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
+
+/// What the server's budget allows for bodies and their check, by default, in KiB.
+const BUDGET: u64 = 64 * 1024;
+
+/// A body that is copied is in memory twice for a moment; one at a time, of 16 MiB at most.
+const COPIED: u64 = 16 * 1024;
+
+/// The program itself, buffers of connections and small bodies, and what the allocator keeps.
+const REST: u64 = 48 * 1024;
+
+const PEAK: u64 = BUDGET + COPIED + REST;
 
 #[test]
 fn all_attacks_at_once_cost_little_memory_and_no_answer_to_a_good_client() {
     let folder = TestFolder::new();
     let peak = withstand(Served::start(&folder, &[], &[]));
-    assert!(peak <= 128 * 1024, "{peak} KiB");
+    assert!(peak <= PEAK, "{peak} KiB");
 }
 
 #[test]
 fn the_same_holds_where_the_system_gives_the_server_few_descriptors() {
     let folder = TestFolder::new();
     let peak = withstand(Served::start_limited(&folder, 300));
-    assert!(peak <= 128 * 1024, "{peak} KiB");
+    assert!(peak <= PEAK, "{peak} KiB");
+}
+
+/// A tool whose schema needs an index of its arguments, while that of the demo tool `add` needs none. Its server is never
+/// there.
+const UNION: &str = r#"{"opentool": "1.1.0", "info": {"title": "x", "version": "1.0.0"}, "server": {"url": "http://127.0.0.1:9"},
+    "functions": [{"name": "measure", "description": "Measures.", "parameters": [
+        {"name": "a", "schema": {"anyOf": [{"type": "boolean"}, {"type": "array", "items": {"type": "array"}}]}}]}]}"#;
+
+#[test]
+fn bodies_of_short_arrays_take_at_most_four_times_their_size() {
+    let folder = TestFolder::with("union.json", UNION);
+    for (source, tool) in [("demo", "add"), ("union.json", "measure")] {
+        for body in hostile::short_array_bodies(tool) {
+            let mut served = Served::start(&folder, &[source], &[]);
+            let before = memory(&served, "VmRSS:");
+            let answer = hostile::send_body(served.address, &body).unwrap();
+            assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+            let (peak, size) = (peak_memory(&served) - before, body.len() as u64 / 1024);
+            let start = String::from_utf8_lossy(&body[..80]).into_owned();
+            println!("{start}: {peak} KiB for {size} KiB; {}", answer.lines().last().unwrap());
+            assert!(peak <= 4 * size, "{peak} KiB for {size} KiB: {start}");
+            served.signal("TERM");
+            served.wait();
+        }
+    }
+}
+
+#[test]
+fn four_bodies_of_short_arrays_at_once_leave_healthz_and_good_calls_answered() {
+    let folder = TestFolder::with("union.json", UNION);
+    let mut served = Served::start(&folder, &["union.json", "demo"], &[]);
+    let (address, until) = (served.address, Instant::now() + DURATION);
+    let mut times = std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(move || {
+                let body = hostile::largest_body("measure", "a", "[[[[]]]]");
+                while Instant::now() < until {
+                    hostile::send_body(address, &body).unwrap();
+                }
+            });
+        }
+        hostile::good_client(address, until).unwrap()
+    });
+    times.sort_unstable();
+    let (peak, kept) = (peak_memory(&served), memory(&served, "VmRSS:"));
+    println!("{} answers, p99 {:?}, peak {peak} KiB, {kept} KiB kept", times.len(), times[times.len() * 99 / 100]);
+    assert!(peak <= PEAK, "{peak} KiB");
+    assert!(kept <= BUDGET, "{kept} KiB are kept");
+    served.signal("TERM");
+    assert_eq!(served.wait().code(), Some(0), "{}", served.logged());
 }

@@ -14,6 +14,7 @@ mod general;
 mod guide;
 mod library;
 mod observe;
+mod operation;
 mod readme;
 mod remote;
 mod serve;

@@ -43,7 +43,54 @@ fn the_same_tools_come_from_the_program_itself_and_from_a_document() {
 }
 
 #[test]
-fn a_call_prints_its_result_as_json() {
+fn a_call_prints_what_the_server_answers_for_every_kind_of_source() {
+    let folder = TestFolder::new();
+    let served = Served::start(&folder, &[], &[]);
+    folder.put("served.json", folder.run(&["load", &served.url]).stdout);
+    let mut document = json(&folder.read("served.json"));
+    document["server"] = json!({ "url": served.url });
+    folder.put("served.json", document.to_string());
+    for (function, arguments) in [
+        ("add", json!({ "a": 1, "b": 2 })),
+        ("divide", json!({ "a": 7, "b": 2 })),
+        ("convert_unit", json!({ "value": 1.5, "from": "kilometre", "to": "metre" })),
+        ("text_statistics", json!({ "text": "a b" })),
+        ("list_notes", json!({})),
+    ] {
+        let answered = served.call(function, arguments.clone());
+        for source in [served.url.as_str(), "demo", "served.json"] {
+            let ran = folder.run(&["call", source, function, "--args", &arguments.to_string()]);
+            assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{source} {function}");
+            assert_eq!(json(&ran.stdout), answered["result"], "{source} {function}");
+        }
+    }
+    assert_eq!(folder.run(&["call", "demo", "add", "a=1", "b=2"]).stdout, "{\n  \"sum\": 3\n}\n");
+    let url = served.url.as_str();
+    assert_eq!(folder.run(&["call", url, "add_note", "title=a", "text=b"]).code, Some(0));
+    let ran = folder.run(&["call", url, "delete_note", "id=1"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "{}\n"), "no value: {}", ran.stderr);
+}
+
+#[test]
+fn nested_json_is_printed_in_linear_space() {
+    let deep = format!("{}{}", "[".repeat(500_000), "]".repeat(500_000));
+    let wide = format!("[{}]", vec!["[[[]]]"; 140_000].join(","));
+    for nested in [deep, wide] {
+        let size = nested.len();
+        let script = Script::start(move |request| match request.path() {
+            "/opentool/load" => Some((200, document(&["f"], None).to_string())),
+            _ => Some((200, format!(r#"{{"jsonrpc":"2.0","result":{{"x":{nested}}},"error":null,"id":"1"}}"#))),
+        });
+        for raw in [&["--raw"][..], &[]] {
+            let ran = run(&[&["call", &script.url(), "f", "--max-result", "2M"], raw].concat());
+            assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+            assert!(ran.stdout.len() < 40 * size, "{} bytes for {size}", ran.stdout.len());
+        }
+    }
+}
+
+#[test]
+fn a_call_prints_the_bare_result_on_request() {
     let folder = TestFolder::new();
     let served = Served::start(&folder, &[], &[]);
     let url = served.url.as_str();
@@ -56,13 +103,13 @@ fn a_call_prints_its_result_as_json() {
         (&["read_note", "id=1"], json!({ "id": 1, "title": "12", "text": "a = b" })),
         (&["delete_note", "id=1"], Value::Null),
     ] {
-        let ran = folder.run(&[&["call", url], arguments].concat());
+        let ran = folder.run(&[&["call", url, "--raw"], arguments].concat());
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{arguments:?}");
         assert_eq!(json(&ran.stdout), result, "{arguments:?}");
     }
-    let ran = folder.run_with(&["call", url, "add", "--args", "-"], r#"{"a": 40, "b": 2}"#);
+    let ran = folder.run_with(&["call", url, "add", "--raw", "--args", "-"], r#"{"a": 40, "b": 2}"#);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "42\n"));
-    assert_eq!(folder.run(&["call", "demo", "add", "a=1", "b=2"]).stdout, "3\n");
+    assert_eq!(folder.run(&["call", "demo", "add", "a=1", "b=2", "--raw"]).stdout, "3\n");
 }
 
 #[test]
@@ -110,6 +157,8 @@ fn a_server_that_cannot_be_reached_ends_with_3() {
     let no_opentool = Script::start(|_| Some((404, "<html>".to_owned())));
     let folder = TestFolder::with("gone.json", document(&["now"], Some(&format!("http://{gone}"))).to_string());
     let (gone, no_opentool) = (format!("http://{gone}"), no_opentool.url());
+    let other = "error: what answers at http://127.";
+    let unreachable = "error: no OpenTool server could be reached at http://127.";
     for arguments in [
         &["version", &gone][..],
         &["load", &gone],
@@ -120,7 +169,9 @@ fn a_server_that_cannot_be_reached_ends_with_3() {
     ] {
         let ran = folder.run(arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), ""), "{arguments:?}: {}", ran.stderr);
-        assert!(ran.stderr.starts_with("error: no OpenTool server could be reached at http://127."), "{}", ran.stderr);
+        let message = if arguments[1] == no_opentool { other } else { unreachable };
+        assert!(ran.stderr.starts_with(message), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("os error"), "{}", ran.stderr);
     }
 }
 
@@ -130,6 +181,8 @@ fn a_refused_key_ends_with_4_and_the_right_one_does_not() {
     let served = Served::start(&folder, &[], &[("OPENTOOL_API_KEY", "s3cret")]);
     let url = served.url.as_str();
     folder.put("here.json", document(&["current_date_time"], Some(url)).to_string());
+    folder.put("wrong.key", "wrong-key\n");
+    folder.put("right.key", "s3cret\n");
     let commands = [
         &["version", url][..],
         &["load", url],
@@ -138,14 +191,21 @@ fn a_refused_key_ends_with_4_and_the_right_one_does_not() {
         &["call", "here.json", "current_date_time"],
     ];
     for arguments in commands {
-        for given in [&[][..], &["--api-key", "wrong-key"]] {
+        for (given, message) in [
+            (&[][..], "wants an API key, and none was given: set OPENTOOL_API_KEY"),
+            (&["--api-key", "wrong-key"], "refused the API key that it was given\n"),
+            (&["--api-key-file", "wrong.key"], "refused the API key that it was given\n"),
+        ] {
             let ran = folder.run(&[arguments, given].concat());
             assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{arguments:?}: {}", ran.stderr);
-            assert!(ran.stderr.ends_with("error: the server refused the API key\n"), "{}", ran.stderr);
+            let source = if arguments[1] == url { url } else { "here.json" };
+            assert!(ran.stderr.contains(&format!("error: {source} {message}")), "{}", ran.stderr);
             assert!(!ran.stderr.contains("wrong-key"), "{}", ran.stderr);
         }
         let output = folder.command().args(arguments).env("OPENTOOL_API_KEY", "s3cret").output().unwrap();
         assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{arguments:?}");
+        let ran = folder.run(&[arguments, &["--api-key-file", "right.key"]].concat());
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{arguments:?}");
         let ran = folder.run(&[arguments, &["--api-key", "s3cret"]].concat());
         assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.stderr);
         assert!(ran.stderr.contains("shows in `ps`"), "{}", ran.stderr);

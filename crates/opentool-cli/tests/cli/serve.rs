@@ -105,7 +105,12 @@ fn a_configuration_that_cannot_be_is_refused_with_what_to_write_instead() {
     for (arguments, message) in [
         (&["--config", "missing.toml"][..], "cannot read missing.toml: no such file"),
         (&["--tls-cert", "cert.pem"], "`--tls-cert` needs `--tls-key`"),
-        (&["--enable-stop"], "needs an API key"),
+        (&["--enable-stop"], "`--enable-stop` needs an API key"),
+        (&["--allowed-origin", "app.example"], "`--allowed-origin app.example` can match no page"),
+        (&["--allowed-origin", "https://app.example/tools"], "without a path"),
+        (&["--max-body", "much"], "write a size such as 512k, 16M or 1G"),
+        (&["--max-calls", "0"], "0"),
+        (&["--ca-file", "missing.pem"], "cannot read missing.pem"),
         (&["--insecure-no-auth", "-k", "x"], "leave one of them out"),
         (&["--drain-timeout", "soon"], "write a time such as 500ms, 35s or 2m"),
         (&["--api-keys-file", "missing"], "missing: "),
@@ -204,7 +209,7 @@ fn a_source_that_cannot_be_used_is_reported_at_the_start() {
     folder.put("faulty.json", FAULTY);
     for (source, code, message) in [
         (format!("http://{gone}"), 3, "no OpenTool server could be reached"),
-        (refusing.url(), 4, "the server refused the API key"),
+        (refusing.url(), 4, "wants an API key, and none was given"),
         ("plain.json".to_owned(), 2, "plain.json says nothing about where its functions can be called"),
         ("faulty.json".to_owned(), 2, "faulty.json cannot be used: it has 2 errors"),
         ("missing.json".to_owned(), 2, "cannot read missing.json"),

@@ -56,7 +56,7 @@ impl RefusedArguments<'_> {
                 expected.push(name);
             }
         }
-        let got = got(self.root.find(here)?, self.arguments);
+        let got = got(self.root().find(here)?);
         Some(Problem::new(here, format!("expected {}, got {got}", expected.join(" or "))))
     }
 
@@ -71,7 +71,7 @@ impl RefusedArguments<'_> {
                     errors.iter().find(|error| error.instance_path().as_str() == place && wanted(error).is_some());
                 tags.append(&mut wanted(same?)?);
             }
-            let got = got(self.root.find(place)?, self.arguments);
+            let got = got(self.root().find(place)?);
             Some(Problem::new(place, format!("expected one of {}, got {got}", listed(tags.into_iter()))))
         })
     }

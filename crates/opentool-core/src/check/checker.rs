@@ -9,12 +9,15 @@ use serde_json::{Value, json};
 use super::{
     error::{ArgumentError, SchemaError},
     explain,
-    instance::ItemJson,
+    indexed::{IndexedText, ReadError},
+    instance::TextJson,
+    memory::{CheckMemory, OutOfMemory},
     prune,
     streaming::{self, ObjectRule},
-    tree::{ArgumentTree, ItemKind, Members},
+    value::{JsonValue, JsonKind},
     violation::RefusedArguments,
 };
+use crate::memory::MemoryBudget;
 
 /// What happens to root arguments that the schema does not know.
 ///
@@ -37,7 +40,7 @@ pub struct ArgumentChecker(Arc<Compiled>);
 struct Compiled {
     schema: Value,
     streaming: Option<ObjectRule>,
-    validator: Validator<ItemJson>,
+    validator: Validator<TextJson>,
     root: RootNames,
 }
 
@@ -62,7 +65,7 @@ impl ArgumentChecker {
         if schema.get("type").is_none_or(|name| name != "object") {
             return Err(SchemaError::NotAnObjectSchema { found: explain::root_of(schema) });
         }
-        let validator = jsonschema::options_for::<ItemJson>()
+        let validator = jsonschema::options_for::<TextJson>()
             .offline()
             .should_validate_formats(false)
             .build(schema)
@@ -87,10 +90,21 @@ impl ArgumentChecker {
     /// is not satisfied.
     #[inline]
     pub fn check<'a>(&self, arguments: &'a str, strictness: Strictness) -> Result<Cow<'a, str>, ArgumentError> {
+        self.check_within(arguments, strictness, None).map_err(Unchecked::into_error)
+    }
+
+    /// Checks arguments as [`check`](Self::check) does, with the memory of a budget.
+    #[inline]
+    pub(crate) fn check_within<'a>(
+        &self,
+        arguments: &'a str,
+        strictness: Strictness,
+        budget: Option<&MemoryBudget>,
+    ) -> Result<Cow<'a, str>, Unchecked> {
         if self.accepts_streaming(arguments) {
             Ok(Cow::Borrowed(arguments))
         } else {
-            self.0.check_by_validator(arguments, strictness)
+            self.0.check_by_validator(arguments, strictness, budget)
         }
     }
 
@@ -104,21 +118,23 @@ impl ArgumentChecker {
         &self,
         arguments: &'a str,
         strictness: Strictness,
-    ) -> Result<Cow<'a, str>, ArgumentError> {
+        budget: Option<&MemoryBudget>,
+    ) -> Result<Cow<'a, str>, Unchecked> {
         if is_nothing(arguments) {
             return Ok(Cow::Owned("{}".to_owned()));
         }
         let allows = |name: &str| strictness == Strictness::Lenient || self.0.root.allows(name);
         let is_object = arguments.trim_start().starts_with('{');
-        if is_object && check_unique_names(arguments, allows) == Ok(true) {
+        // With a budget the slower way is taken, which reserves what it needs.
+        if budget.is_none() && is_object && check_unique_names(arguments, allows) == Ok(true) {
             return Ok(Cow::Borrowed(arguments));
         }
-        let tree = parse_object(arguments)?;
-        let unknown: Vec<&str> = tree.members().map(|member| &*member.name).filter(|name| !allows(name)).collect();
-        if unknown.is_empty() {
+        let document = read_object(arguments, &|_| true, &mut CheckMemory::new(budget))?;
+        let unknown = || JsonValue::root(&document).members().map(|member| member.name).filter(|name| !allows(name));
+        if unknown().next().is_none() {
             Ok(Cow::Borrowed(arguments))
         } else {
-            Err(explain::unknown_names(&unknown, &self.0.schema))
+            Err(explain::unknown_names(unknown(), &self.0.schema).into())
         }
     }
 
@@ -141,20 +157,60 @@ impl ArgumentChecker {
         arguments: &'a str,
         strictness: Strictness,
     ) -> Result<Cow<'a, str>, ArgumentError> {
-        self.0.check_by_validator(arguments, strictness)
+        self.0.check_by_validator(arguments, strictness, None).map_err(Unchecked::into_error)
+    }
+}
+
+/// Why arguments did not pass.
+#[derive(Debug)]
+pub(crate) enum Unchecked {
+    /// They are wrong.
+    Refused(ArgumentError),
+    /// The check needs more memory than there is for it.
+    OutOfMemory,
+}
+
+impl Unchecked {
+    /// The error for a caller that has no budget, so that only the length of the text is left as a reason.
+    #[cold]
+    fn into_error(self) -> ArgumentError {
+        match self {
+            Self::Refused(error) => error,
+            Self::OutOfMemory => ArgumentError::new("", "the arguments are too long: no text of 4 GiB or more is read"),
+        }
+    }
+}
+
+impl From<ArgumentError> for Unchecked {
+    fn from(error: ArgumentError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<OutOfMemory> for Unchecked {
+    fn from(OutOfMemory: OutOfMemory) -> Self {
+        Self::OutOfMemory
     }
 }
 
 /// Reads a text that has to be an object in which no name is there twice.
-fn parse_object(arguments: &str) -> Result<ArgumentTree<'_>, ArgumentError> {
-    let tree = ArgumentTree::parse(arguments).map_err(|error| explain::malformed(arguments, error))?;
-    if !matches!(tree.root.kind, ItemKind::Object(_)) {
-        return Err(explain::not_an_object(arguments, &tree.root));
+fn read_object<'t>(
+    arguments: &'t str,
+    wanted: &dyn Fn(&str) -> bool,
+    memory: &mut CheckMemory,
+) -> Result<IndexedText<'t>, Unchecked> {
+    let document = IndexedText::read(arguments, wanted, memory).map_err(|error| match error {
+        ReadError::Json(error) => Unchecked::Refused(explain::malformed(arguments, error)),
+        ReadError::OutOfMemory(error) => error.into(),
+    })?;
+    let root = JsonValue::root(&document);
+    if !root.is(JsonKind::Object) {
+        return Err(explain::not_an_object(root).into());
     }
-    if !tree.duplicates.is_empty() {
-        return Err(explain::duplicates(&tree));
+    if document.duplicates().1 > 0 {
+        return Err(explain::duplicates(&document).into());
     }
-    Ok(tree)
+    Ok(document)
 }
 
 impl Compiled {
@@ -162,25 +218,41 @@ impl Compiled {
         &self,
         arguments: &'a str,
         strictness: Strictness,
-    ) -> Result<Cow<'a, str>, ArgumentError> {
+        budget: Option<&MemoryBudget>,
+    ) -> Result<Cow<'a, str>, Unchecked> {
         if is_nothing(arguments) {
-            return self.check_by_validator("{}", strictness).map(|nothing| Cow::Owned(nothing.into_owned()));
+            let nothing = self.check_by_validator("{}", strictness, None)?;
+            return Ok(Cow::Owned(nothing.into_owned()));
         }
-        let mut tree = parse_object(arguments)?;
-        let mut cuts = Vec::new();
-        if tree.has_null_member {
-            prune::drop_nulls(&mut tree.root, &self.schema, &mut cuts);
+        let wanted = |name: &str| strictness == Strictness::Strict || self.root.allows(name);
+        let mut memory = CheckMemory::new(budget);
+        let document = read_object(arguments, &wanted, &mut memory)?;
+        let has_nulls = document.has_null_member();
+        let may_drop = has_nulls || (strictness == Strictness::Lenient && !matches!(self.root, RootNames::Open));
+        let cuts = if may_drop {
+            prune::find_cuts(JsonValue::root(&document), &wanted, has_nulls, &self.schema)
+        } else {
+            Vec::new()
+        };
+        if cuts.is_empty() {
+            self.validate(&document)?;
+            return Ok(Cow::Borrowed(arguments));
         }
-        if strictness == Strictness::Lenient
-            && let ItemKind::Object(members) = &mut tree.root.kind
-            && !self.root.allows_all(members)
-        {
-            prune::drop_unknown(members, |name| self.root.allows(name), &mut cuts);
+        // The index goes before there is another text.
+        drop((document, memory));
+        let mut memory = CheckMemory::new(budget);
+        let kept = prune::kept(arguments, cuts);
+        memory.grow(kept.iter().map(|part| part.len()).sum())?;
+        let kept = kept.concat();
+        self.validate(&read_object(&kept, &|_| true, &mut memory)?)?;
+        Ok(Cow::Owned(kept))
+    }
+
+    fn validate(&self, document: &IndexedText<'_>) -> Result<(), ArgumentError> {
+        if self.validator.is_valid(JsonValue::root(document)) {
+            return Ok(());
         }
-        if self.validator.is_valid(&tree.root) {
-            return Ok(prune::cut(arguments, cuts));
-        }
-        Err(RefusedArguments { arguments, root: &tree.root, schema: &self.schema }.explain(&self.validator))
+        Err(RefusedArguments { document, schema: &self.schema }.explain(&self.validator))
     }
 }
 
@@ -216,10 +288,6 @@ impl RootNames {
                     || patterns.as_ref().is_some_and(|patterns| patterns.is_valid(&json!({ name: null })))
             }
         }
-    }
-
-    fn allows_all(&self, members: &Members<'_>) -> bool {
-        matches!(self, Self::Open) || members.iter().all(|member| self.allows(&member.name))
     }
 }
 

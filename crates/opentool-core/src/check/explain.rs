@@ -1,6 +1,6 @@
 //! The words that refusals are made of, and the refusals that need no schema.
 
-use std::fmt::Display;
+use std::{borrow::Cow, fmt::Display};
 
 use jsonschema::{ValidationError, error::ValidationErrorKind};
 use opentool_spec::json::{self, JsonError, excerpt, near, pointer};
@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::{
     error::{ArgumentError, MAX_PROBLEMS, Problem, SchemaError},
-    tree::{ArgumentTree, Item, ItemKind},
+    indexed::IndexedText,
+    value::{JsonValue, JsonKind},
 };
 
 /// How many characters of a value are quoted.
@@ -24,31 +25,33 @@ pub(super) fn malformed(arguments: &str, error: JsonError) -> ArgumentError {
 }
 
 /// A root that is not an object.
-pub(super) fn not_an_object(arguments: &str, root: &Item<'_>) -> ArgumentError {
-    let got = got(root, arguments);
+pub(super) fn not_an_object(root: JsonValue<'_>) -> ArgumentError {
+    let got = got(root);
     ArgumentError::new("", format!("expected the arguments as a JSON object, got {got}"))
 }
 
 /// Names that are there twice.
-pub(super) fn duplicates(tree: &ArgumentTree<'_>) -> ArgumentError {
-    let total = tree.duplicates.len();
-    let described = tree.duplicates.iter().take(MAX_PROBLEMS).filter_map(|&start| {
-        let (pointer, name) = tree.root.member_at(start)?;
-        let message = format!("the name {} is there more than once", quoted(name));
+pub(super) fn duplicates(document: &IndexedText<'_>) -> ArgumentError {
+    let (places, total) = document.duplicates();
+    let described = places.iter().take(MAX_PROBLEMS).filter_map(|&start| {
+        let (pointer, name) = JsonValue::root(document).member_at(start)?;
+        let message = format!("the name {} is there more than once", quoted(&name));
         Some(Problem { pointer, message })
     });
     ArgumentError::from_problems(described).with_omitted(total.saturating_sub(MAX_PROBLEMS))
 }
 
 /// Root arguments that the schema does not name.
-pub(super) fn unknown_names(unknown: &[&str], schema: &Value) -> ArgumentError {
+pub(super) fn unknown_names<'a>(unknown: impl Iterator<Item = Cow<'a, str>>, schema: &Value) -> ArgumentError {
     let known = schema.get("properties").and_then(Value::as_object);
     let known: Vec<&str> = known.into_iter().flat_map(|known| known.keys().map(String::as_str)).collect();
-    let described = unknown.iter().take(MAX_PROBLEMS).map(|name| {
-        let message = format!("unknown argument {}{}", quoted(name), suggestion(name, &known));
-        Problem::new(pointer::to_member(name), message)
-    });
-    ArgumentError::from_problems(described).with_omitted(unknown.len().saturating_sub(MAX_PROBLEMS))
+    let mut unknown = unknown.peekable();
+    let mut described = Vec::new();
+    while let Some(name) = unknown.next_if(|_| described.len() < MAX_PROBLEMS) {
+        let message = format!("unknown argument {}{}", quoted(&name), suggestion(&name, &known));
+        described.push(Problem::new(pointer::to_member(&name), message));
+    }
+    ArgumentError::from_problems(described).with_omitted(unknown.count())
 }
 
 /// What the root of a schema is that is no object schema.
@@ -70,17 +73,17 @@ pub(super) fn schema_error(error: &ValidationError<'_>) -> SchemaError {
 }
 
 /// What a value is: its type and, if that is short, its own text.
-pub(super) fn got(item: &Item<'_>, arguments: &str) -> String {
-    let name = match &item.kind {
-        ItemKind::Null => return "null".to_owned(),
-        ItemKind::Array(_) => return "array".to_owned(),
-        ItemKind::Object(_) => return "object".to_owned(),
-        ItemKind::Bool(_) => "boolean",
-        ItemKind::Number(number) if number.quantity.is_integer() => "integer",
-        ItemKind::Number(_) => "number",
-        ItemKind::String(_) => "string",
+pub(super) fn got(value: JsonValue<'_>) -> String {
+    let name = match value.kind() {
+        JsonKind::Null => return "null".to_owned(),
+        JsonKind::Array => return "array".to_owned(),
+        JsonKind::Object => return "object".to_owned(),
+        JsonKind::Bool => "boolean",
+        JsonKind::Number if value.number().is_some_and(|number| number.quantity.is_integer()) => "integer",
+        JsonKind::Number => "number",
+        JsonKind::String => "string",
     };
-    format!("{name} {}", excerpt(item.text(arguments), MAX_QUOTED))
+    format!("{name} {}", excerpt(value.text(), MAX_QUOTED))
 }
 
 /// A name as JSON, abridged.

@@ -1,5 +1,5 @@
-//! How the validator crate sees an [`ArgumentTree`](super::tree::ArgumentTree): its own representation of JSON, so
-//! that arguments need not become a `serde_json::Value` first.
+//! How the validator crate sees arguments: its own representation of JSON, so that they need not become a
+//! `serde_json::Value` first.
 
 use std::borrow::Cow;
 
@@ -10,15 +10,18 @@ use jsonschema::{
 use opentool_spec::json::{Number, Quantity};
 use serde_json::Value;
 
-use super::tree::{Item, ItemKind, Member, Members};
+use super::value::{Elements, JsonValue, Members, JsonKind};
 
-/// The representation: JSON text that was parsed to [`Item`]s.
-pub(super) struct ItemJson;
+/// Of longer values the validator's errors keep nothing: a refusal of ours quotes the text itself.
+const MAX_KEPT: usize = 200;
 
-impl Json for ItemJson {
-    type Node<'a> = &'a Item<'a>;
+/// The representation: values that are places in a text.
+pub(super) struct TextJson;
+
+impl Json for TextJson {
+    type Node<'a> = JsonValue<'a>;
     type PreparedKey = Box<str>;
-    type StringBuffer = Item<'static>;
+    type StringBuffer = ();
 
     // A look-up compares with every member, so one pass over the members is as good.
     const KEYS_PER_LOOKUP: usize = 2;
@@ -27,131 +30,163 @@ impl Json for ItemJson {
         key.into()
     }
 
-    fn with_string_node<T>(buffer: &mut Item<'static>, string: &str, f: impl for<'a> FnOnce(&'a Item<'a>) -> T) -> T {
-        buffer.kind = ItemKind::String(Cow::Owned(string.to_owned()));
-        f(buffer)
+    fn with_string_node<T>((): &mut (), string: &str, f: impl for<'a> FnOnce(JsonValue<'a>) -> T) -> T {
+        f(JsonValue::Name(string))
     }
 }
 
-impl<'a> Node<'a, ItemJson> for &'a Item<'a> {
-    type Object = &'a Members<'a>;
-    type Array = &'a [Item<'a>];
-    type Number = ItemNumber<'a>;
+impl<'a> Node<'a, TextJson> for JsonValue<'a> {
+    type Object = ObjectValue<'a>;
+    type Array = ArrayValue<'a>;
+    type Number = TextNumber<'a>;
 
-    fn as_object(&self) -> Option<&'a Members<'a>> {
-        match &self.kind {
-            ItemKind::Object(members) => Some(members),
-            _ => None,
-        }
+    fn as_object(&self) -> Option<ObjectValue<'a>> {
+        self.is(JsonKind::Object).then_some(ObjectValue(*self))
     }
 
-    fn as_array(&self) -> Option<&'a [Item<'a>]> {
-        match &self.kind {
-            ItemKind::Array(items) => Some(items),
-            _ => None,
-        }
+    fn as_array(&self) -> Option<ArrayValue<'a>> {
+        self.is(JsonKind::Array).then_some(ArrayValue(*self))
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
-        match &self.kind {
-            ItemKind::String(string) => Some(Cow::Borrowed(string)),
-            _ => None,
-        }
+        self.string()
     }
 
-    fn as_number(&self) -> Option<ItemNumber<'a>> {
-        match self.kind {
-            ItemKind::Number(number) => Some(ItemNumber(number)),
-            _ => None,
-        }
+    fn as_number(&self) -> Option<TextNumber<'a>> {
+        self.number().map(TextNumber)
     }
 
     fn as_boolean(&self) -> Option<bool> {
-        match self.kind {
-            ItemKind::Bool(boolean) => Some(boolean),
-            _ => None,
-        }
+        self.boolean()
     }
 
     fn is_null(&self) -> bool {
-        matches!(self.kind, ItemKind::Null)
+        self.is(JsonKind::Null)
     }
 
     fn is_number(&self) -> bool {
-        matches!(self.kind, ItemKind::Number(_))
+        self.is(JsonKind::Number)
     }
 
     fn json_type(&self) -> JsonType {
-        match self.kind {
-            ItemKind::Null => JsonType::Null,
-            ItemKind::Bool(_) => JsonType::Boolean,
-            ItemKind::Number(_) => JsonType::Number,
-            ItemKind::String(_) => JsonType::String,
-            ItemKind::Array(_) => JsonType::Array,
-            ItemKind::Object(_) => JsonType::Object,
+        match self.kind() {
+            JsonKind::Null => JsonType::Null,
+            JsonKind::Bool => JsonType::Boolean,
+            JsonKind::Number => JsonType::Number,
+            JsonKind::String => JsonType::String,
+            JsonKind::Array => JsonType::Array,
+            JsonKind::Object => JsonType::Object,
         }
     }
 
     fn equals_value(&self, expected: &Value) -> bool {
-        equal(self, expected)
+        equal(*self, expected)
     }
 
+    /// The validator asks for this where it has found an error, and keeps it. So it is where errors are counted, and where
+    /// one is marked that was found in a part of the text only.
     fn to_value(&self) -> Cow<'a, Value> {
-        Cow::Owned(to_value(self))
+        let JsonValue::Placed { document, .. } = self else { return Cow::Owned(Value::Null) };
+        if document.is_cut_short() {
+            return Cow::Owned(cut_short());
+        }
+        document.note_error();
+        let text = self.text();
+        let kept = if text.len() <= MAX_KEPT { serde_json::from_str(text).unwrap_or_default() } else { Value::Null };
+        Cow::Owned(kept)
     }
 
     fn identity(&self) -> Option<NodeIdentity> {
-        Some(NodeIdentity::new(std::ptr::from_ref::<Item<'_>>(self) as usize))
+        Some(NodeIdentity::new(match self {
+            Self::Placed { document, start } => document.text().as_ptr() as usize + start,
+            Self::Name(name) => name.as_ptr() as usize,
+        }))
     }
 }
 
-impl<'a> Object<'a, ItemJson> for &'a Members<'a> {
-    type Node = &'a Item<'a>;
-    type MemberName = &'a str;
-    type MembersIter = MembersIter<'a>;
+/// The value of an error that was found in a part of the text only: longer than any that is kept, so never one of the text.
+fn cut_short() -> Value {
+    Value::String(" ".repeat(MAX_KEPT))
+}
+
+/// Whether an error was found in a part of the text only, and may not be one.
+pub(super) fn is_cut_short(error: &jsonschema::ValidationError<'_>) -> bool {
+    **error.instance() == cut_short()
+}
+
+/// An object as the validator wants it.
+pub(super) struct ObjectValue<'a>(JsonValue<'a>);
+
+impl<'a> Object<'a, TextJson> for ObjectValue<'a> {
+    type Node = JsonValue<'a>;
+    type MemberName = Cow<'a, str>;
+    type MembersIter = NamedMembers<'a>;
 
     fn len(&self) -> usize {
-        Members::len(self)
+        self.0.len()
     }
 
-    fn get(&self, key: &Box<str>) -> Option<&'a Item<'a>> {
-        Members::get(self, key)
+    fn is_empty(&self) -> bool {
+        self.0.members().next().is_none()
     }
 
-    fn members(&self) -> MembersIter<'a> {
-        MembersIter(self.iter())
+    fn get(&self, key: &Box<str>) -> Option<JsonValue<'a>> {
+        self.0.get(key)
+    }
+
+    fn members(&self) -> NamedMembers<'a> {
+        NamedMembers(self.0.members())
     }
 }
 
 /// The members of an object as the validator wants them.
-pub(super) struct MembersIter<'a>(std::slice::Iter<'a, Member<'a>>);
+pub(super) struct NamedMembers<'a>(Members<'a>);
 
-impl<'a> Iterator for MembersIter<'a> {
-    type Item = (&'a str, &'a Item<'a>);
+impl<'a> Iterator for NamedMembers<'a> {
+    type Item = (Cow<'a, str>, JsonValue<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(|member| (&*member.name, &member.value))
+        let member = self.0.next()?;
+        member.value.note_read().then_some((member.name, member.value))
     }
 }
 
-impl<'a> Array<'a, ItemJson> for &'a [Item<'a>] {
-    type Node = &'a Item<'a>;
-    type ElementsIter = std::slice::Iter<'a, Item<'a>>;
+/// The elements of an array as the validator wants them.
+pub(super) struct NotedElements<'a>(Elements<'a>);
+
+impl<'a> Iterator for NotedElements<'a> {
+    type Item = JsonValue<'a>;
+
+    fn next(&mut self) -> Option<JsonValue<'a>> {
+        self.0.next().filter(|element| element.note_read())
+    }
+}
+
+/// An array as the validator wants it.
+pub(super) struct ArrayValue<'a>(JsonValue<'a>);
+
+impl<'a> Array<'a, TextJson> for ArrayValue<'a> {
+    type Node = JsonValue<'a>;
+    type ElementsIter = NotedElements<'a>;
 
     fn len(&self) -> usize {
-        <[Item<'_>]>::len(self)
+        self.0.len()
     }
 
-    fn elements(&self) -> std::slice::Iter<'a, Item<'a>> {
-        self.iter()
+    fn elements(&self) -> NotedElements<'a> {
+        NotedElements(self.0.elements())
+    }
+
+    fn is_unique(&self) -> bool {
+        self.0.has_unique_elements()
     }
 }
 
 /// A number as the validator wants it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ItemNumber<'a>(Number<'a>);
+pub(super) struct TextNumber<'a>(Number<'a>);
 
-impl JsonNumber for ItemNumber<'_> {
+impl JsonNumber for TextNumber<'_> {
     fn as_u64(&self) -> Option<u64> {
         match self.0.quantity {
             Quantity::Unsigned(integer) => Some(integer),
@@ -197,32 +232,25 @@ fn to_number(quantity: Quantity) -> serde_json::Number {
     }
 }
 
-fn to_value(item: &Item<'_>) -> Value {
-    match &item.kind {
-        ItemKind::Null => Value::Null,
-        ItemKind::Bool(boolean) => Value::Bool(*boolean),
-        ItemKind::Number(number) => Value::Number(to_number(number.quantity)),
-        ItemKind::String(string) => Value::String(string.clone().into_owned()),
-        ItemKind::Array(items) => items.iter().map(to_value).collect(),
-        ItemKind::Object(members) => {
-            members.iter().map(|member| (member.name.clone().into_owned(), to_value(&member.value))).collect()
-        }
-    }
-}
-
 /// Equality with a value of the schema, without building a value of our own.
-pub(super) fn equal(item: &Item<'_>, expected: &Value) -> bool {
-    match (&item.kind, expected) {
-        (ItemKind::Null, Value::Null) => true,
-        (ItemKind::Bool(left), Value::Bool(right)) => left == right,
-        (ItemKind::Number(left), Value::Number(right)) => cmp::equal_numbers(&ItemNumber(*left), right),
-        (ItemKind::String(left), Value::String(right)) => left == right,
-        (ItemKind::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| equal(left, right))
+pub(super) fn equal(value: JsonValue<'_>, expected: &Value) -> bool {
+    match (value.kind(), expected) {
+        (JsonKind::Null, Value::Null) => true,
+        (JsonKind::Bool, Value::Bool(right)) => value.boolean() == Some(*right),
+        (JsonKind::Number, Value::Number(right)) => {
+            value.number().is_some_and(|left| cmp::equal_numbers(&TextNumber(left), right))
         }
-        (ItemKind::Object(left), Value::Object(right)) => {
-            left.len() == right.len()
-                && left.iter().all(|member| right.get(&*member.name).is_some_and(|right| equal(&member.value, right)))
+        (JsonKind::String, Value::String(right)) => value.string().is_some_and(|left| left == *right),
+        (JsonKind::Array, Value::Array(right)) => {
+            let mut left = value.elements();
+            right.iter().all(|right| left.next().is_some_and(|left| equal(left, right))) && left.next().is_none()
+        }
+        (JsonKind::Object, Value::Object(right)) => {
+            let mut members = 0;
+            value.members().all(|member| {
+                members += 1;
+                right.get(&*member.name).is_some_and(|right| equal(member.value, right))
+            }) && members == right.len()
         }
         _ => false,
     }

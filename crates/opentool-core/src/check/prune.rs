@@ -9,78 +9,125 @@
 //! there. Nor has a declaration without any condition, where another one has some. Where schemas
 //! disagree, the `null` stays and the validator decides.
 
-use std::{borrow::Cow, ops::Range};
+use std::ops::Range;
 
 use serde_json::Value;
 
 use super::{
     instance,
     schema::{self, MAX_INDIRECTION},
-    tree::{Item, ItemKind, Members},
+    value::{JsonValue, JsonKind},
 };
 
-/// Removes optional `null` members at every depth and adds their places to `cuts`.
-pub(super) fn drop_nulls(root: &mut Item<'_>, document: &Value, cuts: &mut Vec<Range<usize>>) {
-    drop_below(root, &[document], document, cuts);
-}
-
-/// Removes the root members that `is_known` does not know and adds their places to `cuts`.
-pub(super) fn drop_unknown(root: &mut Members<'_>, is_known: impl Fn(&str) -> bool, cuts: &mut Vec<Range<usize>>) {
-    root.retain(cuts, |member, _| is_known(&member.name));
-}
-
-/// The text without the places to cut.
-pub(super) fn cut(text: &str, mut cuts: Vec<Range<usize>>) -> Cow<'_, str> {
-    if cuts.is_empty() {
-        return Cow::Borrowed(text);
+/// What to cut out of arguments: the root members that `is_known` does not know and, where there is any `null`, the optional
+/// members at every depth that are `null` and must not be.
+pub(super) fn find_cuts(
+    root: JsonValue<'_>,
+    is_known: &dyn Fn(&str) -> bool,
+    has_nulls: bool,
+    document: &Value,
+) -> Vec<Range<usize>> {
+    let mut cuts = Vec::new();
+    if has_nulls {
+        drop_below(root, is_known, &[document], document, &mut cuts);
+        return cuts;
     }
+    let mut dropped = DroppedMembers::default();
+    for member in root.members() {
+        let stays = is_known(&member.name);
+        dropped.note(member.start..member.value.end(), stays, &mut cuts);
+    }
+    dropped.finish(&mut cuts);
+    cuts
+}
+
+/// Finds what to cut for the members of an object that do not stay, so that the rest stays JSON: each run of them with the
+/// comma after it, and at the end with the comma before it.
+#[derive(Default)]
+struct DroppedMembers {
+    last_kept_end: Option<usize>,
+    /// The members since the last one that stays.
+    run: Option<Range<usize>>,
+}
+
+impl DroppedMembers {
+    /// Takes the members in their order.
+    fn note(&mut self, place: Range<usize>, stays: bool, cuts: &mut Vec<Range<usize>>) {
+        if stays {
+            if let Some(run) = self.run.take() {
+                cuts.push(run.start..place.start);
+            }
+            self.last_kept_end = Some(place.end);
+        } else {
+            let start = self.run.as_ref().map_or(place.start, |run| run.start);
+            self.run = Some(start..place.end);
+        }
+    }
+
+    fn finish(self, cuts: &mut Vec<Range<usize>>) {
+        if let Some(run) = self.run {
+            cuts.push(self.last_kept_end.unwrap_or(run.start)..run.end);
+        }
+    }
+}
+
+/// What is left of a text between the places to cut.
+pub(super) fn kept(text: &str, mut cuts: Vec<Range<usize>>) -> Vec<&str> {
     cuts.sort_unstable_by_key(|cut| cut.start);
-    let mut kept = String::with_capacity(text.len());
+    let mut kept = Vec::with_capacity(cuts.len() + 1);
     let mut from = 0;
     for cut in cuts {
         // Cuts may overlap, in which case there is nothing between them.
-        kept.push_str(text.get(from..cut.start).unwrap_or_default());
+        kept.push(text.get(from..cut.start).unwrap_or_default());
         from = from.max(cut.end);
     }
-    kept.push_str(text.get(from..).unwrap_or_default());
-    Cow::Owned(kept)
+    kept.push(text.get(from..).unwrap_or_default());
+    kept
 }
 
-fn drop_below<'s>(item: &mut Item<'_>, schemas: &[&'s Value], document: &'s Value, cuts: &mut Vec<Range<usize>>) {
-    if !matches!(item.kind, ItemKind::Object(_) | ItemKind::Array(_)) {
+fn drop_below<'s>(
+    value: JsonValue<'_>,
+    is_known: &dyn Fn(&str) -> bool,
+    schemas: &[&'s Value],
+    document: &'s Value,
+    cuts: &mut Vec<Range<usize>>,
+) {
+    let kind = value.kind();
+    if !matches!(kind, JsonKind::Object | JsonKind::Array) {
         return;
     }
     let mut applicable = Vec::new();
     for schema in schemas {
-        collect(schema, item, document, &mut applicable, 0);
+        collect(schema, value, document, &mut applicable, 0);
     }
     if applicable.is_empty() {
         return;
     }
-    match &mut item.kind {
-        ItemKind::Object(members) => members.retain(cuts, |member, cuts| {
-            if matches!(member.value.kind, ItemKind::Null) {
-                return !is_droppable(&member.name, &applicable, document);
-            }
+    if kind == JsonKind::Array {
+        for (index, element) in value.elements().enumerate() {
+            let children: Vec<_> = applicable.iter().filter_map(|schema| schema::of_item(schema, index)).collect();
+            drop_below(element, &|_| true, &children, document, cuts);
+        }
+        return;
+    }
+    let mut dropped = DroppedMembers::default();
+    for member in value.members() {
+        let (is_known, is_null) = (is_known(&member.name), member.value.is(JsonKind::Null));
+        let stays = is_known && !(is_null && is_droppable(&member.name, &applicable, document));
+        if is_known && !is_null {
             let children: Vec<_> =
                 applicable.iter().filter_map(|schema| schema::of_member(schema, &member.name)).collect();
-            drop_below(&mut member.value, &children, document, cuts);
-            true
-        }),
-        ItemKind::Array(items) => {
-            for (index, item) in items.iter_mut().enumerate() {
-                let children: Vec<_> = applicable.iter().filter_map(|schema| schema::of_item(schema, index)).collect();
-                drop_below(item, &children, document, cuts);
-            }
+            drop_below(member.value, &|_| true, &children, document, cuts);
         }
-        _ => {}
+        dropped.note(member.start..member.value.end(), stays, cuts);
     }
+    dropped.finish(cuts);
 }
 
 /// Collects `schema` and every schema that it applies to the same value.
 fn collect<'s>(
     schema: &'s Value,
-    item: &Item<'_>,
+    item: JsonValue<'_>,
     document: &'s Value,
     applicable: &mut Vec<&'s Value>,
     indirection: usize,
@@ -107,15 +154,17 @@ fn collect<'s>(
 /// Whether a schema requires a member of an object that is not there, or is `null` and must not be.
 ///
 /// Every schema is looked at once, however it refers to itself.
-fn lacks_member<'s>(schema: &'s Value, item: &Item<'_>, document: &'s Value, seen: &mut Vec<&'s Value>) -> bool {
-    let ItemKind::Object(members) = &item.kind else { return false };
+fn lacks_member<'s>(schema: &'s Value, item: JsonValue<'_>, document: &'s Value, seen: &mut Vec<&'s Value>) -> bool {
+    if !item.is(JsonKind::Object) {
+        return false;
+    }
     if seen.len() > MAX_INDIRECTION || seen.iter().any(|seen| std::ptr::eq(*seen, schema)) {
         return false;
     }
     seen.push(schema);
-    let lacks = |name: &str| match members.get(name) {
+    let lacks = |name: &str| match item.get(name) {
         None => true,
-        Some(value) if matches!(value.kind, ItemKind::Null) => {
+        Some(value) if value.is(JsonKind::Null) => {
             schema::property(schema, name).is_some_and(|property| !schema::admits_null(property, document))
         }
         Some(_) => false,
@@ -126,9 +175,8 @@ fn lacks_member<'s>(schema: &'s Value, item: &Item<'_>, document: &'s Value, see
 }
 
 /// Whether a schema cannot be meant for an object because a constant that it asks for differs.
-fn is_ruled_out(schema: &Value, item: &Item<'_>) -> bool {
-    let (ItemKind::Object(members), Some(properties)) =
-        (&item.kind, schema.get("properties").and_then(Value::as_object))
+fn is_ruled_out(schema: &Value, item: JsonValue<'_>) -> bool {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object).filter(|_| item.is(JsonKind::Object))
     else {
         return false;
     };
@@ -138,9 +186,9 @@ fn is_ruled_out(schema: &Value, item: &Item<'_>) -> bool {
                 Some([only]) => Some(only),
                 _ => None,
             });
-        match (constant, members.get(name)) {
-            (Some(constant), Some(value)) => !matches!(value.kind, ItemKind::Null) && !instance::equal(value, constant),
-            _ => false,
+        match constant.and_then(|constant| Some((constant, item.get(name)?))) {
+            Some((constant, value)) => !value.is(JsonKind::Null) && !instance::equal(value, constant),
+            None => false,
         }
     })
 }

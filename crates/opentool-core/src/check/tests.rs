@@ -9,6 +9,7 @@ use super::{ArgumentChecker, Strictness};
 
 mod agreement;
 mod dropping;
+mod memory;
 mod refusals;
 mod schemas;
 mod text;

@@ -1,5 +1,7 @@
 //! What the validator finds, in words that a model can act on.
 
+use std::borrow::Cow;
+
 use jsonschema::{
     ValidationError, Validator,
     error::{TypeKind, ValidationErrorKind as Kind},
@@ -10,29 +12,33 @@ use serde_json::Value;
 use super::{
     error::{ArgumentError, MAX_PROBLEMS, Problem},
     explain::{MAX_QUOTED, got, listed, quoted, suggestion},
-    instance::ItemJson,
-    tree::{Item, ItemKind},
+    indexed::IndexedText,
+    instance::{TextJson, is_cut_short},
+    value::{JsonValue, JsonKind},
 };
 
 /// Arguments that do not satisfy their schema.
 pub(super) struct RefusedArguments<'r> {
-    pub(super) arguments: &'r str,
-    pub(super) root: &'r Item<'r>,
+    pub(super) document: &'r IndexedText<'r>,
     pub(super) schema: &'r Value,
 }
 
-impl RefusedArguments<'_> {
+impl<'r> RefusedArguments<'r> {
     /// Explains what the validator finds.
-    pub(super) fn explain(&self, validator: &Validator<ItemJson>) -> ArgumentError {
+    pub(super) fn explain(&self, validator: &Validator<TextJson>) -> ArgumentError {
         let (mut described, mut omitted) = (Vec::new(), 0);
-        for error in validator.iter_errors(self.root) {
+        // The validator keeps all it finds, which may be far more than the text.
+        self.document.limit_reading();
+        let errors = validator.iter_errors(self.root());
+        self.document.lift_limit();
+        for error in errors.filter(|error| !is_cut_short(error)) {
             let (mut more, others) = self.problems(&error, MAX_PROBLEMS - described.len());
             described.append(&mut more);
             omitted += others;
         }
         if described.is_empty() {
-            // The validator has just refused, so this cannot be; yet no error may be empty.
-            return ArgumentError::new("", "the arguments do not satisfy the input schema");
+            let message = "the arguments do not satisfy the input schema; they are too long to say where";
+            return ArgumentError::new("", message);
         }
         ArgumentError::from_problems(described).with_omitted(omitted)
     }
@@ -41,14 +47,18 @@ impl RefusedArguments<'_> {
     /// are. Most errors are one problem; unknown members are one each.
     pub(super) fn problems(&self, error: &ValidationError<'_>, room: usize) -> (Vec<Problem>, usize) {
         let here = error.instance_path().as_str();
-        let unknown: Vec<&str> = match error.kind() {
+        let (unknown, count): (Vec<Cow<'_, str>>, usize) = match error.kind() {
             Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-                unexpected.iter().map(String::as_str).collect()
+                (unexpected.iter().take(room).map(Into::into).collect(), unexpected.len())
             }
-            Kind::FalseSchema if admits_no_members(error) => self.member_names(error),
-            _ => Vec::new(),
+            Kind::FalseSchema if admits_no_members(error) => {
+                let object = self.instance(error).filter(|value| value.is(JsonKind::Object));
+                let members = object.into_iter().flat_map(JsonValue::members);
+                (members.take(room).map(|member| member.name).collect(), object.map_or(0, JsonValue::len))
+            }
+            _ => (Vec::new(), 0),
         };
-        let others = unknown.len().max(1).saturating_sub(room);
+        let others = count.max(1).saturating_sub(room);
         if room == 0 {
             return (Vec::new(), others);
         }
@@ -67,23 +77,16 @@ impl RefusedArguments<'_> {
         let noun = noun(here);
         let described = unknown.into_iter().take(room).map(|name| {
             let mut path = here.to_owned();
-            pointer::push(&mut path, name);
-            let suggestion = suggestion(name, &known);
-            Problem::new(path, format!("unknown {noun} {}{suggestion}", quoted(name)))
+            pointer::push(&mut path, &name);
+            let suggestion = suggestion(&name, &known);
+            Problem::new(path, format!("unknown {noun} {}{suggestion}", quoted(&name)))
         });
         (described.collect(), others)
     }
 
-    fn member_names(&self, error: &ValidationError<'_>) -> Vec<&str> {
-        match self.instance(error).map(|item| &item.kind) {
-            Some(ItemKind::Object(members)) => members.iter().map(|member| &*member.name).collect(),
-            _ => Vec::new(),
-        }
-    }
-
     fn message(&self, error: &ValidationError<'_>) -> String {
         let got = || match self.instance(error) {
-            Some(item) => got(item, self.arguments),
+            Some(value) => got(value),
             None => "something else".to_owned(),
         };
         match error.kind() {
@@ -154,22 +157,22 @@ impl RefusedArguments<'_> {
     /// A length or a count out of its limit.
     fn length(&self, error: &ValidationError<'_>, side: &str, limit: u64, unit: &str) -> String {
         let plural = |count: u64| if count == 1 { "" } else { "s" };
-        let found = self.instance(error).map(|item| &item.kind);
-        let got = match found {
-            Some(ItemKind::String(string)) => string.chars().count(),
-            Some(ItemKind::Array(items)) => items.len(),
-            Some(ItemKind::Object(members)) => members.len(),
-            _ => 0,
-        };
-        let got = match found {
-            Some(ItemKind::String(string)) => format!("{got}: {}", quoted(string)),
-            _ => got.to_string(),
+        let got = match self.instance(error) {
+            Some(value) if value.is(JsonKind::String) => {
+                let string = value.string().unwrap_or_default();
+                format!("{}: {}", string.chars().count(), quoted(&string))
+            }
+            value => value.map_or(0, JsonValue::len).to_string(),
         };
         format!("expected {side} {limit} {unit}{}, got {got}", plural(limit))
     }
 
-    fn instance(&self, error: &ValidationError<'_>) -> Option<&Item<'_>> {
-        self.root.find(error.instance_path().as_str())
+    pub(super) fn root(&self) -> JsonValue<'r> {
+        JsonValue::root(self.document)
+    }
+
+    fn instance(&self, error: &ValidationError<'_>) -> Option<JsonValue<'r>> {
+        self.root().find(error.instance_path().as_str())
     }
 
     /// The schema that holds the keyword that was violated.

@@ -1,13 +1,11 @@
-//! Before a call runs: find its tool, apply the limits, check the arguments.
+//! Before a call runs: find its tool, apply the limits.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use tracing::debug;
 
 use super::job::{Job, NotRun, guarded};
-use super::policies::Policies;
-use crate::{Arguments, Resolver, Tool, ToolCall, ToolDefinition, ToolError, ToolMetadata, Turn};
+use crate::{Resolver, Tool, ToolCall, ToolDefinition, ToolError, ToolMetadata, Turn};
 
 /// A tool that may be called, with its definition and metadata.
 #[derive(Clone, Copy)]
@@ -17,10 +15,10 @@ pub(super) struct Admitted<'t> {
     pub(super) definition: &'t ToolDefinition,
 }
 
-/// Finds the tool, applies the limits of the turn, and checks the arguments.
+/// Finds the tool and applies the limits of the turn. Its arguments are still to be checked.
 ///
 /// A tool that a resolver found is kept in `unlisted`.
-pub(super) fn admit<'t, 'a: 't>(
+pub(super) fn find<'t, 'a: 't>(
     job: &mut Job<'a>,
     unlisted: &'t mut Option<Arc<dyn Tool>>,
 ) -> Result<Admitted<'t>, NotRun> {
@@ -52,13 +50,8 @@ pub(super) fn admit<'t, 'a: 't>(
     if job.context.is_cancelled() {
         return Err(ToolError::cancelled().into());
     }
-    let admitted = guarded(|| {
-        let admitted = Admitted { tool, metadata: tool.metadata(), definition: tool.definition() };
-        job.definition = Some(admitted.definition.clone());
-        check(job.policies, admitted, job.arguments)?;
-        Ok(admitted)
-    })?;
-    debug!(gen_ai.tool.name = job.name, "arguments checked");
+    let admitted = guarded(|| Ok(Admitted { tool, metadata: tool.metadata(), definition: tool.definition() }))?;
+    job.definition = Some(admitted.definition.clone());
     Ok(admitted)
 }
 
@@ -72,18 +65,4 @@ fn limits_of_host(job: &Job<'_>) -> Option<ToolError> {
         job.policies.limits.admit(&Turn::new(), &call, tool.as_deref())
     })
     .err()
-}
-
-/// Checks arguments against the published schema, and drops from them what the checker drops.
-pub(super) fn check(policies: &Policies, tool: Admitted<'_>, arguments: &mut Arguments) -> Result<(), ToolError> {
-    let checker = tool.definition.checker();
-    let checked = if tool.metadata.checks_own_arguments() {
-        checker.check_object(arguments.as_str(), policies.strictness)?
-    } else {
-        checker.check(arguments.as_str(), policies.strictness)?
-    };
-    if let Cow::Owned(text) = checked {
-        *arguments = Arguments::from(text);
-    }
-    Ok(())
 }

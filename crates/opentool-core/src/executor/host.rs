@@ -13,6 +13,7 @@ use super::interrupt::unless_cancelled;
 use super::job::{Job, panicked};
 use super::policies::Executor;
 use super::settle::{not_resumable, refuse, settle};
+use crate::error::readable;
 use crate::{
     Arguments, ErrorKind, IntoToolSource, Outcome, Source, ToolCall, ToolContext, ToolError, ToolOutput, Toolbox,
 };
@@ -136,7 +137,7 @@ impl Host {
 
 /// The error of a source that does not answer. It is retryable, since no tool ran.
 fn source_timeout(limit: Duration) -> ToolError {
-    ToolError::new(ErrorKind::Timeout, format!("the source of the tools did not answer within {limit:?}"))
+    ToolError::new(ErrorKind::Timeout, format!("the source of the tools did not answer within {:?}", readable(limit)))
         .with_retryable(true)
 }
 

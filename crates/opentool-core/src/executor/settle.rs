@@ -9,7 +9,8 @@ use std::task::Poll;
 use futures_util::FutureExt;
 use tracing::{Instrument, debug};
 
-use super::admit::{Admitted, admit};
+use super::admit::{Admitted, find};
+use super::arguments_check::{check, check_short, is_long};
 use super::interrupt::{CancelOnDrop, interrupt, no_timer};
 use super::job::{Job, NotRun, guarded, panicked};
 use super::policies::Policies;
@@ -84,7 +85,12 @@ fn finish(job: &mut Job<'_>) {
 async fn attempt(job: &mut Job<'_>) -> Result<(), NotRun> {
     let policies = job.policies;
     let mut unlisted = None;
-    let admitted @ Admitted { tool, metadata, definition } = admit(job, &mut unlisted)?;
+    let admitted @ Admitted { tool, metadata, definition } = find(job, &mut unlisted)?;
+    if is_long(job.arguments) {
+        Box::pin(check(job, admitted)).await?;
+    } else {
+        check_short(job, admitted)?;
+    }
     let permits = if must_wait(job, metadata) {
         match Box::pin(AssertUnwindSafe(wait(job, admitted)).catch_unwind()).await {
             Ok(permits) => Some(Box::new(permits?)),

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tracing::debug;
 
-use super::admit::{Admitted, check};
+use super::admit::Admitted;
+use super::arguments_check::check;
 use super::interrupt::unless_cancelled;
 use super::job::{Job, NotRun};
 use super::permits::{BatchGate, Permits};
@@ -96,7 +97,7 @@ async fn approve(job: &mut Job<'_>, admitted: Admitted<'_>) -> Result<(), NotRun
         Decision::Edit(edited) => {
             job.edited = true;
             *job.arguments = edited;
-            Ok(check(job.policies, admitted, job.arguments)?)
+            Ok(check(job, admitted).await?)
         }
         Decision::Suspend => Err(NotRun::Suspended),
         Decision::Deny(reason) if reason.trim().is_empty() => Err(ToolError::denied("the call was denied").into()),

@@ -68,7 +68,10 @@ impl Toolbox {
         document: &OpenTool,
         mut tool: impl FnMut(ToolDefinition) -> T,
     ) -> Result<Self, ToolboxError> {
-        let mut toolbox = Self::new().with_title(&document.info.title).with_version(&document.info.version);
+        let mut toolbox = Self::new()
+            .with_title(&document.info.title)
+            .with_version(&document.info.version)
+            .with_spec_version(&document.opentool);
         for function in &document.functions {
             toolbox.add(tool(ToolDefinition::from_function(document, function)?))?;
         }
@@ -83,7 +86,8 @@ impl Toolbox {
 
     /// Writes the tools as an OpenTool document, with a report of what a document cannot say.
     ///
-    /// A toolbox without title or version gets `Tools` and `1.0.0`. A toolbox that
+    /// A toolbox without title or version gets `Tools` and `1.0.0`. Tools of one document that names no server are written in
+    /// [its version of the spec](Self::spec_version), all others in 1.1.0. A toolbox that
     /// [is open](Self::is_open) lists only the tools it knows. A tool's title stands as `x-title`, and its
     /// [extensions](ToolDefinition::extensions) stand as they are where their keys begin with `x-`.
     ///
@@ -114,6 +118,10 @@ impl Toolbox {
         info.description = self.description().map(ToOwned::to_owned);
         let mut document = imported.into_document(info);
         document.server = self.server().cloned();
+        // The server object came with the version that this crate writes.
+        if let (Some(version), None) = (self.spec_version(), &document.server) {
+            version.clone_into(&mut document.opentool);
+        }
         Ok(ToolboxDocument { document, dropped })
     }
 }

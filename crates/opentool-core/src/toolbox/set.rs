@@ -36,6 +36,8 @@ struct Inner {
     version: Option<String>,
     description: Option<String>,
     server: Option<ServerObject>,
+    /// The version of the OpenTool spec that the tools' one document follows.
+    spec_version: Option<String>,
     /// Answers for the names that are not in the map: the whole of a handler without a document.
     open: Option<Arc<dyn Resolver>>,
 }
@@ -70,6 +72,16 @@ impl Toolbox {
     #[must_use]
     pub fn open(resolver: impl Resolver) -> Self {
         Self(Arc::new(Inner { open: Some(Arc::new(resolver)), ..Inner::default() }))
+    }
+
+    /// Sets the version of the OpenTool spec that the document of these tools follows, which [`to_document`](Self::to_document)
+    /// writes back where it can.
+    ///
+    /// It gets lost where the tools are joined with others.
+    #[must_use]
+    pub fn with_spec_version(mut self, version: impl Into<String>) -> Self {
+        Arc::make_mut(&mut self.0).spec_version = Some(version.into());
+        self
     }
 
     /// Adds a tool.
@@ -151,6 +163,12 @@ impl Toolbox {
     #[must_use]
     pub fn description(&self) -> Option<&str> {
         self.0.description.as_deref()
+    }
+
+    /// Returns the version of the OpenTool spec that the document of these tools follows, where they are all of one document.
+    #[must_use]
+    pub fn spec_version(&self) -> Option<&str> {
+        self.0.spec_version.as_deref()
     }
 
     /// Returns the server that has these tools, where it is known.
@@ -262,6 +280,7 @@ impl Toolbox {
             description: self.0.description.clone(),
             // The server knows the tools under their old names.
             server: None,
+            spec_version: self.0.spec_version.clone(),
             open: self.0.open.clone(),
         }));
         for (old, tool) in &self.0.tools {
@@ -282,11 +301,17 @@ impl Toolbox {
         } else {
             self.server().filter(|server| other.holds_nothing() || other.server() == Some(server)).cloned()
         };
+        let spec_version = match (self.holds_nothing(), other.holds_nothing()) {
+            (true, _) => other.0.spec_version.clone(),
+            (false, true) => self.0.spec_version.clone(),
+            (false, false) => None,
+        };
         for tool in other.iter() {
             self.insert(tool.clone())?;
         }
         let inner = Arc::make_mut(&mut self.0);
         inner.server = server;
+        inner.spec_version = spec_version;
         match (&inner.open, &other.0.open) {
             (Some(_), Some(_)) => return Err(ToolboxError::Open),
             (None, open) => inner.open.clone_from(open),

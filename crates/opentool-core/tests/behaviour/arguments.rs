@@ -1,7 +1,13 @@
 //! Rule 2: arguments are checked before the tool runs.
 
+use std::pin::pin;
+
+use futures_util::FutureExt;
 use opentool_core::testing::{FakeTool, Probe};
-use opentool_core::{Arguments, ErrorKind, Executor, Strictness, ToolError, ToolMetadata, ToolOutput};
+use opentool_core::{
+    Arguments, ErrorKind, Executor, MemoryBudget, Strictness, ToolCall, ToolContext, ToolError, ToolMetadata,
+    ToolOutput,
+};
 use serde_json::json;
 
 use super::pair;
@@ -163,4 +169,37 @@ fn arguments_share_their_text_and_survive_a_round_trip() -> Result<(), ToolError
     assert_eq!(arguments.get::<u8>("c")?, None);
     assert_eq!(arguments.get::<u8>("a").unwrap_err().kind(), ErrorKind::InvalidArguments);
     Ok(())
+}
+
+/// A text that takes long enough to check.
+fn long_arguments() -> String {
+    format!(r#"{{"a":1,"unknown":[{}]}}"#, vec!["[]"; 100_000].join(","))
+}
+
+#[tokio::test]
+async fn long_arguments_are_checked_off_the_async_thread() {
+    let host = Executor::new().host(echo());
+    let mut short = pin!(host.call("echo", r#"{"a":1}"#));
+    assert!(short.as_mut().now_or_never().is_some(), "a short text is checked at once");
+    let mut long = pin!(host.call("echo", long_arguments()));
+    assert!(long.as_mut().now_or_never().is_none(), "the async thread is free meanwhile");
+    assert_eq!(long.await.unwrap().to_text(), r#"{"a":1}"#);
+    // Without a runtime there is no other thread.
+    let answer = std::thread::spawn(|| {
+        futures_executor::block_on(Executor::new().host(echo()).call("echo", long_arguments()))
+    });
+    assert_eq!(answer.join().unwrap().unwrap().to_text(), r#"{"a":1}"#);
+}
+
+#[tokio::test]
+async fn the_check_of_long_arguments_takes_its_memory_from_the_budget_of_the_context() {
+    let host = Executor::new().host(echo());
+    let call = || ToolCall::new("1", "echo", long_arguments());
+    let small = ToolContext::new().with_typed(MemoryBudget::new(1000));
+    let error = host.run(call(), &small).await.result.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true), "{error}");
+    let budget = MemoryBudget::new(long_arguments().len());
+    let context = ToolContext::new().with_typed(budget.clone());
+    assert_eq!(host.run(call(), &context).await.result.unwrap().to_text(), r#"{"a":1}"#);
+    assert_eq!(budget.held(), 0);
 }

@@ -184,6 +184,24 @@ fn a_toolbox_comes_from_a_document_and_goes_back_to_one() {
 }
 
 #[test]
+fn a_toolbox_keeps_the_spec_version_of_its_one_document() {
+    let tools = |version: &str, name: &str| {
+        let mut document = OpenTool::new(Info::new("x", "1")).function(Function::new(name, "Does it."));
+        document.opentool = version.to_owned();
+        let fake = |definition: opentool_core::ToolDefinition| FakeTool::new(name).with_definition(definition);
+        Toolbox::from_document(&document, fake).unwrap()
+    };
+    let written = |toolbox: &Toolbox| toolbox.to_document().unwrap().document.opentool;
+    let old = tools("1.0.0", "a");
+    assert_eq!((old.spec_version(), written(&old).as_str()), (Some("1.0.0"), "1.0.0"));
+    assert_eq!(written(&Toolbox::new().merge(old.clone()).unwrap()), "1.0.0");
+    assert_eq!(written(&old.clone().prefix("x_").unwrap()), "1.0.0");
+    assert_eq!(written(&old.clone().with_server(ServerObject::new("https://a.example"))), "1.1.0");
+    assert_eq!(written(&old.clone().merge(tools("1.0.0", "b")).unwrap()), "1.1.0", "tools of two documents");
+    assert_eq!(written(&toolbox([FakeTool::new("c")])), "1.1.0");
+}
+
+#[test]
 fn a_toolbox_keeps_the_server_of_its_document_as_long_as_that_server_has_all_its_tools() {
     let server = ServerObject::new("https://clock.example");
     let mut document = OpenTool::new(Info::new("x", "1")).function(Function::new("a", "Does it."));

@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout_at};
 
 use super::limits::ConnectionLimits;
-use super::listener::{Accepted, Listener};
+use super::listener::{Accepted, Listener, ReloadHandle};
 use super::registry::{PhaseLimits, TICK};
 use crate::shutdown::{ShutdownHandle, ShutdownState};
 
@@ -59,6 +59,12 @@ impl BoundServer {
     #[must_use]
     pub fn shutdown_handle(&self) -> ShutdownHandle {
         ShutdownHandle(self.shutdown.clone())
+    }
+
+    /// Returns a handle that reads API keys and certificates again.
+    #[must_use]
+    pub fn reload_handle(&self) -> ReloadHandle {
+        self.main.reload_handle()
     }
 
     /// Serves until the server is stopped and everything it accepted is answered.

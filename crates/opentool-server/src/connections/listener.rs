@@ -10,9 +10,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
+use super::limits::ConnectionLimits;
 use super::registry::{Admission, Connection, ConnectionRegistry, PhaseLimits};
 use super::serve::{ListenerState, handle_connection};
 use super::transport::Transport;
+use crate::file::FileError;
 use crate::http::refusal::Refusal;
 use crate::http::routes::Routes;
 use crate::http::service::Service;
@@ -43,13 +45,13 @@ impl Listener {
         routes: Routes,
         transport: Transport,
         max_connections: usize,
-        max_header_size: usize,
+        limits: ConnectionLimits,
     ) -> Self {
         Self {
             socket,
             registry: ConnectionRegistry::new(max_connections),
             tasks: JoinSet::new(),
-            state: Arc::new(ListenerState { service, routes, transport, max_header_size }),
+            state: Arc::new(ListenerState { service, routes, transport, limits }),
             next_warning: None,
         }
     }
@@ -110,9 +112,43 @@ impl Listener {
         }
     }
 
+    /// A handle that reads the files of the listener again.
+    pub(super) fn reload_handle(&self) -> ReloadHandle {
+        ReloadHandle(self.state.clone())
+    }
+
     pub(super) fn tick(&mut self, limits: PhaseLimits) {
         while self.tasks.try_join_next().is_some() {}
         self.registry.tick(limits);
+    }
+}
+
+/// Reads the API keys and certificates of a server again; a clone is for the same server.
+///
+/// Files are read again by themselves within a second of a change that shows in their time, length or identity; this
+/// does not wait for one.
+#[derive(Clone)]
+pub struct ReloadHandle(Arc<ListenerState>);
+
+impl ReloadHandle {
+    /// Reads the files now.
+    ///
+    /// # Errors
+    ///
+    /// Where one cannot be used; its earlier content stays in use.
+    pub fn reload(&self) -> Result<(), FileError> {
+        let keys = self.0.service.reload_keys();
+        #[cfg(feature = "tls")]
+        if let Transport::Tls(certificates) = &self.0.transport {
+            certificates.reload()?;
+        }
+        keys
+    }
+}
+
+impl fmt::Debug for ReloadHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReloadHandle").finish_non_exhaustive()
     }
 }
 

@@ -1,13 +1,14 @@
 //! The open connections of a listener: what each one does, since when, and which must close.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
+use futures_util::task::AtomicWaker;
+use opentool_core::MemoryBudget;
 use tokio::sync::Notify;
-
-use crate::http::budget::Budget;
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,13 +52,17 @@ pub(super) struct Connection {
     since: AtomicU64,
     clock: Arc<AtomicU64>,
     /// The bytes of large heads over all connections.
-    head_budget: Arc<Budget>,
+    head_budget: MemoryBudget,
     close_reason: AtomicU8,
     signal: Notify,
+    /// Whether the request that is answered has arrived to its last byte.
+    request_complete: AtomicBool,
+    /// Wakes the reader that keeps the end of what the client sends to itself while a request is answered.
+    answered: AtomicWaker,
 }
 
 impl Connection {
-    pub(super) fn head_budget(&self) -> &Arc<Budget> {
+    pub(super) fn head_budget(&self) -> &MemoryBudget {
         &self.head_budget
     }
 
@@ -79,6 +84,21 @@ impl Connection {
         if self.phase() == Phase::Idle {
             self.enter(Phase::Head);
         }
+    }
+
+    /// Notes whether all of the request has arrived.
+    pub(super) fn set_request_complete(&self, complete: bool) {
+        self.request_complete.store(complete, Relaxed);
+    }
+
+    /// Wakes a task once the request is answered.
+    pub(super) fn wake_when_answered(&self, waker: &Waker) {
+        self.answered.register(waker);
+    }
+
+    /// Says whether a request is answered of which nothing is missing.
+    pub(super) fn is_answering(&self) -> bool {
+        self.phase() == Phase::Busy && self.request_complete.load(Relaxed)
     }
 
     /// Something moved.
@@ -119,6 +139,7 @@ impl BusyGuard {
 impl Drop for BusyGuard {
     fn drop(&mut self) {
         self.0.enter(Phase::Idle);
+        self.0.answered.wake();
     }
 }
 
@@ -137,7 +158,7 @@ pub(super) struct ConnectionRegistry {
     /// stopped or starved counts against no client.
     clock: Arc<AtomicU64>,
     last_tick: Mutex<Instant>,
-    head_budget: Arc<Budget>,
+    head_budget: MemoryBudget,
     next: AtomicU64,
     limit: usize,
 }
@@ -157,7 +178,7 @@ impl ConnectionRegistry {
             open: Mutex::default(),
             clock: Arc::default(),
             last_tick: Mutex::new(Instant::now()),
-            head_budget: Budget::new(HEAD_BUDGET),
+            head_budget: MemoryBudget::new(HEAD_BUDGET),
             next: AtomicU64::new(0),
             limit: limit.max(1),
         })
@@ -178,6 +199,8 @@ impl ConnectionRegistry {
             head_budget: self.head_budget.clone(),
             close_reason: AtomicU8::new(CloseReason::None as u8),
             signal: Notify::new(),
+            request_complete: AtomicBool::new(false),
+            answered: AtomicWaker::new(),
         });
         open.insert(number, connection.clone());
         if evicted { Admission::AfterEviction(connection) } else { Admission::Admitted(connection) }

@@ -16,7 +16,9 @@ use tokio::time::{Instant, sleep};
 #[cfg(feature = "tls")]
 use tokio_rustls::TlsAcceptor;
 
+use super::limits::ConnectionLimits;
 use super::registry::{BusyGuard, CloseReason, Connection, Phase};
+use super::request_body::TrackedBody;
 use super::socket::TrackedSocket;
 use super::transport::Transport;
 use crate::http::refusal::Refusal;
@@ -32,7 +34,7 @@ pub(super) struct ListenerState {
     pub(super) service: Arc<Service>,
     pub(super) routes: Routes,
     pub(super) transport: Transport,
-    pub(super) max_header_size: usize,
+    pub(super) limits: ConnectionLimits,
 }
 
 /// Serves a connection until either side closes it.
@@ -78,11 +80,11 @@ where
 {
     let mut http = http1::Builder::new();
     // No more is read ahead than a head may have: it bounds what an idle client can make the server hold.
-    http.max_buf_size(listener.max_header_size)
-        .max_header_size(listener.max_header_size)
+    http.max_buf_size(listener.limits.max_header_size)
+        .max_header_size(listener.limits.max_header_size)
         // The listener watches the time of idle connections and of slow heads alike.
         .header_read_timeout(None);
-    let io = TokioIo::new(TrackedSocket::new(socket, connection.clone()));
+    let io = TokioIo::new(TrackedSocket::new(socket, connection.clone(), listener.limits.half_close_timeout));
     let context = Arc::new(ConnectionContext { listener, connection: connection.clone(), peer });
     let service = service_fn(move |request: Request<Incoming>| {
         // Boxed, so that the memory is reused by the next request of any connection; hyper would keep memory for the future in
@@ -147,6 +149,7 @@ impl ConnectionContext {
     async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Result<HttpResponse, Infallible> {
         let busy = BusyGuard::new(&self.connection);
         let (parts, body) = request.into_parts();
+        let body = TrackedBody::new(body, self.connection.clone());
         let routes = &self.listener.routes;
         let head = RequestHead { parts: &parts, routes, peer: Some(self.peer), nested_at: "" };
         let mut response = self.listener.service.handle(head, body).await;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use opentool_core::MemoryReservation;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
 use super::registry::{CloseReason, Connection, Phase};
-use crate::http::budget::Reservation;
 
 /// How long a client may take to close the connection after the last response.
 const LINGER: Duration = Duration::from_secs(2);
@@ -27,6 +27,7 @@ pub(super) struct TrackedSocket<S> {
     connection: Arc<Connection>,
     linger: Option<Linger>,
     head: HeadBytes,
+    half_close: HalfClose,
     /// Whether the client must read before more can be written.
     blocked: bool,
 }
@@ -35,7 +36,22 @@ pub(super) struct TrackedSocket<S> {
 #[derive(Default)]
 struct HeadBytes {
     bytes: usize,
-    reservation: Reservation,
+    reservation: MemoryReservation,
+}
+
+/// What happens when a client closes its side of the connection while its request is answered: it may still read, so the
+/// call goes on for a while.
+struct HalfClose {
+    timeout: Duration,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl HalfClose {
+    /// Waits until the end of what the client sends may be reported.
+    fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let timeout = self.timeout;
+        self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout))).as_mut().poll(cx)
+    }
 }
 
 struct Linger {
@@ -44,8 +60,9 @@ struct Linger {
 }
 
 impl<S> TrackedSocket<S> {
-    pub(super) fn new(socket: S, connection: Arc<Connection>) -> Self {
-        Self { socket, connection, linger: None, head: HeadBytes::default(), blocked: false }
+    pub(super) fn new(socket: S, connection: Arc<Connection>, half_close_timeout: Duration) -> Self {
+        let half_close = HalfClose { timeout: half_close_timeout, timer: None };
+        Self { socket, connection, linger: None, head: HeadBytes::default(), half_close, blocked: false }
     }
 
     pub(super) fn is_blocked(&self) -> bool {
@@ -81,6 +98,15 @@ impl<S: AsyncRead + Unpin> AsyncRead for TrackedSocket<S> {
         let before = buf.filled().len();
         let read = Pin::new(&mut self.socket).poll_read(cx, buf);
         let count = buf.filled().len() - before;
+        // A reset is an error, and is reported at once: that client reads nothing any more.
+        let at_end = count == 0 && buf.remaining() > 0 && matches!(read, Poll::Ready(Ok(())));
+        if at_end {
+            // Before the check, so that an answer in between is not missed.
+            self.connection.wake_when_answered(cx.waker());
+            if self.connection.is_answering() {
+                return self.half_close.poll_expired(cx).map(Ok);
+            }
+        }
         if count > 0 && !self.note_read(count) {
             self.connection.close(CloseReason::OverBudget);
             return Poll::Pending;

@@ -28,7 +28,12 @@ fn read(certificates: &Path, key: &Path) -> Result<ServerConfig, FileError> {
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, secret))
         .map_err(|error| {
-            FileError::new(certificates, format!("the certificate cannot be used with the key: {error}"))
+            let problem = match error {
+                rustls::Error::InconsistentKeys(_) => "the certificate does not belong to the key".to_owned(),
+                rustls::Error::InvalidCertificate(_) => "the certificate cannot be read".to_owned(),
+                _ => format!("the certificate cannot be used with the key: {error}"),
+            };
+            FileError::new(certificates, problem)
         })?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(config)

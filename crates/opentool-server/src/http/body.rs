@@ -3,22 +3,20 @@
 use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame};
 use memmap2::MmapMut;
+use opentool_core::{MemoryBudget, MemoryReservation, OverBudget};
 use tokio::time::Sleep;
-
-use super::budget::{Budget, OverBudget, Reservation};
 
 /// A body that came in one piece and is no larger than this is not counted: it is read at once, so that the limit of calls
 /// in flight bounds it already, and small calls are still answered while large bodies fill the budget.
 const SMALL: usize = 16 * 1024;
 
-/// The size of the buffer that a connection reads a body into; counted for a body that comes in pieces.
+/// The size of the buffer that a connection reads a body into; counted while a body comes in pieces.
 const READ_BUFFER: usize = 32 * 1024;
 
 /// The limits of the bodies of requests.
@@ -26,7 +24,7 @@ const READ_BUFFER: usize = 32 * 1024;
 pub(crate) struct BodyLimits {
     pub(crate) size: usize,
     pub(crate) time: Duration,
-    pub(crate) budget: Arc<Budget>,
+    pub(crate) budget: MemoryBudget,
 }
 
 /// Why a body was not read.
@@ -52,14 +50,14 @@ impl From<OverBudget> for BodyError {
 pub(crate) async fn read<B: Body<Data = Bytes>>(
     body: B,
     limits: &BodyLimits,
-) -> Result<(Bytes, Reservation), BodyError> {
+) -> Result<(Bytes, MemoryReservation), BodyError> {
     let hint = body.size_hint();
     if hint.lower() > limits.size as u64 {
         return Err(BodyError::TooLarge);
     }
     let mut body = pin!(body);
     let mut timer = None;
-    let mut reservation = Reservation::default();
+    let mut reservation = MemoryReservation::default();
     let Some(first) = next(body.as_mut(), &mut timer, limits).await? else { return Ok((Bytes::new(), reservation)) };
     if body.is_end_stream() && first.len() <= SMALL.min(limits.size) {
         return Ok((first, reservation));
@@ -77,6 +75,7 @@ pub(crate) async fn read<B: Body<Data = Bytes>>(
         drop(bytes);
         piece = next(body.as_mut(), &mut timer, limits).await?;
     }
+    reservation.shrink(READ_BUFFER);
     Ok((received.into_bytes(), reservation))
 }
 

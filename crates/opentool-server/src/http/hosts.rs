@@ -56,7 +56,8 @@ impl AllowedHosts {
             None => std::str::from_utf8(header).unwrap_or_default(),
         };
         let (name, port) = split(host);
-        if !twice && listed.iter().any(|pattern| pattern.matches(name, port)) {
+        let is_port = port.is_none_or(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
+        if !twice && is_port && listed.iter().any(|pattern| pattern.matches(name, port)) {
             return Ok(());
         }
         Err(Refusal::not_allowed("host", host))
@@ -105,6 +106,9 @@ mod tests {
             "",
             "[::2]:9627",
             "127.0.0.1.evil",
+            "localhost:80.evil.example",
+            "127.0.0.1:80@evil.example",
+            "localhost:+80",
         ] {
             assert!(!admits(&hosts, host), "{host}");
         }

@@ -69,6 +69,11 @@ impl KeyRing {
         Ok(Self { fixed, file })
     }
 
+    /// Reads the file of keys again, whether or not it seems to have changed.
+    pub(crate) fn reload(&self) -> Result<(), FileError> {
+        self.file.as_ref().map_or(Ok(()), WatchedFiles::reload)
+    }
+
     /// Returns the name of the key that a request carries; none where it has no valid key, or several.
     pub(crate) fn find_name(&self, headers: &HeaderMap) -> Option<Arc<str>> {
         let mut values = headers.get_all(AUTHORIZATION).iter();

@@ -64,6 +64,17 @@ impl Refusal {
         Self { status: StatusCode::OK, ..Self::unavailable(message) }
     }
 
+    /// Refuses a body that is compressed or otherwise encoded.
+    pub(crate) fn encoded_body() -> Self {
+        let message = "the body is encoded: send it without `Content-Encoding`";
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message).closing()
+    }
+
+    /// Refuses a request that came when the server was about to end.
+    pub(crate) fn stopping() -> Self {
+        Self::unavailable("the server stops")
+    }
+
     pub(crate) fn unauthorized() -> Self {
         // The message of the spec's own exception.
         Self::new(StatusCode::UNAUTHORIZED, "Please check API Key is VALID or NOT")

@@ -10,6 +10,7 @@ use http_body::Body;
 use opentool_core::{Host, ToolContext, TraceContext};
 use tracing::Instrument;
 
+use super::keys::KeyRing;
 use super::opentool::frontend::OpenToolFrontend;
 use super::operator;
 use super::record::RequestRecord;
@@ -18,6 +19,7 @@ use super::response::HttpResponse;
 use super::routes::{Route, Routes};
 use super::settings::Settings;
 use super::state::ServerState;
+use crate::file::FileError;
 use crate::log;
 use crate::metrics::Metrics;
 use crate::shutdown::ShutdownState;
@@ -53,6 +55,11 @@ impl Service {
 
     pub(crate) fn metrics(&self) -> &Arc<Metrics> {
         &self.state.metrics
+    }
+
+    /// Reads the file of API keys again.
+    pub(crate) fn reload_keys(&self) -> Result<(), FileError> {
+        self.state.settings.keys.as_ref().map_or(Ok(()), KeyRing::reload)
     }
 
     pub(crate) fn shutdown(&self) -> &Arc<ShutdownState> {
@@ -121,7 +128,7 @@ impl Service {
         }
         match route {
             Route::Tools(route) => self.tools.answer(route, &parts.headers, body, context(trace), record).await,
-            Route::Operator(route) => operator::answer(route, &self.state),
+            Route::Operator(route) => operator::answer(route, &parts.headers, &self.state),
             Route::Unknown | Route::Outside => Refusal::not_found().response(),
         }
     }

@@ -8,6 +8,7 @@ use super::body::BodyLimits;
 use super::hosts::AllowedHosts;
 use super::keys::KeyRing;
 use super::origins::AllowedOrigins;
+use super::sources::SourceState;
 
 /// The checked settings of the HTTP layer.
 pub(crate) struct Settings {
@@ -24,6 +25,8 @@ pub(crate) struct Settings {
     /// What `POST /stop` runs, where it is enabled.
     pub(crate) on_stop: Option<StopHook>,
     pub(crate) operator_routes: bool,
+    /// What is known about the sources of the tools, where the application says it.
+    pub(crate) sources: Vec<SourceState>,
     pub(crate) trace_hook: Option<Arc<TraceHook>>,
 }
 

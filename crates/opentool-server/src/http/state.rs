@@ -23,6 +23,8 @@ impl ServerState {
             blocking_threads: self.executor.busy_threads(),
             buffered_bytes: self.settings.body.budget.held(),
             draining: self.shutdown.is_draining(),
+            resident_bytes: crate::process::resident_bytes(),
+            sources: self.settings.sources.iter().map(|source| (source.name.clone(), source.is_up())).collect(),
         })
     }
 }

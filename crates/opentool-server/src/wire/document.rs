@@ -1,7 +1,7 @@
 //! The document that `/load` answers with.
 
 use opentool_core::{ToolError, Toolbox};
-use opentool_spec::ServerObject;
+use opentool_spec::{OpenTool, ServerObject};
 
 /// Describes tools as a strict document, which older clients can read too; `{}` for a handler without a document.
 ///
@@ -21,5 +21,8 @@ pub(crate) fn write(toolbox: &Toolbox, public_url: Option<&str>) -> Result<Vec<u
     if let Some(url) = public_url {
         strict.document.server = Some(ServerObject::new(url));
     }
+    // Only the current version has a server object.
+    let version = toolbox.spec_version().filter(|_| strict.document.server.is_none()).unwrap_or(OpenTool::VERSION);
+    version.clone_into(&mut strict.document.opentool);
     serde_json::to_vec(&strict.document).map_err(ToolError::fatal)
 }

@@ -8,6 +8,24 @@ use serde_json::value::RawValue;
 /// What a result is called where its function does not name it.
 const DEFAULT_NAME: &str = "result";
 
+/// Writes the `result` that `/call` answers with for an output: always a JSON object, in which a value that is none stands
+/// under its name, or under `result`, and `{}` for no value.
+///
+/// ```
+/// use opentool_core::ToolOutput;
+/// use opentool_server::call_result;
+///
+/// let sum = ToolOutput::json(&3)?;
+/// assert_eq!(call_result(&sum, Some("sum")), r#"{"sum":3}"#);
+/// assert_eq!(call_result(&ToolOutput::Empty, Some("sum")), "{}");
+/// # Ok::<(), opentool_core::ToolError>(())
+/// ```
+#[must_use]
+pub fn call_result(output: &ToolOutput, name: Option<&str>) -> String {
+    // Texts and parts are always written; a map with names that are no strings cannot be among them.
+    serde_json::to_string(&ResultObject::new(output, name)).unwrap_or_else(|_| "{}".to_owned())
+}
+
 /// A result, which is always an object: a value that is none is wrapped under its name, and no value is `{}`.
 pub(crate) enum ResultObject<'a> {
     Empty,

@@ -152,6 +152,13 @@ impl Reply {
     }
 }
 
+impl Connection<TcpStream> {
+    /// Closes the connection with a reset.
+    pub(crate) fn reset(self) {
+        self.stream.set_zero_linger().unwrap();
+    }
+}
+
 /// One connection.
 pub(crate) struct Connection<S> {
     stream: S,
@@ -166,6 +173,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.stream.write_all(bytes.as_ref()).await.unwrap();
         self.stream.flush().await.unwrap();
+    }
+
+    /// Closes this side; the other one may still send.
+    pub(crate) async fn end(&mut self) {
+        let _ = self.stream.shutdown().await;
     }
 
     /// Sends as much as the other side takes.

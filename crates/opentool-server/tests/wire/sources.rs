@@ -1,5 +1,7 @@
 //! Sources that fail, panic or hang, on every route that asks them.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use opentool_core::testing::FakeTool;
@@ -99,4 +101,37 @@ async fn results_of_a_dynamic_source_have_their_output_name() {
     assert!(stream.text().contains(r#""result":{"degrees":1}"#), "{}", stream.text());
     assert!(stream.text().contains(r#""result":{"degrees":3}"#), "{}", stream.text());
     assert_eq!(server.ask(get("/opentool/load")).await.json()["functions"][0]["name"], "named");
+}
+
+#[tokio::test]
+async fn the_document_keeps_the_spec_version_of_a_single_source_without_a_server() {
+    let tools = || Toolbox::from_tools([FakeTool::new("f")]).unwrap().with_spec_version("1.0.0");
+    let version = async |server: Server| start(server).await.ask(get("/opentool/load")).await.json()["opentool"].clone();
+    assert_eq!(version(Server::new(tools())).await, "1.0.0");
+    let with_url = Server::new(tools()).configure(|config| config.public_url("https://tools.example"));
+    assert_eq!(version(with_url).await, "1.1.0", "1.0.0 has no server object");
+    let joined = tools().merge(Toolbox::from_tools([FakeTool::new("g")]).unwrap()).unwrap();
+    assert_eq!(version(Server::new(joined)).await, "1.1.0");
+}
+
+#[tokio::test]
+async fn readiness_is_that_of_the_sources_and_names_them_to_callers_with_a_key() {
+    let up = Arc::new(AtomicBool::new(true));
+    let state = up.clone();
+    let server = Server::new(FakeTool::new("f")).api_keys(["s3cret-s3cret-s3cret"]).configure(|config| {
+        config.source_state("a \"b\"", || false).source_state("c", move || state.load(Relaxed))
+    });
+    let server = start(server).await;
+    let told = || server.ask(get("/readyz").key("s3cret-s3cret-s3cret"));
+    assert_eq!(server.ask(get("/readyz")).await.json(), json!({"status": "ready"}));
+    let sources = |c: bool| json!([{"name": "a \"b\"", "up": false}, {"name": "c", "up": c}]);
+    assert_eq!(told().await.json(), json!({"status": "ready", "sources": sources(true)}));
+    up.store(false, Relaxed);
+    let reply = server.ask(get("/readyz")).await;
+    assert_eq!((reply.status, reply.json()), (503, json!({"status": "no source is up"})));
+    assert_eq!(told().await.json()["sources"], sources(false));
+    let wrong = server.ask(get("/readyz").key("wrong")).await;
+    assert_eq!((wrong.status, wrong.json()["sources"].is_null()), (503, true));
+    let page = server.ask(get("/metrics").key("s3cret-s3cret-s3cret")).await;
+    assert!(page.text().contains(r#"opentool_source_up{source="a \"b\""} 0"#), "{}", page.text());
 }

@@ -90,7 +90,7 @@ async fn certificates_that_cannot_be_used_are_an_error_of_binding() {
     fs::write(&key, "nonsense").unwrap();
     assert!(error().await.contains("key.pem: it holds nothing usable in PEM form"), "{}", error().await);
     fs::write(&key, good).unwrap();
-    assert!(error().await.contains("cannot be used with the key"), "the key of another certificate");
+    assert!(error().await.contains("does not belong to the key"), "the key of another certificate");
 }
 
 #[tokio::test]

@@ -1,12 +1,14 @@
 //! One pass over a text that has to be JSON without repeated names, without a tree.
 
-use std::borrow::Cow;
+use std::hash::BuildHasher as _;
 
-use foldhash::{HashSet, HashSetExt as _};
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 
 use super::{
     error::{JsonError, JsonErrorKind},
     lexer::{Lexer, MAX_DEPTH},
+    string::JsonString,
 };
 
 /// Up to so many names of an object are compared one by one, which is faster than hashing them.
@@ -21,12 +23,12 @@ const FEW: usize = 16;
 /// Where the text is not JSON, or nests deeper than [`MAX_DEPTH`].
 pub fn check_unique_names(text: &str, mut root_name: impl FnMut(&str) -> bool) -> Result<bool, JsonError> {
     let mut lexer = Lexer::new(text);
-    let mut open = OpenLevels::default();
+    let mut open = OpenNames::new(text);
     loop {
         lexer.skip_whitespace();
         match lexer.peek() {
             Some(first @ (b'{' | b'[')) => {
-                if open.levels.len() == MAX_DEPTH {
+                if open.depth() == MAX_DEPTH {
                     return Err(lexer.error(JsonErrorKind::Depth));
                 }
                 lexer.advance();
@@ -34,7 +36,7 @@ pub fn check_unique_names(text: &str, mut root_name: impl FnMut(&str) -> bool) -
                 let is_object = first == b'{';
                 if !lexer.eat(if is_object { b'}' } else { b']' }) {
                     open.push(is_object);
-                    if is_object && !open.name(&mut lexer, &mut root_name)? {
+                    if is_object && !next_name(&mut open, &mut lexer, &mut root_name)? {
                         return Ok(false);
                     }
                     continue;
@@ -43,11 +45,11 @@ pub fn check_unique_names(text: &str, mut root_name: impl FnMut(&str) -> bool) -
             _ => lexer.skip_scalar()?,
         }
         loop {
-            let Some(is_object) = open.levels.last().map(|level| level.is_object) else {
+            let Some(is_object) = open.is_in_object() else {
                 return lexer.expect_end().map(|()| true);
             };
             if !lexer.closes(is_object)? {
-                if is_object && !open.name(&mut lexer, &mut root_name)? {
+                if is_object && !next_name(&mut open, &mut lexer, &mut root_name)? {
                     return Ok(false);
                 }
                 break;
@@ -57,56 +59,145 @@ pub fn check_unique_names(text: &str, mut root_name: impl FnMut(&str) -> bool) -
     }
 }
 
-/// The objects and arrays around the current position, outermost first.
-#[derive(Default)]
-struct OpenLevels<'t> {
-    levels: Vec<Level<'t>>,
+/// Reads the next name of the innermost object; says whether it is new, and at the root wanted.
+fn next_name<'t>(
+    open: &mut OpenNames<'t>,
+    lexer: &mut Lexer<'t>,
+    root_name: &mut impl FnMut(&str) -> bool,
+) -> Result<bool, JsonError> {
+    lexer.skip_whitespace();
+    let start = lexer.position();
+    let name = lexer.name()?;
+    let is_wanted = open.depth() > 1 || root_name(&name.decode());
+    Ok(is_wanted && open.insert(start, name))
+}
+
+/// The names of the objects around a position, to find those that an object has twice.
+///
+/// It remembers where names stand and not the names: the memory is at most a small part of the text, however many names
+/// there are.
+#[derive(Debug)]
+pub struct OpenNames<'t> {
+    text: &'t str,
+    levels: Vec<Level>,
     /// The names of all open objects, so far as they are few.
-    names: Vec<Cow<'t, str>>,
+    few: Vec<(usize, JsonString<'t>)>,
+    hasher: RandomState,
+    /// How many bytes the tables of many names have.
+    allocated: usize,
 }
 
-struct Level<'t> {
+#[derive(Debug)]
+struct Level {
     is_object: bool,
-    /// Where the names of this object begin.
+    /// Where the few names of this object begin.
     first_name: usize,
-    /// All names, where they are many.
-    many: Option<HashSet<Cow<'t, str>>>,
+    /// Where all names stand in the text, where they are many.
+    many: Option<HashTable<u32>>,
 }
 
-impl<'t> OpenLevels<'t> {
-    fn push(&mut self, is_object: bool) {
-        self.levels.push(Level { is_object, first_name: self.names.len(), many: None });
+impl<'t> OpenNames<'t> {
+    /// Starts outside of every object of a text.
+    #[must_use]
+    pub fn new(text: &'t str) -> Self {
+        Self { text, levels: Vec::new(), few: Vec::new(), hasher: RandomState::default(), allocated: 0 }
     }
 
-    fn pop(&mut self) {
+    /// How many objects and arrays are open.
+    #[inline]
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// Whether the innermost one is an object; none where nothing is open.
+    #[inline]
+    #[must_use]
+    pub fn is_in_object(&self) -> Option<bool> {
+        self.levels.last().map(|level| level.is_object)
+    }
+
+    /// How many bytes of memory the names take now, where they are many.
+    #[inline]
+    #[must_use]
+    pub fn allocated(&self) -> usize {
+        self.allocated
+    }
+
+    /// Enters an object or an array.
+    #[inline]
+    pub fn push(&mut self, is_object: bool) {
+        self.levels.push(Level { is_object, first_name: self.few.len(), many: None });
+    }
+
+    /// Leaves the innermost one.
+    #[inline]
+    pub fn pop(&mut self) {
         if let Some(level) = self.levels.pop() {
-            self.names.truncate(level.first_name);
+            self.few.truncate(level.first_name);
+            if let Some(many) = level.many {
+                self.allocated -= many.allocation_size();
+            }
         }
     }
 
-    /// Reads the next name of the innermost object; says whether it is new, and at the root wanted.
-    fn name(&mut self, lexer: &mut Lexer<'t>, root_name: &mut impl FnMut(&str) -> bool) -> Result<bool, JsonError> {
-        let name = lexer.name()?.decode();
-        let is_root = self.levels.len() == 1;
-        let Some(level) = self.levels.last_mut() else { return Ok(true) };
-        if is_root && !root_name(&name) {
-            return Ok(false);
+    /// Adds a name of the innermost object, whose opening quote stands at `start`; says whether the object did not have it
+    /// yet.
+    #[inline]
+    pub fn insert(&mut self, start: usize, name: JsonString<'t>) -> bool {
+        let Some(level) = self.levels.last_mut() else { return true };
+        let known = self.few.get(level.first_name..).unwrap_or_default();
+        if level.many.is_none() {
+            if known.iter().any(|(_, known)| same(*known, name)) {
+                return false;
+            }
+            if known.len() < FEW {
+                self.few.push((start, name));
+                return true;
+            }
         }
-        if let Some(many) = &mut level.many {
-            return Ok(many.insert(name));
-        }
-        let known = self.names.get(level.first_name..).unwrap_or_default();
-        if known.contains(&name) {
-            return Ok(false);
-        }
-        if known.len() < FEW {
-            self.names.push(name);
-        } else {
-            let mut many = HashSet::with_capacity(4 * FEW);
-            many.extend(self.names.drain(level.first_name..));
-            many.insert(name);
-            level.many = Some(many);
-        }
-        Ok(true)
+        self.insert_many(start, name)
     }
+
+    #[cold]
+    fn insert_many(&mut self, start: usize, name: JsonString<'t>) -> bool {
+        let (text, hasher) = (self.text, &self.hasher);
+        let Some(level) = self.levels.last_mut() else { return true };
+        let first_name = level.first_name;
+        let before = level.many.as_ref().map_or(0, HashTable::allocation_size);
+        let many = level.many.get_or_insert_with(|| {
+            let mut many = HashTable::with_capacity(4 * FEW);
+            for (start, name) in self.few.drain(first_name..) {
+                many.insert_unique(hash(hasher, name), place(start), |at| hash(hasher, name_at(text, *at)));
+            }
+            many
+        });
+        let hashed = hash(hasher, name);
+        if many.find(hashed, |at| same(name_at(text, *at), name)).is_some() {
+            self.allocated += many.allocation_size() - before;
+            return false;
+        }
+        many.insert_unique(hashed, place(start), |at| hash(hasher, name_at(text, *at)));
+        self.allocated += many.allocation_size() - before;
+        true
+    }
+}
+
+/// A place in a text as it is kept. No name of a longer text is compared: `name_at` finds none there.
+fn place(start: usize) -> u32 {
+    u32::try_from(start).unwrap_or(u32::MAX)
+}
+
+fn name_at(text: &str, start: u32) -> JsonString<'_> {
+    Lexer::starting_at(text, start as usize).string().unwrap_or(JsonString { raw: "", escaped: false })
+}
+
+fn hash(hasher: &RandomState, name: JsonString<'_>) -> u64 {
+    hasher.hash_one(&*name.decode())
+}
+
+/// Whether two names mean the same, however they are escaped.
+#[inline]
+fn same(left: JsonString<'_>, right: JsonString<'_>) -> bool {
+    if left.escaped || right.escaped { left.decode() == right.decode() } else { left.raw == right.raw }
 }

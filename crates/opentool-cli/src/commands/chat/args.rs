@@ -4,8 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{super::access::Secret, model::ModelName};
-use crate::libraries::LibraryGrants;
+use super::{
+    super::access::{CaOptions, Secret, SourceKeyOptions},
+    model::ModelName,
+};
+use crate::{libraries::LibraryGrants, size::size};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,6 +78,13 @@ pub(in crate::commands) struct Chat {
     /// the environment variable OPENTOOL_API_KEY
     #[arg(long, value_name = "[SOURCE=]KEY")]
     pub(super) source_api_key: Vec<Secret>,
+    #[command(flatten)]
+    pub(super) source_keys: SourceKeyOptions,
+    #[command(flatten)]
+    pub(super) certificates: CaOptions,
+    /// How large the result of a call may be, such as 512k or 16M [default: 1M]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Running")]
+    pub(super) max_result: Option<usize>,
     #[command(flatten)]
     pub(super) libraries: LibraryGrants,
 }

@@ -3,7 +3,7 @@
 #[cfg(unix)]
 use std::fs::File;
 use std::{
-    io::{self, IsTerminal as _, Write as _},
+    io::{self, IsTerminal as _},
     mem,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -11,7 +11,10 @@ use std::{
 
 use rustyline::{Behavior, Config, DefaultEditor, error::ReadlineError};
 
-use crate::{failure::Failure, terminal::write_data};
+use crate::{
+    failure::Failure,
+    terminal::{self, write_data},
+};
 
 /// What the user typed.
 #[derive(Debug, PartialEq, Eq)]
@@ -194,7 +197,7 @@ impl Screen {
                 if mem::take(&mut self.open_line) {
                     write_data("\n")?;
                 }
-                writeln!(anstream::stderr().lock(), "{line}")
+                terminal::write_note(&line)
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use std::{env, sync::Arc};
 
-use opentool::Executor;
 use opentool_chat::{Cause, ChatClient, ChatError, ChatModel, ChatOptions, Message};
 
 use super::{
@@ -21,6 +20,7 @@ use super::{
 };
 use crate::{
     failure::{Failure, client_error},
+    limits::{executor, prepared},
     source::{self, Source},
     telemetry::{self, Export},
     terminal::{complain, visible, warn},
@@ -52,8 +52,10 @@ impl Session {
         let provider = model.provider().map_err(of_chat)?;
         let known = known::metadata(&[], &chat.destructive, &[]);
         let exports = Export::active().is_some();
+        let (certificates, timeout) = (chat.certificates.read()?, chat.libraries.timeout());
         let joined = source::join(sources, |client| {
             let client = if exports { client.trace_context(telemetry::current_trace) } else { client };
+            let client = prepared(certificates.apply(client), timeout, chat.max_result);
             known.iter().fold(client, |client, (tool, metadata)| client.metadata(*tool, metadata.clone()))
         });
         let (joined, names) = joined.await?;
@@ -67,7 +69,7 @@ impl Session {
             (false, false) => approval::no(),
         };
         let options = ChatOptions::new().with_model(&model.name).with_tools(joined);
-        let executor = Executor::builder().approval(approval).build();
+        let executor = executor(timeout, chat.max_result).approval(approval).build();
         let asked = ChatModel::builder(provider).default_options(options).executor(executor).build();
         let memory = Memory::open(chat, is_conversation).await?;
         let mut client = ChatClient::builder(asked);
@@ -146,8 +148,9 @@ fn unfinished(said: &[Message], was_cancelled: bool) -> Option<Vec<Message>> {
 /// The sources with the keys of the command line, otherwise with that of the environment, which goes to no more than one
 /// server.
 pub(super) fn open_sources(chat: &Chat, names: &[String]) -> Result<Vec<(Source, Option<String>)>, Failure> {
-    let mut sources =
-        source::open_all(names, chat.source_api_key.iter().map(Secret::expose), &(&chat.libraries).into())?;
+    let read_keys = chat.source_keys.read()?;
+    let keys = chat.source_api_key.iter().chain(&read_keys).map(Secret::expose);
+    let mut sources = source::open_all(names, keys, &(&chat.libraries).into())?;
     let mut remote = sources.iter_mut().filter(|(source, _)| source.is_remote());
     if let (Some((_, slot @ None)), None) = (remote.next(), remote.next()) {
         *slot = env::var(API_KEY_VARIABLE).ok().map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());

@@ -151,6 +151,33 @@ mod tests {
     }
 
     #[test]
+    fn limits_and_keys_of_sources_can_stand_in_a_file() {
+        let options = parse(
+            r#"
+            max-body = "512k"
+            max-result = "4M"
+            max-buffered = 1048576
+            max-connections = 10
+            max-calls = 5
+            timeout = "2m"
+            half-close-timeout = "0s"
+            ca-file = "ca.pem"
+            source-api-key-env = ["A", "http://b=B"]
+            source-api-key-file = "key"
+            "#,
+        )
+        .unwrap();
+        assert_eq!((options.max_body, options.max_result), (Some(512 << 10), Some(4 << 20)));
+        assert_eq!(options.max_buffered, Some(1 << 20));
+        assert_eq!(options.max_connections.map(usize::from), Some(10));
+        assert_eq!(options.max_calls.map(usize::from), Some(5));
+        assert_eq!(options.libraries.timeout(), Some(Duration::from_secs(120)));
+        assert_eq!(options.half_close_timeout, Some(Duration::ZERO));
+        assert!(options.certificates.read().is_err(), "there is no such file");
+        assert!(options.source_keys.read().is_err());
+    }
+
+    #[test]
     fn errors_name_the_key_and_show_no_secret() {
         for (text, problem) in [
             ("prot = 1", "there is no option `prot`; did you mean `port`?"),

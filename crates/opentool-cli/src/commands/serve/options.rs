@@ -1,11 +1,11 @@
 //! The options of a server, on the command line and, under the same names, in a file.
 
-use std::{env, path::PathBuf, time::Duration};
+use std::{env, num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use clap::Args;
 
-use super::super::access::{API_KEY_VARIABLE, Secret};
-use crate::{libraries::LibraryOptions, time::duration};
+use super::super::access::{API_KEY_VARIABLE, CaOptions, Secret, SourceKeyOptions};
+use crate::{libraries::LibraryOptions, size::size, time::duration};
 
 /// Every option may be absent, so that the file is read after the command line.
 #[derive(Debug, Default, Args)]
@@ -66,6 +66,10 @@ pub(super) struct Options {
     /// The API key of a source's server: KEY where there is one such source, otherwise SOURCE=KEY; repeatable
     #[arg(long, value_name = "[SOURCE=]KEY", help_heading = "Who may call")]
     pub(super) source_api_key: Vec<Secret>,
+    #[command(flatten)]
+    pub(super) source_keys: SourceKeyOptions,
+    #[command(flatten)]
+    pub(super) certificates: CaOptions,
 
     /// A tool of a source that only reads; a server's own word is not taken for it; repeatable
     #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
@@ -77,9 +81,24 @@ pub(super) struct Options {
     #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
     pub(super) idempotent: Vec<String>,
 
-    /// How many bytes the body of a request may have [default: 16777216]
-    #[arg(long, value_name = "BYTES", help_heading = "Running")]
+    /// How large the body of a request may be, such as 512k or 16M [default: 16M]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Running")]
     pub(super) max_body: Option<usize>,
+    /// How large the result of a call may be [default: 1M]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Running")]
+    pub(super) max_result: Option<usize>,
+    /// How much memory all requests together may take, for their bodies and the check of long arguments [default: 64M]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Running")]
+    pub(super) max_buffered: Option<usize>,
+    /// How many connections may be open; at the limit the one that was idle longest is closed [default: 4096]
+    #[arg(long, value_name = "COUNT", help_heading = "Running")]
+    pub(super) max_connections: Option<NonZeroUsize>,
+    /// How many calls may run at once; further ones are refused [default: 1024]
+    #[arg(long, value_name = "COUNT", help_heading = "Running")]
+    pub(super) max_calls: Option<NonZeroUsize>,
+    /// How long a call may run after its client closed its side of the connection [default: 2s]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Running")]
+    pub(super) half_close_timeout: Option<Duration>,
     /// Lets a caller with a key stop the server by POST /stop
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(hide_possible_values = true, help_heading = "Running")]

@@ -36,6 +36,31 @@ impl Signals {
     }
 }
 
+/// The signal that asks a server to read its files again.
+#[derive(Debug)]
+pub(super) struct Hangups {
+    #[cfg(unix)]
+    hangup: Signal,
+}
+
+impl Hangups {
+    /// Starts to listen; from now on the signal no longer ends the process.
+    pub(super) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            #[cfg(unix)]
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for SIGHUP, which only Unix has.
+    pub(super) async fn next(&mut self) {
+        #[cfg(unix)]
+        self.hangup.recv().await;
+        #[cfg(not(unix))]
+        std::future::pending::<()>().await;
+    }
+}
+
 /// Starts to listen.
 #[cfg(not(unix))]
 pub(super) fn listen() -> io::Result<Signals> {

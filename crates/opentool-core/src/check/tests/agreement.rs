@@ -7,7 +7,11 @@ use jsonschema::Validator;
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Map, Value, json};
 
-use crate::check::{ArgumentChecker, Strictness, tree::ArgumentTree};
+use crate::check::{
+    ArgumentChecker, Strictness,
+    indexed::{IndexedText, ReadError},
+    memory::CheckMemory,
+};
 
 const NAMES: [&str; 5] = ["a", "b", "c", "longer name", "ü/~"];
 
@@ -246,12 +250,16 @@ fn schema_and_text() -> impl Strategy<Value = (Value, String)> {
     })
 }
 
+fn read(text: &str) -> Result<IndexedText<'_>, ReadError> {
+    IndexedText::read(text, &|_| true, &mut CheckMemory::default())
+}
+
 /// The rules once more, the slow and plain way: over a `Value`, with the validator's stock
 /// representation.
 fn by_the_book(schema: &Value, text: &str, strictness: Strictness) -> Option<Value> {
-    let tree = ArgumentTree::parse(text).ok()?;
+    let document = read(text).ok()?;
     let mut arguments: Map<String, Value> = serde_json::from_str(text).ok()?;
-    if !tree.duplicates.is_empty() {
+    if document.duplicates().1 > 0 {
         return None;
     }
     let properties = schema["properties"].as_object()?;
@@ -338,7 +346,7 @@ proptest! {
         "[\\[\\]{}:,\" 0-9eE.+\\-truefalsn\\\\/ub]{0,40}",
         schema_and_text().prop_map(|(_, text)| text),
     ]) {
-        let ours = ArgumentTree::parse(&text);
+        let ours = read(&text);
         let theirs = serde_json::from_str::<Value>(&text);
         prop_assert_eq!(ours.is_ok(), theirs.is_ok(), "{:?}: {:?} {:?}", text, ours, theirs);
     }

@@ -1,17 +1,24 @@
 //! What `/call` and `/streamCall` share before a call runs: its body, its request, and the limit of calls in flight.
 
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::thread::available_parallelism;
+
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use http_body::Body;
+use opentool_core::{MemoryReservation, ToolCall};
+use serde_json::value::RawValue;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 
 use super::super::body;
-use super::super::budget::Reservation;
 use super::super::record::RequestRecord;
 use super::super::refusal::Refusal;
 use super::super::response::HttpResponse;
 use super::super::state::ServerState;
 use crate::metrics::InFlight;
 use crate::wire::error::RequestError;
+use crate::wire::id::RequestId;
 use crate::wire::request::{self, CallRequest};
 
 /// A response that says why a call does not run. Boxed, because it is large and rare.
@@ -20,9 +27,13 @@ pub(super) type Refused = Box<HttpResponse>;
 /// Reads the body of a request.
 pub(super) async fn receive<B: Body<Data = Bytes>>(
     state: &ServerState,
+    headers: &HeaderMap,
     body: B,
     record: &mut RequestRecord<'_>,
-) -> Result<(Bytes, Reservation), Refused> {
+) -> Result<(Bytes, MemoryReservation), Refused> {
+    if !is_identity(headers) {
+        return Err(Box::new(Refusal::encoded_body().response()));
+    }
     let limits = &state.settings.body;
     let received = body::read(body, limits).await;
     let (bytes, reservation) = received.map_err(|error| Box::new(Refusal::body(error, limits.size).response()))?;
@@ -36,18 +47,79 @@ pub(super) fn admit<'a>(
     headers: &HeaderMap,
     body: &'a [u8],
 ) -> Result<(CallRequest<'a>, InFlight), Refused> {
+    let request = read(body, is_json(headers))?;
+    let in_flight = enter(state, request.id)?;
+    Ok((request, in_flight))
+}
+
+fn read(body: &[u8], is_json: bool) -> Result<CallRequest<'_>, Refused> {
     let request =
         request::read(body).map_err(|rejected| Box::new(Refusal::from(rejected.error).response_to(rejected.id)))?;
-    if !is_json(headers) {
+    if !is_json {
         // A web page may send other content types without a preflight request, so this is a check of security.
         let error = RequestError::Invalid("the content type must be JSON".to_owned());
         return Err(Box::new(Refusal::from(error).response_to(request.id)));
     }
+    Ok(request)
+}
+
+fn enter(state: &ServerState, id: RequestId<'_>) -> Result<InFlight, Refused> {
     let limit = state.settings.max_calls;
-    match state.metrics.enter(limit) {
-        Some(in_flight) => Ok((request, in_flight)),
-        None => Err(Box::new(Refusal::too_many_calls(limit).response_to(request.id))),
-    }
+    state.metrics.enter(limit).ok_or_else(|| Box::new(Refusal::too_many_calls(limit).response_to(id)))
+}
+
+/// A body larger than this is read on another thread, and its memory is freed as soon as the arguments are taken from it.
+pub(super) const LARGE_BODY: usize = 64 * 1024;
+
+/// As many large bodies are read at once as there are processors; the others wait, and take no thread meanwhile.
+static READING: LazyLock<Semaphore> =
+    LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, usize::from)));
+
+/// A call that borrows nothing from its body.
+pub(super) struct OwnedCall {
+    pub(super) call: ToolCall,
+    pub(super) id: Box<RawValue>,
+    pub(super) in_flight: InFlight,
+    /// For the arguments.
+    pub(super) reservation: MemoryReservation,
+}
+
+/// Reads and admits a request with a large body.
+pub(super) async fn admit_large(
+    state: &ServerState,
+    headers: &HeaderMap,
+    body: Bytes,
+    reservation: MemoryReservation,
+) -> Result<OwnedCall, Refused> {
+    let is_json = is_json(headers);
+    let permit = READING.acquire().await;
+    let reading = spawn_blocking(move || {
+        let _permit = permit;
+        take_call(body, is_json, reservation)
+    });
+    let (call, id, reservation) = reading.await.map_err(|_| Box::new(Refusal::stopping().response()))??;
+    let in_flight = enter(state, RequestId::new(Some(&id)))?;
+    Ok(OwnedCall { call, id, in_flight, reservation })
+}
+
+/// Held while arguments are copied out of a body, so that no more than one body is in memory twice, which no budget counts.
+static COPYING: Mutex<()> = Mutex::new(());
+
+/// Takes a call out of a body, whose reservation is then that of the arguments.
+fn take_call(
+    body: Bytes,
+    is_json: bool,
+    mut reservation: MemoryReservation,
+) -> Result<(ToolCall, Box<RawValue>, MemoryReservation), Refused> {
+    let request = read(&body, is_json)?;
+    let beside_arguments = body.len() - request.params.len();
+    let copying = COPYING.lock().unwrap_or_else(PoisonError::into_inner);
+    let call = ToolCall::new(request.id.to_text(), &*request.method, request.params);
+    let id = request.id.as_raw().to_owned();
+    drop(body);
+    drop(copying);
+    reservation.shrink(beside_arguments);
+    Ok((call, id, reservation))
 }
 
 /// Says whether a client accepts a content type of our own, which it has to name exactly.
@@ -56,10 +128,18 @@ pub(super) fn accepts(headers: &HeaderMap, content_type: &str) -> bool {
     listed.into_iter().any(|accepted| accepted.trim_ascii().eq_ignore_ascii_case(content_type.as_bytes()))
 }
 
-/// Says whether the content type is JSON: absent, `…/json` or `…+json`.
+/// Says whether the content type is JSON: absent, or with the subtype `json` or the suffix `+json`.
 fn is_json(headers: &HeaderMap) -> bool {
-    match headers.get(CONTENT_TYPE) {
-        None => true,
-        Some(value) => value.as_bytes().windows(4).any(|word| word.eq_ignore_ascii_case(b"json")),
-    }
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    let Some(value) = values.next() else { return true };
+    let media_type = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    let subtype = media_type.splitn(2, |byte| *byte == b'/').nth(1).unwrap_or_default();
+    let suffix = subtype.rsplitn(2, |byte| *byte == b'+').next().unwrap_or_default();
+    suffix.eq_ignore_ascii_case(b"json") && values.next().is_none()
+}
+
+/// Says whether the body is not encoded.
+fn is_identity(headers: &HeaderMap) -> bool {
+    let mut encodings = headers.get_all(CONTENT_ENCODING).iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    encodings.all(|encoding| matches!(encoding.trim_ascii(), b"") || encoding.trim_ascii().eq_ignore_ascii_case(b"identity"))
 }

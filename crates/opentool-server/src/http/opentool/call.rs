@@ -6,21 +6,18 @@ use bytes::Bytes;
 use http::StatusCode;
 use http::header::HeaderMap;
 use http_body::Body;
-use opentool_core::{ErrorKind, Host, Outcome, ToolCall, ToolContext};
+use opentool_core::{ErrorKind, Host, MemoryReservation, Outcome, ToolCall, ToolContext};
 
 use super::super::record::{RequestRecord, RunningCall};
 use super::super::response::{HttpResponse, json};
 use super::super::state::ServerState;
-use super::admit::{Refused, accepts, admit, receive};
+use super::admit::{LARGE_BODY, OwnedCall, Refused, accepts, admit, admit_large, receive};
 use super::cut_off::until_cut_off;
 use crate::wire::answer::{self, Recipient};
 use crate::wire::id::RequestId;
 
 /// What a client accepts that reads the member `output` of an answer.
 const TYPED_OUTPUT: &str = "application/json;output=typed";
-
-/// The memory of a body larger than this is freed as soon as the arguments are taken from it.
-const LARGE_BODY: usize = 64 * 1024;
 
 pub(super) async fn answer<B: Body<Data = Bytes>>(
     host: &Host,
@@ -30,19 +27,33 @@ pub(super) async fn answer<B: Body<Data = Bytes>>(
     context: &ToolContext,
     record: &mut RequestRecord<'_>,
 ) -> Result<HttpResponse, Refused> {
-    let (bytes, _reservation) = receive(state, body, record).await?;
+    let (bytes, reservation) = receive(state, headers, body, record).await?;
+    let reads_output = accepts(headers, TYPED_OUTPUT);
+    if bytes.len() > LARGE_BODY {
+        return Box::pin(answer_large(host, state, headers, (bytes, reservation), context, record)).await;
+    }
     let (request, in_flight) = admit(state, headers, &bytes)?;
     let call = ToolCall::new(request.id.to_text(), &*request.method, request.params);
     let mut running = RunningCall::new(&state.metrics, in_flight, Arc::clone(&call.name));
-    let reads_output = accepts(headers, TYPED_OUTPUT);
-    let answer = if bytes.len() > LARGE_BODY {
-        let id = request.id.as_raw().to_owned();
-        drop(bytes);
-        let recipient = Recipient { id: RequestId::new(Some(&id)), reads_output };
-        Box::pin(run(host, state, call, context, recipient, &mut running)).await
-    } else {
-        run(host, state, call, context, Recipient { id: request.id, reads_output }, &mut running).await
-    };
+    let answer = run(host, state, call, context, Recipient { id: request.id, reads_output }, &mut running).await;
+    record.note_call(&running);
+    Ok(json(StatusCode::OK, answer))
+}
+
+async fn answer_large(
+    host: &Host,
+    state: &ServerState,
+    headers: &HeaderMap,
+    (bytes, reservation): (Bytes, MemoryReservation),
+    context: &ToolContext,
+    record: &mut RequestRecord<'_>,
+) -> Result<HttpResponse, Refused> {
+    let OwnedCall { call, id, in_flight, reservation: _reservation } =
+        admit_large(state, headers, bytes, reservation).await?;
+    let mut running = RunningCall::new(&state.metrics, in_flight, Arc::clone(&call.name));
+    let context = context.clone().with_typed(state.settings.body.budget.clone());
+    let recipient = Recipient { id: RequestId::new(Some(&id)), reads_output: accepts(headers, TYPED_OUTPUT) };
+    let answer = run(host, state, call, &context, recipient, &mut running).await;
     record.note_call(&running);
     Ok(json(StatusCode::OK, answer))
 }

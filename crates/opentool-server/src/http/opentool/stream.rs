@@ -18,7 +18,7 @@ use tracing::Instrument;
 use super::super::record::{RequestRecord, RunningCall};
 use super::super::response::{EventStream, HttpResponse, events};
 use super::super::state::ServerState;
-use super::admit::{Refused, accepts, admit, receive};
+use super::admit::{LARGE_BODY, OwnedCall, Refused, accepts, admit, admit_large, receive};
 use super::call::answer_outcome;
 use super::cut_off::{stopped, until_cut_off};
 use crate::wire::answer::{self, Recipient};
@@ -39,13 +39,18 @@ pub(super) async fn answer<B: Body<Data = Bytes>>(
     state: &Arc<ServerState>,
     headers: &HeaderMap,
     body: B,
-    context: ToolContext,
+    mut context: ToolContext,
     record: &mut RequestRecord<'_>,
 ) -> Result<HttpResponse, Refused> {
-    let (bytes, reservation) = receive(state, body, record).await?;
-    let (request, in_flight) = admit(state, headers, &bytes)?;
-    let id = request.id.as_raw().to_owned();
-    let call = ToolCall::new(request.id.to_text(), &*request.method, request.params);
+    let (bytes, reservation) = receive(state, headers, body, record).await?;
+    let OwnedCall { call, id, in_flight, reservation } = if bytes.len() > LARGE_BODY {
+        context.insert_typed(state.settings.body.budget.clone());
+        admit_large(state, headers, bytes, reservation).await?
+    } else {
+        let (request, in_flight) = admit(state, headers, &bytes)?;
+        let call = ToolCall::new(request.id.to_text(), &*request.method, request.params);
+        OwnedCall { call, id: request.id.as_raw().to_owned(), in_flight, reservation }
+    };
     let mut running = RunningCall::new(&state.metrics, in_flight, Arc::clone(&call.name));
     let (sender, receiver) = mpsc::channel(BACKLOG);
     let (stream, guard) = EventStream::new(receiver);

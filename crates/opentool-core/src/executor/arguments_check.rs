@@ -1,0 +1,102 @@
+//! The check of a call's arguments: at once where they are short, on another thread where they are long.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+use std::thread::available_parallelism;
+
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tracing::debug;
+
+use super::admit::Admitted;
+use super::job::{Job, guarded, panicked};
+use super::policies::Policies;
+use crate::check::{ArgumentChecker, Unchecked};
+use crate::{Arguments, MemoryBudget, Strictness, ToolError};
+
+/// Longer arguments are checked off the async threads: this many bytes take a fraction of a millisecond.
+const LONG: usize = 64 * 1024;
+
+/// As many long texts are checked at once as there are processors; the others wait, and take no thread meanwhile.
+static CHECKING: LazyLock<Semaphore> =
+    LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, usize::from)));
+
+/// Whether the check of arguments takes long enough to need another thread.
+pub(super) fn is_long(arguments: &Arguments) -> bool {
+    arguments.as_str().len() > LONG
+}
+
+/// Checks arguments against the published schema, and drops from them what the checker drops.
+pub(super) fn check_short(job: &mut Job<'_>, tool: Admitted<'_>) -> Result<(), ToolError> {
+    let how = CheckOptions::new(job.policies, tool);
+    guarded(|| run(tool.definition.checker(), how, None, job.arguments))?;
+    debug!(gen_ai.tool.name = job.name, "arguments checked");
+    Ok(())
+}
+
+/// The same for arguments of any length; the memory for long ones comes from the budget of the context.
+pub(super) async fn check(job: &mut Job<'_>, tool: Admitted<'_>) -> Result<(), ToolError> {
+    let runtime = Handle::try_current().ok().filter(|_| is_long(job.arguments));
+    let Some(runtime) = runtime else { return check_short(job, tool) };
+    let (how, checker) = (CheckOptions::new(job.policies, tool), tool.definition.checker().clone());
+    let budget = job.context.typed::<MemoryBudget>().map(|budget| MemoryBudget::clone(&budget));
+    let Ok(permit) = CHECKING.acquire().await else { return Err(ToolError::cancelled()) };
+    // Moved and not shared, so that a text of which something is cut is not kept beside its copy.
+    let mut arguments = std::mem::take(job.arguments);
+    let checked = runtime.spawn_blocking(move || {
+        let _permit = permit;
+        let result = guarded(|| run(&checker, how, budget.as_ref(), &mut arguments));
+        (arguments, result)
+    });
+    let (arguments, result) = checked.await.map_err(|error| match error.try_into_panic() {
+        Ok(panic) => panicked(panic),
+        Err(_) => ToolError::cancelled().with_detail("the runtime is shutting down"),
+    })?;
+    *job.arguments = arguments;
+    result?;
+    debug!(gen_ai.tool.name = job.name, "arguments checked");
+    Ok(())
+}
+
+/// How arguments are checked.
+#[derive(Clone, Copy)]
+struct CheckOptions {
+    strictness: Strictness,
+    /// Whether the tool checks all but names itself.
+    names_only: bool,
+}
+
+impl CheckOptions {
+    fn new(policies: &Policies, tool: Admitted<'_>) -> Self {
+        Self { strictness: policies.strictness, names_only: tool.metadata.checks_own_arguments() }
+    }
+}
+
+fn run(
+    checker: &ArgumentChecker,
+    how: CheckOptions,
+    budget: Option<&MemoryBudget>,
+    arguments: &mut Arguments,
+) -> Result<(), ToolError> {
+    let text = arguments.as_str();
+    let checked = if how.names_only {
+        checker.check_object(text, how.strictness, budget)
+    } else {
+        checker.check_within(text, how.strictness, budget)
+    };
+    match checked {
+        Ok(Cow::Borrowed(_)) => Ok(()),
+        Ok(Cow::Owned(text)) => {
+            *arguments = Arguments::from(text);
+            Ok(())
+        }
+        Err(Unchecked::Refused(error)) => Err(error.into()),
+        Err(Unchecked::OutOfMemory) => Err(out_of_memory()),
+    }
+}
+
+#[cold]
+fn out_of_memory() -> ToolError {
+    ToolError::unavailable("there is no memory left to check the arguments: try again, or send shorter ones")
+        .with_retryable(true)
+}
