@@ -29,6 +29,7 @@ use failure::Failure;
 fn main() -> ExitCode {
     // Started again as the worker of a C library, this program is nothing else.
     opentool_dyn::worker_main();
+    opentool_dyn::return_large_blocks();
     let ended = Cli::run();
     telemetry::Export::finish();
     match ended {

@@ -13,7 +13,7 @@ use opentool_spec::{FunctionCall, ToolReturn};
 
 use crate::connection::Connection;
 use crate::error::ClientError;
-use crate::request::ServerRequest;
+use crate::request::{ServerRequest, call_body};
 use crate::sdk::{params, tool_return};
 use crate::stream::{CallReader, STREAM_CALL};
 
@@ -25,7 +25,8 @@ pub struct CallStream(BoxStream<'static, Result<ToolReturn, ClientError>>);
 impl CallStream {
     pub(crate) fn new(connection: Arc<Connection>, call: FunctionCall) -> Self {
         let FunctionCall { id, name, arguments, .. } = call;
-        let request = params(&arguments).and_then(|params| ServerRequest::call(STREAM_CALL, &id, &name, params));
+        let body = params(&arguments).and_then(|params| call_body(&id, &name, &params));
+        let request = body.map(|body| ServerRequest::call(STREAM_CALL, body));
         let reader = CallReader::new(connection.clone(), request, connection.config.timeout);
         let results = try_unfold((reader, id), |(mut reader, id)| async move {
             let Some(returned) = reader.next().await? else { return Ok(None) };

@@ -11,7 +11,7 @@ use crate::config::ClientConfig;
 use crate::connection::Connection;
 use crate::error::ClientError;
 use crate::known_tools::KnownTools;
-use crate::request::ServerRequest;
+use crate::request::{ServerRequest, call_body};
 use crate::response::read_document;
 use crate::sdk::{params, tool_return};
 
@@ -96,7 +96,8 @@ impl Client {
     /// When the function fails, the server does not answer in time, or the call is cancelled.
     pub async fn call_in(&self, call: FunctionCall, context: &ToolContext) -> Result<ToolReturn, ClientError> {
         let FunctionCall { id, name, arguments, .. } = call;
-        let request = self.connection.call_request(&id, &name, params(&arguments)?)?;
+        let body = call_body(&id, &name, &*params(&arguments)?)?;
+        let request = self.connection.call_request(&name, body);
         let result = self.connection.call(request, context).await?;
         tool_return(id, result.value.as_deref())
     }

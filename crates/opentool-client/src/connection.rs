@@ -4,9 +4,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use std::time::Duration;
 
+use bytes::Bytes;
 use opentool_core::{ToolContext, ToolMetadata};
 use opentool_http::{FailedAttempt, HttpClient, HttpError, HttpResponse, Secrets};
-use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout};
 
 use crate::address::Address;
@@ -91,13 +91,8 @@ impl Connection {
     }
 
     /// A call that is answered as a whole.
-    pub(crate) fn call_request(
-        &self,
-        id: &str,
-        name: &str,
-        params: Box<RawValue>,
-    ) -> Result<ServerRequest, ClientError> {
-        Ok(ServerRequest::call(CALL, id, name, params)?.repeatable(self.is_repeatable(name)))
+    pub(crate) fn call_request(&self, name: &str, body: Bytes) -> ServerRequest {
+        ServerRequest::call(CALL, body).repeatable(self.is_repeatable(name))
     }
 
     /// Says whether a call of a function may be sent again: the operator says that it is read-only or idempotent.

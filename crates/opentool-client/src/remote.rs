@@ -3,16 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bytes::Bytes;
 use opentool_core::{
-    BoxFuture, ErrorKind, Invocation, Tool, ToolContext, ToolDefinition, ToolError, ToolMetadata, ToolOutput,
+    Arguments, BoxFuture, ErrorKind, Invocation, MemoryBudget, MemoryReservation, Tool, ToolContext, ToolDefinition,
+    ToolError, ToolMetadata, ToolOutput,
 };
-use serde_json::value::RawValue;
+use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use crate::connection::Connection;
 use crate::error::ClientError;
 use crate::output::ReturnShape;
-use crate::request::ServerRequest;
+use crate::request::{ServerRequest, call_body};
 use crate::response::CallResult;
 use crate::stream::{CallReader, RESULT_NAMED, STREAM_CALL, StreamedValue, ValueRole};
 
@@ -33,26 +35,15 @@ impl RemoteTool {
     }
 
     /// Calls the function and waits for its result.
-    async fn call_plain(
-        &self,
-        id: &str,
-        params: Box<RawValue>,
-        context: &ToolContext,
-    ) -> Result<CallResult, ClientError> {
-        let request = self.connection.call_request(id, self.definition.name(), params)?.accepting(TYPED_OUTPUT);
+    async fn call_plain(&self, body: Bytes, context: &ToolContext) -> Result<CallResult, ClientError> {
+        let request = self.connection.call_request(self.definition.name(), body).accepting(TYPED_OUTPUT);
         self.connection.call(request, context).await
     }
 
     /// Calls the function and emits the values that it returns while it runs, if the server can stream.
-    async fn call_watched(
-        &self,
-        id: &str,
-        params: Box<RawValue>,
-        context: &ToolContext,
-    ) -> Result<CallResult, ClientError> {
+    async fn call_watched(&self, body: Bytes, context: &ToolContext) -> Result<CallResult, ClientError> {
         let name = self.definition.name();
-        let request =
-            ServerRequest::call(STREAM_CALL, id, name, params.clone())?.accepting(RESULT_NAMED).in_trace_of(context);
+        let request = ServerRequest::call(STREAM_CALL, body.clone()).accepting(RESULT_NAMED).in_trace_of(context);
         let time = context.remaining().unwrap_or(self.connection.config.timeout);
         let mut received = Received::default();
         let reader = CallReader::new(self.connection.clone(), Ok(request), time);
@@ -67,9 +58,9 @@ impl RemoteTool {
         match answered {
             Ok(()) => Ok(received.result),
             // The server has no route for streams, so the call has not run.
-            Err(_) if !self.connection.may_stream() => self.call_plain(id, params, context).await,
+            Err(_) if !self.connection.may_stream() => self.call_plain(body, context).await,
             Err(error) if error.is_transient() && !received.anything && self.connection.is_repeatable(name) => {
-                self.call_plain(id, params, context).await
+                self.call_plain(body, context).await
             }
             Err(error) => Err(self.connection.redact(error)),
         }
@@ -124,7 +115,6 @@ impl Tool for RemoteTool {
     fn call<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let Invocation { arguments, context, .. } = invocation;
-            let params = arguments.parse::<Box<RawValue>>()?;
             let fresh;
             let id = match context.call_id() {
                 "" => {
@@ -133,14 +123,42 @@ impl Tool for RemoteTool {
                 }
                 id => id,
             };
+            let (body, _reservation) = write_body(id, self.definition.name(), arguments, context).await?;
             let result = if context.is_watched() && self.connection.may_stream() {
-                Box::pin(self.call_watched(id, params, context)).await
+                Box::pin(self.call_watched(body, context)).await
             } else {
-                self.call_plain(id, params, context).await
+                self.call_plain(body, context).await
             };
             result.map(|result| self.shape.output(result)).map_err(|error| self.error(error))
         })
     }
+}
+
+/// Longer arguments are written on another thread, with the memory of the context's budget where it has one.
+const LONG: usize = 64 * 1024;
+
+async fn write_body(
+    id: &str,
+    name: &str,
+    arguments: &Arguments,
+    context: &ToolContext,
+) -> Result<(Bytes, MemoryReservation), ToolError> {
+    let mut reservation = MemoryReservation::default();
+    let length = arguments.as_str().len();
+    let runtime = Handle::try_current().ok().filter(|_| length > LONG);
+    let Some(runtime) = runtime else {
+        return Ok((call_body(id, name, arguments.parse()?)?, reservation));
+    };
+    if let Some(budget) = context.typed::<MemoryBudget>()
+        && reservation.grow(budget, length).is_err()
+    {
+        let message = "there is no memory left to forward the call: try again, or send shorter arguments";
+        return Err(ToolError::unavailable(message));
+    }
+    let (id, name, arguments) = (id.to_owned(), name.to_owned(), arguments.clone());
+    let writing = runtime.spawn_blocking(move || Ok(call_body(&id, &name, arguments.parse()?)?));
+    let written: Result<Bytes, ToolError> = writing.await.unwrap_or_else(|_| Err(ToolError::cancelled()));
+    Ok((written?, reservation))
 }
 
 /// An id for a call that has none.

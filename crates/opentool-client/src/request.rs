@@ -3,8 +3,9 @@
 use bytes::Bytes;
 use opentool_core::{ToolContext, TraceContext};
 use opentool_http::HttpRequest;
-use opentool_spec::rpc::RpcRequest;
+use opentool_spec::rpc::JSONRPC;
 use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::address::Address;
@@ -12,6 +13,22 @@ use crate::error::ClientError;
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+
+/// A call, with its arguments borrowed: they may have many megabytes.
+#[derive(Serialize)]
+struct CallBody<'a> {
+    jsonrpc: &'static str,
+    method: &'a str,
+    params: &'a RawValue,
+    id: &'a str,
+}
+
+/// Writes the body of a call.
+pub(crate) fn call_body(id: &str, name: &str, params: &RawValue) -> Result<Bytes, ClientError> {
+    serde_json::to_vec(&CallBody { jsonrpc: JSONRPC, method: name, params, id })
+        .map(Bytes::from)
+        .map_err(|error| ClientError::setup(format_args!("the call cannot be written: {error}")))
+}
 
 /// A request to one of the server's routes, which can be sent several times.
 pub(crate) struct ServerRequest {
@@ -35,11 +52,9 @@ impl ServerRequest {
         Self { is_post: true, repeatable: false, ..Self::get(route) }
     }
 
-    /// A call of a function.
-    pub(crate) fn call(route: &'static str, id: &str, name: &str, params: Box<RawValue>) -> Result<Self, ClientError> {
-        let body = serde_json::to_vec(&RpcRequest::new(id, name, Some(params)))
-            .map_err(|error| ClientError::setup(format_args!("the call cannot be written: {error}")))?;
-        Ok(Self { body: Some(body.into()), ..Self::post(route) })
+    /// A call of a function, whose body [`call_body`] wrote.
+    pub(crate) fn call(route: &'static str, body: Bytes) -> Self {
+        Self { body: Some(body), ..Self::post(route) }
     }
 
     /// Sets whether the request may be sent again.

@@ -92,8 +92,12 @@ impl<'a> Node<'a, TextJson> for JsonValue<'a> {
         }
         document.note_error();
         let text = self.text();
-        let kept = if text.len() <= MAX_KEPT { serde_json::from_str(text).unwrap_or_default() } else { Value::Null };
-        Cow::Owned(kept)
+        Cow::Owned(match self.kind() {
+            _ if text.len() > MAX_KEPT => Value::Null,
+            // As its text: as a value it would take a hundred times as much.
+            JsonKind::Array | JsonKind::Object => Value::String(text.to_owned()),
+            _ => serde_json::from_str(text).unwrap_or_default(),
+        })
     }
 
     fn identity(&self) -> Option<NodeIdentity> {
@@ -106,7 +110,7 @@ impl<'a> Node<'a, TextJson> for JsonValue<'a> {
 
 /// The value of an error that was found in a part of the text only: longer than any that is kept, so never one of the text.
 fn cut_short() -> Value {
-    Value::String(" ".repeat(MAX_KEPT))
+    Value::String(" ".repeat(MAX_KEPT + 1))
 }
 
 /// Whether an error was found in a part of the text only, and may not be one.
