@@ -245,7 +245,10 @@ pub(super) fn largest_body(tool: &str, argument: &str, part: &str) -> Vec<u8> {
 /// text.
 pub(super) fn short_array_bodies(tool: &str) -> Vec<Vec<u8>> {
     let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
-    ["unknown", "a"].iter().flat_map(|argument| ["[]", "[[]]", &deep].map(|part| largest_body(tool, argument, part))).collect()
+    ["unknown", "a"]
+        .iter()
+        .flat_map(|argument| ["[]", "[[]]", &deep].map(|part| largest_body(tool, argument, part)))
+        .collect()
 }
 
 /// Sends a body and says whether the server answered, if only that it has no memory left.

@@ -51,7 +51,8 @@ pub(crate) fn write_note(what: &dyn Display) -> io::Result<()> {
 }
 
 fn say(level: &str, what: &dyn Display, as_text: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
-    let _ = if JSON_LINES.load(Relaxed) { write_json_line(level, what) } else { as_text(&mut anstream::stderr().lock()) };
+    let _ =
+        if JSON_LINES.load(Relaxed) { write_json_line(level, what) } else { as_text(&mut anstream::stderr().lock()) };
 }
 
 /// Writes a line as logs have it.

@@ -96,7 +96,7 @@ impl Client {
     /// When the function fails, the server does not answer in time, or the call is cancelled.
     pub async fn call_in(&self, call: FunctionCall, context: &ToolContext) -> Result<ToolReturn, ClientError> {
         let FunctionCall { id, name, arguments, .. } = call;
-        let body = call_body(&id, &name, &*params(&arguments)?)?;
+        let body = call_body(&id, &name, &params(&arguments)?)?;
         let request = self.connection.call_request(&name, body);
         let result = self.connection.call(request, context).await?;
         tool_return(id, result.value.as_deref())

@@ -37,7 +37,13 @@ const DOWN: u8 = 2;
 impl Connection {
     pub(crate) fn new(config: ClientConfig) -> Self {
         let secrets = config.key.iter().cloned().collect();
-        Self { config, http: OnceLock::new(), secrets, no_streams: AtomicBool::new(false), state: AtomicU8::new(UNKNOWN) }
+        Self {
+            config,
+            http: OnceLock::new(),
+            secrets,
+            no_streams: AtomicBool::new(false),
+            state: AtomicU8::new(UNKNOWN),
+        }
     }
 
     /// Says whether the server was there at the last request; none where there was no request yet.

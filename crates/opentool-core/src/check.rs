@@ -61,6 +61,6 @@ mod violation;
 #[cfg(test)]
 mod tests;
 
-pub use checker::{ArgumentChecker, Strictness};
 pub(crate) use checker::Unchecked;
+pub use checker::{ArgumentChecker, Strictness};
 pub use error::{ArgumentError, Problem, SchemaError};

@@ -269,11 +269,7 @@ impl ConfigBuilder {
     /// let config = ConfigBuilder::default().source_state("weather", is_up);
     /// # let _ = config;
     /// ```
-    pub fn source_state(
-        mut self,
-        name: impl Into<String>,
-        is_up: impl Fn() -> bool + Send + Sync + 'static,
-    ) -> Self {
+    pub fn source_state(mut self, name: impl Into<String>, is_up: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         self.sources.push(SourceState::new(name.into(), is_up));
         self
     }
@@ -399,7 +395,11 @@ impl ConfigBuilder {
             keys,
             hosts,
             origins: self.origins,
-            body: BodyLimits { size: self.max_body, time: self.body_timeout, budget: MemoryBudget::new(self.max_buffered) },
+            body: BodyLimits {
+                size: self.max_body,
+                time: self.body_timeout,
+                budget: MemoryBudget::new(self.max_buffered),
+            },
             max_calls: self.max_calls,
             on_stop,
             operator_routes: self.operator_routes,

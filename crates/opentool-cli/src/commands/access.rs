@@ -59,7 +59,8 @@ pub(super) struct CaOptions {
 impl CaOptions {
     pub(super) fn read(&self) -> Result<CaCertificates, Failure> {
         let Some(file) = &self.ca_file else { return Ok(CaCertificates(None)) };
-        let pem = fs::read(file).map_err(|source| Failure::Read { name: file.to_string_lossy().into_owned(), source })?;
+        let pem =
+            fs::read(file).map_err(|source| Failure::Read { name: file.to_string_lossy().into_owned(), source })?;
         Ok(CaCertificates(Some(pem.into())))
     }
 }

@@ -245,7 +245,9 @@ fn reload_on_hangup(bound: &BoundServer) -> Result<(), Failure> {
             hangups.next().await;
             match handle.reload() {
                 Ok(()) => crate::terminal::note(&"SIGHUP: keys and certificates were read again"),
-                Err(error) => crate::terminal::warn(&format_args!("SIGHUP: {error}; what was read before stays in use")),
+                Err(error) => {
+                    crate::terminal::warn(&format_args!("SIGHUP: {error}; what was read before stays in use"))
+                }
             }
         }
     });

@@ -14,7 +14,7 @@ use super::{
     memory::{CheckMemory, OutOfMemory},
     prune,
     streaming::{self, ObjectRule},
-    value::{JsonValue, JsonKind},
+    value::{JsonKind, JsonValue},
     violation::RefusedArguments,
 };
 use crate::memory::MemoryBudget;

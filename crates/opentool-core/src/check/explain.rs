@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     error::{ArgumentError, MAX_PROBLEMS, Problem, SchemaError},
     indexed::IndexedText,
-    value::{JsonValue, JsonKind},
+    value::{JsonKind, JsonValue},
 };
 
 /// How many characters of a value are quoted.

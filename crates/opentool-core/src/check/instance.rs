@@ -10,7 +10,7 @@ use jsonschema::{
 use opentool_spec::json::{Number, Quantity};
 use serde_json::Value;
 
-use super::value::{Elements, JsonValue, Members, JsonKind};
+use super::value::{Elements, JsonKind, JsonValue, Members};
 
 /// Of longer values the validator's errors keep nothing: a refusal of ours quotes the text itself.
 const MAX_KEPT: usize = 200;

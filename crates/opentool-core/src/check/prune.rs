@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::{
     instance,
     schema::{self, MAX_INDIRECTION},
-    value::{JsonValue, JsonKind},
+    value::{JsonKind, JsonValue},
 };
 
 /// What to cut out of arguments: the root members that `is_known` does not know and, where there is any `null`, the optional

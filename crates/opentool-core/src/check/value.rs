@@ -13,7 +13,10 @@ use super::indexed::IndexedText;
 /// A value in a text that was read, or a name by itself.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum JsonValue<'a> {
-    Placed { document: &'a IndexedText<'a>, start: usize },
+    Placed {
+        document: &'a IndexedText<'a>,
+        start: usize,
+    },
     /// The name of a member, which the validator checks like a string.
     Name(&'a str),
 }
@@ -175,8 +178,7 @@ impl<'a> JsonValue<'a> {
                     around = member.value;
                 }
                 JsonKind::Array => {
-                    let (index, element) =
-                        around.elements().enumerate().find(|(_, element)| start < element.end())?;
+                    let (index, element) = around.elements().enumerate().find(|(_, element)| start < element.end())?;
                     pointer::push(&mut path, &index.to_string());
                     around = element;
                 }
@@ -242,8 +244,7 @@ impl<'a> JsonValue<'a> {
     /// Where the names of an object's members stand, in the order of the names.
     fn members_by_name(self) -> Vec<u32> {
         let mut members = self.members();
-        let mut places: Vec<u32> =
-            std::iter::from_fn(|| members.next_name()).map(|(start, ..)| place(start)).collect();
+        let mut places: Vec<u32> = std::iter::from_fn(|| members.next_name()).map(|(start, ..)| place(start)).collect();
         let name = |start: &u32| self.member(*start).map(|(name, _)| name.decode());
         places.sort_unstable_by(|left, right| name(left).cmp(&name(right)));
         places

@@ -14,7 +14,7 @@ use super::{
     explain::{MAX_QUOTED, got, listed, quoted, suggestion},
     indexed::IndexedText,
     instance::{TextJson, is_cut_short},
-    value::{JsonValue, JsonKind},
+    value::{JsonKind, JsonValue},
 };
 
 /// Arguments that do not satisfy their schema.

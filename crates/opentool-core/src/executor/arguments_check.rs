@@ -18,8 +18,7 @@ use crate::{Arguments, MemoryBudget, Strictness, ToolError};
 const LONG: usize = 64 * 1024;
 
 /// As many long texts are checked at once as there are processors; the others wait, and take no thread meanwhile.
-static CHECKING: LazyLock<Semaphore> =
-    LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, usize::from)));
+static CHECKING: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, usize::from)));
 
 /// Whether the check of arguments takes long enough to need another thread.
 pub(super) fn is_long(arguments: &Arguments) -> bool {
@@ -39,7 +38,7 @@ pub(super) async fn check(job: &mut Job<'_>, tool: Admitted<'_>) -> Result<(), T
     let runtime = Handle::try_current().ok().filter(|_| is_long(job.arguments));
     let Some(runtime) = runtime else { return check_short(job, tool) };
     let (how, checker) = (CheckOptions::new(job.policies, tool), tool.definition.checker().clone());
-    let budget = job.context.typed::<MemoryBudget>().map(|budget| MemoryBudget::clone(&budget));
+    let budget = job.context.typed::<MemoryBudget>().cloned();
     let Ok(permit) = CHECKING.acquire().await else { return Err(ToolError::cancelled()) };
     // Moved and not shared, so that a text of which something is cut is not kept beside its copy.
     let mut arguments = std::mem::take(job.arguments);

@@ -185,9 +185,8 @@ async fn long_arguments_are_checked_off_the_async_thread() {
     assert!(long.as_mut().now_or_never().is_none(), "the async thread is free meanwhile");
     assert_eq!(long.await.unwrap().to_text(), r#"{"a":1}"#);
     // Without a runtime there is no other thread.
-    let answer = std::thread::spawn(|| {
-        futures_executor::block_on(Executor::new().host(echo()).call("echo", long_arguments()))
-    });
+    let answer =
+        std::thread::spawn(|| futures_executor::block_on(Executor::new().host(echo()).call("echo", long_arguments())));
     assert_eq!(answer.join().unwrap().unwrap().to_text(), r#"{"a":1}"#);
 }
 

@@ -86,3 +86,11 @@ fn a_written_error_lacks_only_its_source_and_its_detail() {
     assert_eq!((read.kind(), read.message(), read.code()), (ErrorKind::Failed, "gone", Some(3)));
     assert_eq!((read.detail(), read.is_fatal(), read.source().is_some()), (None, true, false));
 }
+
+#[test]
+fn a_timeout_is_told_in_readable_units() {
+    let message = |nanoseconds| ToolError::timeout(Duration::from_nanos(nanoseconds)).message().to_owned();
+    assert_eq!(message(29_999_999_939), "the tool did not answer within 30s");
+    assert_eq!(message(1_500_000_000), "the tool did not answer within 1.5s");
+    assert_eq!(message(249_999_001), "the tool did not answer within 250ms");
+}

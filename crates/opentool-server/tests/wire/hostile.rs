@@ -66,7 +66,11 @@ async fn an_encoded_body_gets_415_before_it_is_read() {
     for refused in ["gzip", "br", "identity, gzip", "x", "GZIP", "zstd,identity"] {
         for path in ["/opentool/call", "/opentool/streamCall"] {
             let reply = server.ask(post(path).header("Content-Encoding", refused).body(CALL)).await;
-            assert_eq!(reply.rpc_error(415, 415), "the body is encoded: send it without `Content-Encoding`", "{refused}");
+            assert_eq!(
+                reply.rpc_error(415, 415),
+                "the body is encoded: send it without `Content-Encoding`",
+                "{refused}"
+            );
         }
     }
     for accepted in ["identity", "Identity", "", "identity, identity"] {
@@ -215,8 +219,19 @@ async fn broken_bodies_are_answered_with_what_is_wrong() {
 async fn strange_paths_and_methods_are_refused() {
     let server = server().await;
     for path in [
-        "/", "//", "/opentool", "/opentool//call", "/opentool/call/../call", "/opentool/%63all", "/OPENTOOL/call",
-        "/opentool/call%00", "/opentool/call;x", "/opentool/stop", "/opentoolx/call", "/.git/config", "/opentool/calls",
+        "/",
+        "//",
+        "/opentool",
+        "/opentool//call",
+        "/opentool/call/../call",
+        "/opentool/%63all",
+        "/OPENTOOL/call",
+        "/opentool/call%00",
+        "/opentool/call;x",
+        "/opentool/stop",
+        "/opentoolx/call",
+        "/.git/config",
+        "/opentool/calls",
     ] {
         let reply = server.ask(request("POST", path).body(CALL)).await;
         assert!(matches!(reply.status, 404 | 405), "{} for {path}", reply.status);

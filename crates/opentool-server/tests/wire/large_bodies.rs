@@ -30,8 +30,10 @@ fn with_values() -> Value {
 
 /// The body of a call with an argument, as large as it may be.
 fn body(argument: &str, open: &str, part: &str, close: &str) -> String {
-    let (start, end) =
-        (format!(r#"{{"jsonrpc":"2.0","method":"length","params":{{"{argument}":{open}"#), format!(r#"{close}}},"id":"1"}}"#));
+    let (start, end) = (
+        format!(r#"{{"jsonrpc":"2.0","method":"length","params":{{"{argument}":{open}"#),
+        format!(r#"{close}}},"id":"1"}}"#),
+    );
     let room = MAX_BODY - start.len() - end.len();
     let mut body = start;
     body.push_str(&part.repeat(room / part.len() - 1));

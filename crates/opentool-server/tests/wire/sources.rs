@@ -106,7 +106,8 @@ async fn results_of_a_dynamic_source_have_their_output_name() {
 #[tokio::test]
 async fn the_document_keeps_the_spec_version_of_a_single_source_without_a_server() {
     let tools = || Toolbox::from_tools([FakeTool::new("f")]).unwrap().with_spec_version("1.0.0");
-    let version = async |server: Server| start(server).await.ask(get("/opentool/load")).await.json()["opentool"].clone();
+    let version =
+        async |server: Server| start(server).await.ask(get("/opentool/load")).await.json()["opentool"].clone();
     assert_eq!(version(Server::new(tools())).await, "1.0.0");
     let with_url = Server::new(tools()).configure(|config| config.public_url("https://tools.example"));
     assert_eq!(version(with_url).await, "1.1.0", "1.0.0 has no server object");
@@ -118,9 +119,9 @@ async fn the_document_keeps_the_spec_version_of_a_single_source_without_a_server
 async fn readiness_is_that_of_the_sources_and_names_them_to_callers_with_a_key() {
     let up = Arc::new(AtomicBool::new(true));
     let state = up.clone();
-    let server = Server::new(FakeTool::new("f")).api_keys(["s3cret-s3cret-s3cret"]).configure(|config| {
-        config.source_state("a \"b\"", || false).source_state("c", move || state.load(Relaxed))
-    });
+    let server = Server::new(FakeTool::new("f"))
+        .api_keys(["s3cret-s3cret-s3cret"])
+        .configure(|config| config.source_state("a \"b\"", || false).source_state("c", move || state.load(Relaxed)));
     let server = start(server).await;
     let told = || server.ask(get("/readyz").key("s3cret-s3cret-s3cret"));
     assert_eq!(server.ask(get("/readyz")).await.json(), json!({"status": "ready"}));

@@ -40,7 +40,10 @@ fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         ("unknown", json!({ "type": "object", "properties": { "y": {} }, "additionalProperties": false })),
         ("anything", with(json!({}))),
-        ("a union", with(json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "boolean" } }] }))),
+        (
+            "a union",
+            with(json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "boolean" } }] })),
+        ),
         ("texts", with(json!({ "type": "array", "items": { "type": "string", "pattern": "^a" } }))),
         ("different ones", with(json!({ "type": "array", "uniqueItems": true }))),
         ("closed objects", with(json!({ "items": { "properties": { "b": {} }, "additionalProperties": false } }))),

@@ -72,8 +72,7 @@ fn enter(state: &ServerState, id: RequestId<'_>) -> Result<InFlight, Refused> {
 pub(super) const LARGE_BODY: usize = 64 * 1024;
 
 /// As many large bodies are read at once as there are processors; the others wait, and take no thread meanwhile.
-static READING: LazyLock<Semaphore> =
-    LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, usize::from)));
+static READING: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, usize::from)));
 
 /// A call that borrows nothing from its body.
 pub(super) struct OwnedCall {
@@ -140,6 +139,8 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 /// Says whether the body is not encoded.
 fn is_identity(headers: &HeaderMap) -> bool {
-    let mut encodings = headers.get_all(CONTENT_ENCODING).iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
-    encodings.all(|encoding| matches!(encoding.trim_ascii(), b"") || encoding.trim_ascii().eq_ignore_ascii_case(b"identity"))
+    let mut encodings =
+        headers.get_all(CONTENT_ENCODING).iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    encodings
+        .all(|encoding| matches!(encoding.trim_ascii(), b"") || encoding.trim_ascii().eq_ignore_ascii_case(b"identity"))
 }
