@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::time::Duration;
 
 use opentool_core::testing::{FakeTool, Probe};
 use opentool_core::{ErrorKind, ErrorSeverity, Executor, Failure, Part, ToolError, ToolOutput};
