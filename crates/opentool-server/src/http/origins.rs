@@ -1,7 +1,8 @@
 //! Which web pages may call: [`AllowedOrigins`], and CORS where it is on.
 
 use http::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE,
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
     ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderValue, ORIGIN, VARY,
 };
 use http::request::Parts;
@@ -39,11 +40,11 @@ impl AllowedOrigins {
         is_preflight.then(|| {
             let mut response = empty(StatusCode::NO_CONTENT);
             let headers = response.headers_mut();
-            headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
-            headers.insert(
-                ACCESS_CONTROL_ALLOW_HEADERS,
-                HeaderValue::from_static("authorization, content-type, traceparent, tracestate"),
-            );
+            headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
+            // The origin is allowed, and a mounted frontend may read headers of its own.
+            let asked = parts.headers.get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
+            let usual = || HeaderValue::from_static("authorization, content-type, traceparent, tracestate");
+            headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, asked.unwrap_or_else(usual));
             headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
             response
         })
@@ -56,6 +57,7 @@ impl AllowedOrigins {
             && self.allows(origin)
         {
             response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+            response.headers_mut().insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("*"));
             response.headers_mut().append(VARY, HeaderValue::from_static("Origin"));
         }
     }

@@ -5,6 +5,7 @@ mod access;
 mod answers;
 mod client;
 mod drain;
+mod frontends;
 mod limits;
 mod listening;
 mod operator;

@@ -43,7 +43,7 @@ pub(super) async fn answer<B: Body<Data = Bytes>>(
     } else {
         run(host, state, call, context, Recipient { id: request.id, reads_output }, &mut running).await
     };
-    record.note_call(&running);
+    record.note_call(running.note());
     Ok(json(StatusCode::OK, answer))
 }
 
