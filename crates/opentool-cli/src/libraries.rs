@@ -67,6 +67,11 @@ fn grant(text: &str) -> Result<String, String> {
 }
 
 impl LibraryOptions {
+    /// How long a call may run, where that is given.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.grants.timeout
+    }
+
     /// Opens the library of each document, in their order.
     pub(crate) fn open_all(&self, documents: &[(&str, &str)]) -> Result<Vec<DynLibrary>, Failure> {
         for given in &self.grants.library {

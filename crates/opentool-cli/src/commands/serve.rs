@@ -8,6 +8,7 @@ mod signals;
 use std::{env, io, net::TcpListener, path::PathBuf};
 
 use clap::{ArgMatches, Args, FromArgMatches as _};
+use opentool_mcp::Mcp;
 use opentool_server::{BoundServer, ConfigBuilder, ListenAddr, ServeError, Server};
 
 use self::options::Options;
@@ -37,6 +38,9 @@ Configuration: every option may stand in a TOML file under its own name (port = 
 sources under `sources`: in opentool.toml of this folder, or --config FILE. The command
 line goes before the environment, and that before the file.
 
+MCP clients get the same tools at /mcp, with the same keys; `opentool mcp` is for agents that start
+it themselves.
+
 Operation: /healthz, /readyz and /metrics (Prometheus). Every tool error is HTTP 200, so
 alert on the label `outcome` of opentool_calls_total. -v logs everything to standard error,
 RUST_LOG=opentool::access=info requests only. With OTEL_EXPORTER_OTLP_ENDPOINT set, spans
@@ -49,7 +53,7 @@ guideline has them.
 Exit codes: 0 stopped; 2 wrong usage, or the address cannot be bound; 3 a source cannot be
 reached; 4 it refused its API key.";
 
-/// Serve tools over HTTP: the demo tools, or those of other servers
+/// Serve tools over HTTP, to OpenTool and MCP clients: the demo tools, or those of other servers
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Serve {
@@ -148,7 +152,11 @@ fn server(options: &Options, tools: opentool::Source, export: Option<&'static Ex
     if let Some(timeout) = options.drain_timeout {
         config = config.drain_timeout(timeout);
     }
-    Ok(Server::new(tools).config(config))
+    let server = Server::new(tools).config(config);
+    Ok(match options.mcp_path() {
+        Some(path) => server.mount(Mcp::new().path(path)),
+        None => server,
+    })
 }
 
 fn keys(options: &Options, mut config: ConfigBuilder) -> Result<ConfigBuilder, Failure> {
@@ -184,6 +192,9 @@ fn explain(error: ServeError, host: &str, port: u16) -> Failure {
         ServeError::OpenToAll { addr } => format!(
             "on {addr} every machine on the network could call the tools: set a key with {API_KEY_VARIABLE} or \
              `--api-keys-file`, or allow it with `--insecure-no-auth`"
+        ),
+        ServeError::Mount { path, problem } => format!(
+            "MCP cannot be offered at {path}: {problem}; take another path with `--mcp-path`, or leave it out with `--no-mcp`"
         ),
         _ => error.to_string(),
     };

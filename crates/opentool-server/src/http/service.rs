@@ -14,6 +14,7 @@ use super::body;
 use super::frontend::{Frontend, FrontendRequest, RequestBody};
 use super::opentool::frontend::OpenToolFrontend;
 use super::operator;
+use super::origins;
 use super::record::RequestRecord;
 use super::refusal::Refusal;
 use super::response::HttpResponse;
@@ -170,9 +171,14 @@ impl Service {
     /// Checks where a request is addressed to and which page it comes from.
     fn check_source(&self, route: Route, routes: &Routes, parts: &Parts) -> Result<(), Refusal> {
         let settings = &self.state.settings;
+        let hosts = routes.hosts.as_ref().unwrap_or(&settings.hosts);
         // A probe addresses the machine by any name.
         if !route.is_open() {
-            routes.hosts.as_ref().unwrap_or(&settings.hosts).check(parts)?;
+            hosts.check(parts)?;
+        }
+        // A page of this very server, under a name that was checked.
+        if hosts.are_listed() && origins::is_same_origin(&parts.headers) {
+            return Ok(());
         }
         settings.origins.check(&parts.headers)
     }

@@ -1,0 +1,2 @@
+//! The server over real sockets and pipes, spoken to message by message.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
