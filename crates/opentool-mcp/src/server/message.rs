@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
@@ -36,7 +37,8 @@ pub(crate) struct Unreadable<'a> {
 struct Members<'a> {
     #[serde(borrow)]
     jsonrpc: Option<&'a RawValue>,
-    #[serde(borrow)]
+    /// `null` is there, and is none.
+    #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
     #[serde(borrow)]
     method: Option<&'a RawValue>,
@@ -46,6 +48,11 @@ struct Members<'a> {
     result: Option<&'a RawValue>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
+}
+
+/// Reads a member that is there, so that `null` is a value and not an absent one.
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 /// The parameters that any of the methods takes, each as its text.
@@ -90,6 +97,11 @@ impl<'a> Message<'a> {
     /// Reads a message from its text.
     pub(crate) fn read(text: &'a [u8]) -> Result<Self, Unreadable<'a>> {
         let unreadable = |error: serde_json::Error| Unreadable { error: reason(&error), id: None };
+        if !text.trim_ascii_start().starts_with(b"{") {
+            // Serde would take an array for the members in their order.
+            serde_json::from_slice::<IgnoredAny>(text).map_err(unreadable)?;
+            return Err(Unreadable { error: ProtocolError::invalid_request("a message is one JSON object"), id: None });
+        }
         let members: Members<'a> = serde_json::from_slice(text).map_err(unreadable)?;
         members.into_message()
     }
@@ -192,6 +204,7 @@ mod tests {
             ("{", ProtocolError::PARSE),
             ("nonsense", ProtocolError::PARSE),
             ("[]", ProtocolError::INVALID_REQUEST),
+            (r#"["2.0",1,"ping",{},null,null]"#, ProtocolError::INVALID_REQUEST),
             ("7", ProtocolError::INVALID_REQUEST),
             ("{}", ProtocolError::INVALID_REQUEST),
             (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, ProtocolError::INVALID_REQUEST),
