@@ -10,6 +10,7 @@ mod fix;
 mod known;
 mod library;
 mod load;
+mod mcp;
 mod schema;
 mod serve;
 mod tools;
@@ -32,6 +33,7 @@ Examples:
   opentool tools http://127.0.0.1:9627        List the tools of a server
   opentool call http://127.0.0.1:9627 add a=1 b=2
   opentool chat --model ollama:qwen3          Chat with a model that calls tools
+  opentool mcp --print-config claude-code     Offer the demo tools to an agent
   opentool check                              Check every document below this folder
   opentool check weather.opentool.json        … or one, with all its faults at once
   opentool fix weather.opentool.json          Show what can be fixed without asking
@@ -65,6 +67,7 @@ enum Command {
     Tools(tools::Tools),
     Call(call::Call),
     Chat(Box<chat::Chat>),
+    Mcp(Box<mcp::McpCommand>),
     Load(load::Load),
     Version(version::Version),
     Check(check::Check),
@@ -105,7 +108,9 @@ impl Cli {
             terminal::write_json_lines();
         }
         match &cli.command {
-            Command::Serve(_) | Command::Chat(_) => telemetry::start(cli.verbose, cli.log_format, true)?,
+            Command::Serve(_) | Command::Chat(_) | Command::Mcp(_) => {
+                telemetry::start(cli.verbose, cli.log_format, true)?
+            }
             Command::Tools(_) | Command::Call(_) | Command::Load(_) | Command::Version(_) => {
                 telemetry::start(cli.verbose, cli.log_format, false)?;
             }
@@ -121,6 +126,7 @@ impl Cli {
             Command::Tools(tools) => tools.run(),
             Command::Call(call) => call.run(),
             Command::Chat(chat) => chat.run(),
+            Command::Mcp(mcp) => mcp.run(),
             Command::Load(load) => load.run(),
             Command::Version(version) => version.run(),
             Command::Check(check) => check.run(),

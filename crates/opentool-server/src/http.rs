@@ -3,6 +3,7 @@
 //! [`service`] runs the checks before, and the log and the metrics around, whatever answers a request.
 
 pub(crate) mod body;
+pub(crate) mod frontend;
 pub(crate) mod hosts;
 pub(crate) mod keys;
 pub(crate) mod opentool;

@@ -19,7 +19,8 @@
 //! # Features
 //!
 //! - `tls`: HTTPS (`ConfigBuilder::tls`), over rustls.
-//! - `axum`: `router`, the same routes as an `axum::Router`, for an application that has a server already.
+//! - `axum`: `router`, the same routes as an `axum::Router`, for an application that has a server already, and
+//!   `frontend_router` for a [frontend](Frontend).
 //!
 //! Neither is on by default.
 //!
@@ -34,6 +35,8 @@
 //! | `POST /opentool/stop` | stops the server; off unless [enabled](ConfigBuilder::enable_stop) |
 //! | `GET /healthz`, `GET /readyz` | 200; `/readyz` 503 once the server drains, and while every [source](ConfigBuilder::source_state) is down. They need no key; with one, `/readyz` names the sources |
 //! | `GET /metrics` | Prometheus text |
+//!
+//! Other protocols are served beside these routes, behind the same checks and limits: [`Server::mount`] takes a [`Frontend`].
 //!
 //! # Who may call
 //!
@@ -74,6 +77,9 @@ mod server;
 mod shutdown;
 mod wire;
 
+pub use crate::http::frontend::{
+    BodySender, ClientGone, CountedCall, Frontend, FrontendRequest, FrontendResponse, RequestBody, TooManyCalls,
+};
 pub use crate::http::keys::KeyError;
 pub use config::{Config, ConfigBuilder, ConfigError};
 pub use connections::bound::BoundServer;
@@ -81,7 +87,7 @@ pub use connections::listener::ReloadHandle;
 pub use file::FileError;
 pub use listen::ListenAddr;
 #[cfg(feature = "axum")]
-pub use router::router;
+pub use router::{frontend_router, router};
 pub use server::{ServeError, Server};
 pub use shutdown::ShutdownHandle;
 pub use wire::output::call_result;

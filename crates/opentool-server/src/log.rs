@@ -15,7 +15,7 @@ const REQUEST: &str = "opentool::request";
 /// One line of the access log.
 pub(crate) struct AccessLine<'a> {
     pub(crate) method: &'static str,
-    pub(crate) route: &'static str,
+    pub(crate) route: &'a str,
     /// Whether machines ask for the route every few seconds.
     pub(crate) is_probe: bool,
     pub(crate) peer: Option<SocketAddr>,

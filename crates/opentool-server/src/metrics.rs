@@ -68,7 +68,7 @@ const BUCKETS: [(u64, &str); 15] = [
 ];
 
 /// The statuses that the server answers with.
-const STATUSES: [u16; 13] = [200, 204, 400, 401, 403, 404, 405, 408, 413, 415, 499, 500, 503];
+const STATUSES: [u16; 16] = [200, 202, 204, 400, 401, 403, 404, 405, 406, 408, 409, 413, 415, 499, 500, 503];
 
 /// What is counted of one tool.
 #[derive(Default)]

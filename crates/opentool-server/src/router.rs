@@ -1,4 +1,4 @@
-//! The routes as an axum router: [`router`].
+//! The routes, or a frontend, as an axum router: [`router`], [`frontend_router`].
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -6,11 +6,12 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::NestedPath;
-use axum::routing::any;
+use axum::routing::{MethodRouter, any};
 use http::Request;
 use opentool_core::Host;
 
 use crate::config::Config;
+use crate::http::frontend::Frontend;
 use crate::http::routes::Routes;
 use crate::http::service::{RequestHead, Service};
 
@@ -36,17 +37,8 @@ use crate::http::service::{RequestHead, Service};
 /// `/api/call`.
 pub fn router(host: Host, config: Config) -> Router {
     let settings = config.0;
-    let routes = Arc::new(Routes::all(settings.operator_routes));
-    let service = Service::new(host, settings.clone());
-    let handler = any(move |request: Request<Body>| {
-        let (service, routes) = (service.clone(), routes.clone());
-        async move {
-            let (parts, body) = request.into_parts();
-            let nested_at = parts.extensions.get::<NestedPath>().map_or("", NestedPath::as_str);
-            let head = RequestHead { parts: &parts, routes: &routes, peer: None, nested_at };
-            Ok::<_, Infallible>(service.handle(head, body).await.map(Body::new))
-        }
-    });
+    let service = Service::new(host, settings.clone(), Vec::new());
+    let handler = handler(service, Routes::all(settings.operator_routes));
     let prefix = settings.prefix.as_str();
     let mut router = Router::new();
     if !prefix.is_empty() {
@@ -59,4 +51,27 @@ pub fn router(host: Host, config: Config) -> Router {
         }
     }
     router
+}
+
+/// Makes a router that serves a host through a frontend, to be merged into or nested in any axum application.
+///
+/// The checks and limits of the configuration are part of it; its prefix and the operator's routes are not.
+pub fn frontend_router(host: Host, frontend: impl Frontend, config: Config) -> Router {
+    let path = frontend.mount_path().to_owned();
+    let service = Service::new(host, config.0, vec![Arc::new(frontend)]);
+    let handler = handler(service, Routes::mounted_only().with_mounted([path.as_str()]));
+    Router::new().route(&path, handler.clone()).route(&format!("{path}/"), handler)
+}
+
+fn handler(service: Arc<Service>, routes: Routes) -> MethodRouter {
+    let routes = Arc::new(routes);
+    any(move |request: Request<Body>| {
+        let (service, routes) = (service.clone(), routes.clone());
+        async move {
+            let (parts, body) = request.into_parts();
+            let nested_at = parts.extensions.get::<NestedPath>().map_or("", NestedPath::as_str);
+            let head = RequestHead { parts: &parts, routes: &routes, peer: None, nested_at };
+            Ok::<_, Infallible>(service.handle(head, body).await.map(Body::new))
+        }
+    })
 }

@@ -12,9 +12,11 @@ use crate::connections::listener::Listener;
 #[cfg(feature = "tls")]
 use crate::connections::tls;
 use crate::connections::transport::Transport;
+use crate::http::frontend::Frontend;
 use crate::http::hosts::AllowedHosts;
-use crate::http::routes::Routes;
+use crate::http::routes::{Route, Routes};
 use crate::http::service::Service;
+use crate::http::settings::Settings;
 use crate::listen::{ListenAddr, ResolvedAddr};
 
 /// How many connections the operator's address takes: probes and a scraper or two.
@@ -52,6 +54,7 @@ pub struct Server {
     source: Result<Source, ToolboxError>,
     executor: Executor,
     config: ConfigBuilder,
+    frontends: Vec<Arc<dyn Frontend>>,
 }
 
 impl Server {
@@ -59,7 +62,12 @@ impl Server {
     ///
     /// Where the tools cannot stand in one toolbox, serving returns the error.
     pub fn new<M>(source: impl IntoToolSource<M>) -> Self {
-        Self { source: source.into_tool_source(), executor: Executor::new(), config: ConfigBuilder::default() }
+        Self {
+            source: source.into_tool_source(),
+            executor: Executor::new(),
+            config: ConfigBuilder::default(),
+            frontends: Vec::new(),
+        }
     }
 
     /// Serves a host: its tools, with its executor.
@@ -102,6 +110,14 @@ impl Server {
         self.configure(|config| config.allow_anonymous(allow))
     }
 
+    /// Serves the same tools through another frontend too, at a path of its own.
+    ///
+    /// The keys, the checks of `Host` and `Origin`, the limits, the log, the metrics and the drain are those of the server.
+    pub fn mount(mut self, frontend: impl Frontend) -> Self {
+        self.frontends.push(Arc::new(frontend));
+        self
+    }
+
     /// Listens and serves until the server is stopped.
     ///
     /// The address may be text, a socket address, a host with a port, or a listener that is bound already: [`ListenAddr`].
@@ -118,9 +134,9 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Where the tools or the settings cannot be used, or the address cannot be bound.
+    /// Where the tools, the settings or the path of a frontend cannot be used, or the address cannot be bound.
     pub async fn bind(self, addr: impl Into<ListenAddr>) -> Result<BoundServer, ServeError> {
-        let Self { source, executor, config, .. } = self;
+        let Self { source, executor, config, frontends } = self;
         let source = source?;
         let main = NamedAddr::resolve(addr.into()).await?;
         let admin = match config.admin_addr.clone() {
@@ -144,12 +160,13 @@ impl Server {
         #[cfg(not(feature = "tls"))]
         let transport = Transport::Plain;
         let operator = config.0.operator_routes;
-        let service = Service::new(executor.host(source), config.0);
+        let routes = Routes::all(operator && admin.is_none());
+        let routes = mount_paths(routes, &frontends, &config.0)?;
+        let service = Service::new(executor.host(source), config.0, frontends);
         let shutdown = Arc::clone(service.shutdown());
         let listener = |socket, routes, transport, max_connections| {
             Listener::new(socket, service.clone(), routes, transport, max_connections, limits)
         };
-        let routes = Routes::all(operator && admin.is_none());
         let main = listener(main.bind().await?, routes, transport, limits.max_connections);
         let admin = match admin {
             None => None,
@@ -160,6 +177,37 @@ impl Server {
             }
         };
         Ok(BoundServer::new(main, admin, limits, shutdown))
+    }
+}
+
+/// Adds the paths of frontends to the routes.
+fn mount_paths(mut routes: Routes, frontends: &[Arc<dyn Frontend>], settings: &Settings) -> Result<Routes, ServeError> {
+    for frontend in frontends {
+        let path = frontend.mount_path();
+        if let Some(problem) = path_problem(path, &routes, settings) {
+            return Err(ServeError::Mount { path: path.to_owned(), problem });
+        }
+        routes = routes.with_mounted([path]);
+    }
+    Ok(routes)
+}
+
+/// Says why a frontend cannot be mounted at a path.
+fn path_problem(path: &str, routes: &Routes, settings: &Settings) -> Option<&'static str> {
+    let is_path_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    if !path.starts_with('/') || path.ends_with('/') {
+        return Some("it must begin with a slash and end without one");
+    }
+    if !path.bytes().all(is_path_byte) {
+        return Some("it may have letters, digits, `-`, `.`, `_`, `~` and `/` only");
+    }
+    match routes.find(path, settings) {
+        Route::Outside => None,
+        // Without a prefix everything is under it.
+        Route::Unknown if settings.prefix.is_empty() => None,
+        Route::Mounted(_) => Some("another frontend is mounted there"),
+        Route::Operator(_) => Some("the operator's routes are there"),
+        Route::Tools(_) | Route::Unknown => Some("the OpenTool routes are there"),
     }
 }
 
@@ -212,6 +260,14 @@ pub enum ServeError {
     OpenToAll {
         /// The address.
         addr: String,
+    },
+    /// A frontend cannot be mounted at its path.
+    #[error("a frontend cannot be mounted at `{path}`: {problem}")]
+    Mount {
+        /// The path.
+        path: String,
+        /// What is wrong with it.
+        problem: &'static str,
     },
     /// The address cannot be bound.
     #[error("cannot bind {addr}: {source}")]

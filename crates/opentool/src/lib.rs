@@ -192,6 +192,7 @@
 //! - `macros` (default): [`#[tool]`](macro@tool) and [`#[toolbox]`](macro@toolbox).
 //! - `server`: `opentool::server`, which serves tools over HTTP.
 //! - `tls`, `axum`: the same over HTTPS, and as a router for an axum application.
+//! - `mcp`: `opentool::mcp`, which offers tools to MCP clients; turns `server` on.
 //! - `client`: `opentool::client`, which makes tools of another server.
 //! - `dyn`: `opentool::opendyn`, which makes tools of C libraries.
 //! - `describe`: `opentool::describe`, which writes the documents of C libraries from their headers.
@@ -216,6 +217,9 @@ pub use opentool_describe as describe;
 #[cfg(feature = "dyn")]
 #[doc(inline)]
 pub use opentool_dyn as opendyn;
+#[cfg(feature = "mcp")]
+#[doc(inline)]
+pub use opentool_mcp as mcp;
 #[cfg(feature = "server")]
 #[doc(inline)]
 pub use opentool_server as server;
@@ -247,6 +251,8 @@ pub mod prelude {
     pub use opentool_client::{Client, ClientError};
     #[cfg(feature = "dyn")]
     pub use opentool_dyn::DynLibrary;
+    #[cfg(feature = "mcp")]
+    pub use opentool_mcp::Mcp;
     #[cfg(feature = "server")]
     pub use opentool_server::{ServeError, Server};
 

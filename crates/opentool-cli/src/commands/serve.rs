@@ -9,6 +9,7 @@ use std::{cell::RefCell, env, io, net::TcpListener, path::PathBuf};
 
 use clap::{ArgMatches, Args, FromArgMatches as _};
 use opentool_client::Client;
+use opentool_mcp::Mcp;
 use opentool_server::{BoundServer, ConfigBuilder, ConfigError, ListenAddr, ServeError, Server};
 
 use self::options::Options;
@@ -39,6 +40,9 @@ Configuration: every option may stand in a TOML file under its own name (port = 
 sources under `sources`: in opentool.toml of this folder, or --config FILE. The command
 line goes before the environment, and that before the file.
 
+MCP clients get the same tools at /mcp, with the same keys; `opentool mcp` is for agents that start
+it themselves.
+
 Operation: /healthz, /readyz (503 while it stops, and while every source is down) and /metrics
 (Prometheus). Every tool error is HTTP 200, so
 alert on the label `outcome` of opentool_calls_total. -v logs everything to standard error,
@@ -52,7 +56,7 @@ guideline has them.
 Exit codes: 0 stopped; 2 wrong usage, or the address cannot be bound; 3 a source cannot be
 reached; 4 it refused its API key.";
 
-/// Serve tools over HTTP: the demo tools, or those of other servers
+/// Serve tools over HTTP, to OpenTool and MCP clients: the demo tools, or those of other servers
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Serve {
@@ -182,7 +186,11 @@ fn server(options: &Options, tools: opentool::Source, export: Option<&'static Ex
         config = config.half_close_timeout(timeout);
     }
     let executor = executor(options.libraries.timeout(), options.max_result).build();
-    Ok(Server::new(tools).config(config).executor(executor))
+    let server = Server::new(tools).config(config).executor(executor);
+    Ok(match options.mcp_path() {
+        Some(path) => server.mount(Mcp::new().path(path)),
+        None => server,
+    })
 }
 
 fn keys(options: &Options, mut config: ConfigBuilder) -> Result<ConfigBuilder, Failure> {
@@ -224,6 +232,9 @@ fn explain(error: ServeError, host: &str, port: u16) -> Failure {
         }
         ServeError::Config(ConfigError::Origin { origin }) => format!(
             "`--allowed-origin {origin}` can match no page: write an origin such as https://app.example, without a path"
+        ),
+        ServeError::Mount { path, problem } => format!(
+            "MCP cannot be offered at {path}: {problem}; take another path with `--mcp-path`, or leave it out with `--no-mcp`"
         ),
         _ => error.to_string(),
     };

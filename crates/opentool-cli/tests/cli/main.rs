@@ -13,6 +13,7 @@ mod formats;
 mod general;
 mod guide;
 mod library;
+mod mcp;
 mod observe;
 mod operation;
 mod readme;

@@ -45,6 +45,11 @@ impl AllowedHosts {
         Self::Listed(LOOPBACK.iter().copied().chain(others.iter().map(String::as_str)).map(HostPattern::new).collect())
     }
 
+    /// Says whether a host must be listed, so that one that passed the check is known to reach this server only.
+    pub(crate) fn are_listed(&self) -> bool {
+        matches!(self, Self::Listed(_))
+    }
+
     pub(crate) fn check(&self, parts: &Parts) -> Result<(), Refusal> {
         let Self::Listed(listed) = self else { return Ok(()) };
         let mut values = parts.headers.get_all(HOST).iter();

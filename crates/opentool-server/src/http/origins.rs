@@ -1,14 +1,24 @@
 //! Which web pages may call: [`AllowedOrigins`], and CORS where it is on.
 
 use http::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE,
-    ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderValue, ORIGIN, VARY,
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+    ACCESS_CONTROL_REQUEST_METHOD, HOST, HeaderMap, HeaderValue, ORIGIN, VARY,
 };
 use http::request::Parts;
 use http::{Method, StatusCode};
 
 use super::refusal::Refusal;
 use super::response::{HttpResponse, empty};
+
+/// Says whether a request comes from a page of the host that it is addressed to.
+pub(crate) fn is_same_origin(headers: &HeaderMap) -> bool {
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let (Some(origin), None, Some(host)) = (origins.next(), origins.next(), headers.get(HOST)) else { return false };
+    let Ok(origin) = origin.to_str() else { return false };
+    let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    authority.is_some_and(|authority| authority.as_bytes().eq_ignore_ascii_case(host.as_bytes()))
+}
 
 /// The origins whose pages may call, and whether they may read the answers (CORS).
 #[derive(Clone, Debug, Default)]
@@ -39,11 +49,11 @@ impl AllowedOrigins {
         is_preflight.then(|| {
             let mut response = empty(StatusCode::NO_CONTENT);
             let headers = response.headers_mut();
-            headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
-            headers.insert(
-                ACCESS_CONTROL_ALLOW_HEADERS,
-                HeaderValue::from_static("authorization, content-type, traceparent, tracestate"),
-            );
+            headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
+            // The origin is allowed, and a mounted frontend may read headers of its own.
+            let asked = parts.headers.get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
+            let usual = || HeaderValue::from_static("authorization, content-type, traceparent, tracestate");
+            headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, asked.unwrap_or_else(usual));
             headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
             response
         })
@@ -56,6 +66,7 @@ impl AllowedOrigins {
             && self.allows(origin)
         {
             response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+            response.headers_mut().insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("*"));
             response.headers_mut().append(VARY, HeaderValue::from_static("Origin"));
         }
     }

@@ -18,6 +18,7 @@ pub(crate) struct RequestRecord<'a> {
     started: Instant,
     pub(crate) method: &'static str,
     pub(crate) route: Route,
+    route_name: &'a str,
     pub(crate) peer: Option<SocketAddr>,
     pub(crate) key_name: Option<Arc<str>>,
     tool: Option<Arc<str>>,
@@ -27,12 +28,19 @@ pub(crate) struct RequestRecord<'a> {
 }
 
 impl<'a> RequestRecord<'a> {
-    pub(crate) fn new(metrics: &'a Metrics, method: &Method, route: Route, peer: Option<SocketAddr>) -> Self {
+    pub(crate) fn new(
+        metrics: &'a Metrics,
+        method: &Method,
+        route: Route,
+        route_name: &'a str,
+        peer: Option<SocketAddr>,
+    ) -> Self {
         Self {
             metrics,
             started: Instant::now(),
             method: known_method(method),
             route,
+            route_name,
             peer,
             key_name: None,
             tool: None,
@@ -43,9 +51,9 @@ impl<'a> RequestRecord<'a> {
     }
 
     /// Notes the call that the request asked for.
-    pub(crate) fn note_call(&mut self, call: &RunningCall) {
-        self.tool = Some(call.tool.clone());
-        self.outcome = call.outcome.map(|outcome| outcome.map_or("ok", |kind| kind.as_str()));
+    pub(crate) fn note_call(&mut self, call: CallNote) {
+        self.tool = Some(call.tool);
+        self.outcome = call.outcome;
     }
 
     pub(crate) fn finish(mut self, response: &HttpResponse) {
@@ -60,7 +68,7 @@ impl<'a> RequestRecord<'a> {
         }
         let line = AccessLine {
             method: self.method,
-            route: self.route.as_str(),
+            route: self.route_name,
             is_probe: matches!(self.route, Route::Operator(_)),
             peer: self.peer,
             key_name: self.key_name.as_deref(),
@@ -97,6 +105,12 @@ fn known_method(method: &Method) -> &'static str {
     }
 }
 
+/// What the access log says about a call.
+pub(crate) struct CallNote {
+    tool: Arc<str>,
+    outcome: Option<&'static str>,
+}
+
 /// A call while it runs, counted when it is dropped; dropped before it is finished, it counts as cancelled.
 pub(crate) struct RunningCall {
     metrics: Arc<Metrics>,
@@ -114,6 +128,11 @@ impl RunningCall {
 
     pub(crate) fn finish(&mut self, outcome: Option<ErrorKind>) {
         self.outcome = Some(outcome);
+    }
+
+    pub(crate) fn note(&self) -> CallNote {
+        let outcome = self.outcome.map(|outcome| outcome.map_or("ok", |kind| kind.as_str()));
+        CallNote { tool: self.tool.clone(), outcome }
     }
 }
 

@@ -118,7 +118,16 @@ impl Refusal {
     }
 
     pub(crate) fn response_to(&self, id: RequestId<'_>) -> HttpResponse {
-        let mut response = json(self.status, answer::failure(self.code, &self.message, id));
+        self.with_body(answer::failure(self.code, &self.message, id))
+    }
+
+    /// Answers a request to a mounted frontend: plain JSON-RPC, whose error has no id where the request was not read.
+    pub(crate) fn frontend_response(&self) -> HttpResponse {
+        self.with_body(answer::error_without_id(self.code, &self.message))
+    }
+
+    fn with_body(&self, body: Vec<u8>) -> HttpResponse {
+        let mut response = json(self.status, body);
         let headers = response.headers_mut();
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -11,6 +11,8 @@ use super::settings::Settings;
 pub(crate) enum Route {
     Tools(ToolRoute),
     Operator(OperatorRoute),
+    /// The frontend of this index.
+    Mounted(usize),
     /// Under the prefix, but none of the routes.
     Unknown,
     /// Not under the prefix.
@@ -40,12 +42,14 @@ pub(crate) enum OperatorRoute {
 pub(crate) struct Routes {
     pub(crate) tools: bool,
     pub(crate) operator: bool,
+    /// The paths of the mounted frontends, in their order.
+    mounted: Vec<Box<str>>,
     /// Other hosts than those of the settings.
     pub(crate) hosts: Option<AllowedHosts>,
 }
 
 impl Route {
-    /// Returns the route as logs show it: never a path that the client made up.
+    /// Returns the route as logs show it: never a path that the client made up. A frontend's is the path that it is mounted at.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Tools(ToolRoute::Version) => "/version",
@@ -56,7 +60,7 @@ impl Route {
             Self::Operator(OperatorRoute::Healthz) => "/healthz",
             Self::Operator(OperatorRoute::Readyz) => "/readyz",
             Self::Operator(OperatorRoute::Metrics) => "/metrics",
-            Self::Unknown | Self::Outside => "(unknown)",
+            Self::Mounted(_) | Self::Unknown | Self::Outside => "(unknown)",
         }
     }
 
@@ -69,6 +73,8 @@ impl Route {
     pub(crate) fn check_method(self, method: &Method) -> Result<(), Refusal> {
         let is_post = matches!(self, Self::Tools(ToolRoute::Call | ToolRoute::StreamCall | ToolRoute::Stop));
         match *method {
+            // A frontend knows by itself which methods it takes.
+            _ if matches!(self, Self::Mounted(_)) => Ok(()),
             Method::POST if is_post => Ok(()),
             Method::GET | Method::HEAD if !is_post => Ok(()),
             _ => Err(Refusal::method_not_allowed(if is_post { "POST" } else { "GET, HEAD" })),
@@ -79,16 +85,31 @@ impl Route {
 impl Routes {
     /// All routes: what a router serves, and a server without an address for its operator.
     pub(crate) fn all(operator: bool) -> Self {
-        Self { tools: true, operator, hosts: None }
+        Self { tools: true, operator, mounted: Vec::new(), hosts: None }
+    }
+
+    /// Mounted frontends alone.
+    #[cfg(feature = "axum")]
+    pub(crate) fn mounted_only() -> Self {
+        Self { tools: false, operator: false, mounted: Vec::new(), hosts: None }
+    }
+
+    /// Adds the paths of the mounted frontends.
+    pub(crate) fn with_mounted<'a>(mut self, paths: impl IntoIterator<Item = &'a str>) -> Self {
+        self.mounted.extend(paths.into_iter().map(Box::from));
+        self
     }
 
     /// The operator's routes alone.
     pub(crate) fn operator_only(operator: bool, hosts: AllowedHosts) -> Self {
-        Self { tools: false, operator, hosts: Some(hosts) }
+        Self { tools: false, operator, mounted: Vec::new(), hosts: Some(hosts) }
     }
 
     /// Finds the route of a path.
     pub(crate) fn find(&self, path: &str, settings: &Settings) -> Route {
+        if let Some(index) = self.mounted.iter().position(|mounted| **mounted == *without_slash(path)) {
+            return Route::Mounted(index);
+        }
         if self.tools
             && let Some(route) = find_under_prefix(path, settings)
         {

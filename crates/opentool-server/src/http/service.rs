@@ -10,9 +10,12 @@ use http_body::Body;
 use opentool_core::{Host, ToolContext, TraceContext};
 use tracing::Instrument;
 
+use super::body;
+use super::frontend::{Frontend, FrontendRequest, RequestBody};
 use super::keys::KeyRing;
 use super::opentool::frontend::OpenToolFrontend;
 use super::operator;
+use super::origins;
 use super::record::RequestRecord;
 use super::refusal::Refusal;
 use super::response::HttpResponse;
@@ -29,7 +32,9 @@ use crate::shutdown::ShutdownState;
 /// The router and the server are two ways to reach one.
 pub(crate) struct Service {
     state: Arc<ServerState>,
+    host: Arc<Host>,
     tools: OpenToolFrontend,
+    mounted: Vec<Arc<dyn Frontend>>,
 }
 
 /// The head of a request, and where it came in.
@@ -43,14 +48,16 @@ pub(crate) struct RequestHead<'a> {
 }
 
 impl Service {
-    pub(crate) fn new(host: Host, settings: Arc<Settings>) -> Arc<Self> {
+    pub(crate) fn new(host: Host, settings: Arc<Settings>, mounted: Vec<Arc<dyn Frontend>>) -> Arc<Self> {
         let metrics = match host.source().fixed() {
             Some(toolbox) => Metrics::new(toolbox.names()),
             None => Metrics::default(),
         };
         let executor = host.executor().clone();
         let state = Arc::new(ServerState { executor, settings, metrics: Arc::new(metrics), shutdown: Arc::default() });
-        Arc::new(Self { tools: OpenToolFrontend::new(Arc::new(host), state.clone()), state })
+        let host = Arc::new(host);
+        let tools = OpenToolFrontend::new(host.clone(), state.clone());
+        Arc::new(Self { tools, host, mounted, state })
     }
 
     pub(crate) fn metrics(&self) -> &Arc<Metrics> {
@@ -70,7 +77,7 @@ impl Service {
         let RequestHead { parts, routes, peer, nested_at } = head;
         let settings = &self.state.settings;
         let route = routes.find(parts.uri.path(), settings);
-        let mut record = RequestRecord::new(&self.state.metrics, &parts.method, route, peer);
+        let mut record = RequestRecord::new(&self.state.metrics, &parts.method, route, self.name(route), peer);
         let mut response = if log::is_span_enabled() {
             Box::pin(self.answer_in_span(nested_at, routes, parts, body, &mut record)).await
         } else {
@@ -97,7 +104,7 @@ impl Service {
             Route::Tools(_) => self.state.settings.prefix.as_str(),
             _ => "",
         };
-        let path = format!("{nested_at}{prefix}{}", record.route.as_str());
+        let path = format!("{nested_at}{prefix}{}", self.name(record.route));
         let span = log::request_span(record.method, &path, record.peer, incoming.as_ref());
         let trace = match &self.state.settings.trace_hook {
             Some(hook) => span.in_scope(|| hook(incoming.as_ref())),
@@ -118,27 +125,67 @@ impl Service {
     ) -> HttpResponse {
         let route = record.route;
         if let Err(refusal) = self.check_source(route, routes, parts) {
-            return refusal.response();
+            return refuse(route, &refusal);
         }
         if let Some(response) = self.state.settings.origins.preflight(parts) {
             return response;
         }
         if let Err(refusal) = self.check_access(parts, record) {
-            return refusal.response();
+            return refuse(route, &refusal);
         }
         match route {
             Route::Tools(route) => self.tools.answer(route, &parts.headers, body, context(trace), record).await,
             Route::Operator(route) => operator::answer(route, &parts.headers, &self.state),
+            // Boxed, so that the future of an OpenTool call stays small.
+            Route::Mounted(index) => Box::pin(self.answer_mounted(index, parts, body, trace, record)).await,
             Route::Unknown | Route::Outside => Refusal::not_found().response(),
+        }
+    }
+
+    async fn answer_mounted<B: Body<Data = Bytes>>(
+        &self,
+        index: usize,
+        parts: &Parts,
+        body: B,
+        trace: Option<TraceContext>,
+        record: &mut RequestRecord<'_>,
+    ) -> HttpResponse {
+        let Some(frontend) = self.mounted.get(index) else { return Refusal::not_found().frontend_response() };
+        let limits = &self.state.settings.body;
+        let (bytes, reservation) = match body::read(body, limits).await {
+            Ok(received) => received,
+            Err(error) => return Refusal::body(error, limits.size).frontend_response(),
+        };
+        record.received = bytes.len();
+        let body = RequestBody::new(bytes, reservation);
+        let key_name = record.key_name.clone();
+        let request = FrontendRequest::new(parts, body, &self.host, key_name, trace, &self.state);
+        let (response, call) = frontend.answer(request).await.into_parts();
+        if let Some(call) = call {
+            record.note_call(call);
+        }
+        response
+    }
+
+    /// Returns the route as logs show it.
+    fn name(&self, route: Route) -> &str {
+        match route {
+            Route::Mounted(index) => self.mounted.get(index).map_or(route.as_str(), |frontend| frontend.mount_path()),
+            _ => route.as_str(),
         }
     }
 
     /// Checks where a request is addressed to and which page it comes from.
     fn check_source(&self, route: Route, routes: &Routes, parts: &Parts) -> Result<(), Refusal> {
         let settings = &self.state.settings;
+        let hosts = routes.hosts.as_ref().unwrap_or(&settings.hosts);
         // A probe addresses the machine by any name.
         if !route.is_open() {
-            routes.hosts.as_ref().unwrap_or(&settings.hosts).check(parts)?;
+            hosts.check(parts)?;
+        }
+        // A page of this very server, under a name that was checked.
+        if hosts.are_listed() && origins::is_same_origin(&parts.headers) {
+            return Ok(());
         }
         settings.origins.check(&parts.headers)
     }
@@ -159,6 +206,14 @@ impl Service {
             return Err(Refusal::not_found());
         }
         route.check_method(&parts.method)
+    }
+}
+
+/// Answers a refused request in the form of the route that it asked for.
+fn refuse(route: Route, refusal: &Refusal) -> HttpResponse {
+    match route {
+        Route::Mounted(_) => refusal.frontend_response(),
+        _ => refusal.response(),
     }
 }
 

@@ -93,6 +93,18 @@ pub(crate) fn failure(code: i32, message: &str, id: RequestId<'_>) -> Vec<u8> {
     Answer { jsonrpc: JSONRPC, result: ResultObject::Empty, output: None, error, id }.to_bytes()
 }
 
+/// Writes a JSON-RPC error without an id and without the members that only clients of OpenTool need.
+pub(crate) fn error_without_id(code: i32, message: &str) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct ErrorOnly<'a> {
+        jsonrpc: &'static str,
+        error: AnswerError<'a>,
+    }
+    let error = ErrorOnly { jsonrpc: JSONRPC, error: AnswerError { code, message, data: None } };
+    // It holds a number and texts, which can always be written.
+    serde_json::to_vec(&error).unwrap_or_default()
+}
+
 /// The code of an error that has none of its own.
 fn default_code(kind: ErrorKind) -> i32 {
     match kind {

@@ -174,6 +174,24 @@ async fn a_web_page_is_refused_unless_its_origin_is_listed() {
 }
 
 #[tokio::test]
+async fn a_page_of_the_server_itself_may_call_where_hosts_are_checked() {
+    let local = start(Server::new(every_way())).await;
+    let from = |host: &str, origin: &str| call("scalar", "{}").host(host).header("Origin", origin);
+    for host in ["localhost:9627", "127.0.0.1:9627", "[::1]"] {
+        assert_eq!(local.ask(from(host, &format!("http://{host}"))).await.status, 200, "{host}");
+    }
+    for (host, origin) in [
+        ("localhost:9627", "http://localhost:3000"),
+        ("localhost:9627", "http://127.0.0.1:9627"),
+        ("evil.example", "http://evil.example"),
+    ] {
+        local.ask(from(host, origin)).await.rpc_error(403, 403);
+    }
+    let open = start_at(Server::new(every_way()).api_keys(["k"]), "0.0.0.0:0").await;
+    open.ask(from("evil.example", "http://evil.example").key("k")).await.rpc_error(403, 403);
+}
+
+#[tokio::test]
 async fn with_cors_pages_of_listed_origins_read_answers() {
     let server = Server::new(every_way())
         .api_keys(["k"])

@@ -5,6 +5,7 @@ mod access;
 mod answers;
 mod client;
 mod drain;
+mod frontends;
 mod half_close;
 mod hostile;
 mod large_bodies;

@@ -20,7 +20,7 @@ fn application() -> Router {
     Router::new().route("/", route_get(|| async { "mine" }))
 }
 
-async fn serve(app: Router) -> impl AsyncFn(Request) -> Reply {
+pub(crate) async fn serve(app: Router) -> impl AsyncFn(Request) -> Reply {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
     tokio::spawn(async move {

@@ -33,8 +33,11 @@ fn message(options: &Options, address: SocketAddr, admin: Option<SocketAddr>, on
         "/load"
     };
     let url = visible(&url);
+    let mcp =
+        options.mcp_path().map(|path| format!("MCP clients:  {scheme}://{}{}\n", reachable(address), visible(&path)));
+    let mcp = mcp.unwrap_or_default();
     let admin = admin.map(|admin| format!("operator's routes on http://{admin}\n")).unwrap_or_default();
-    format!("listening on {url}\n{admin}try it:  curl{key} {url}{what}\n")
+    format!("listening on {url}\n{mcp}{admin}try it:  curl{key} {url}{what}\n")
 }
 
 /// The address under which this machine reaches the server.

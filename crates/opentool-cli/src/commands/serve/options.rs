@@ -23,6 +23,13 @@ pub(super) struct Options {
     /// The path before every route [default: /opentool]
     #[arg(long, value_name = "PATH", help_heading = "Address")]
     pub(super) prefix: Option<String>,
+    /// The path at which MCP clients get the tools; --prefix does not count for it [default: /mcp]
+    #[arg(long, value_name = "PATH", help_heading = "Address")]
+    pub(super) mcp_path: Option<String>,
+    /// Leaves MCP out
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(hide_possible_values = true, help_heading = "Address")]
+    pub(super) no_mcp: Option<bool>,
     /// The URL under which clients reach the server, for the document that /load gives [default: what the one source
     /// says]
     #[arg(long, value_name = "URL", help_heading = "Address")]
@@ -118,6 +125,12 @@ impl Options {
     /// The keys of the command line and of the configuration file.
     pub(super) fn given_keys(&self) -> impl Iterator<Item = &str> {
         self.api_key.iter().chain(&self.listed_api_keys).map(Secret::expose)
+    }
+
+    /// The path at which MCP clients get the tools; none where MCP is left out.
+    pub(super) fn mcp_path(&self) -> Option<String> {
+        let path = self.mcp_path.as_deref().unwrap_or("/mcp").trim_matches('/');
+        (self.no_mcp != Some(true)).then(|| format!("/{path}"))
     }
 
     /// Whether callers need a key.

@@ -36,7 +36,7 @@ pub(super) async fn answer<B: Body<Data = Bytes>>(
     let call = ToolCall::new(request.id.to_text(), &*request.method, request.params);
     let mut running = RunningCall::new(&state.metrics, in_flight, Arc::clone(&call.name));
     let answer = run(host, state, call, context, Recipient { id: request.id, reads_output }, &mut running).await;
-    record.note_call(&running);
+    record.note_call(running.note());
     Ok(json(StatusCode::OK, answer))
 }
 
@@ -54,7 +54,7 @@ async fn answer_large(
     let context = context.clone().with_typed(state.settings.body.budget.clone());
     let recipient = Recipient { id: RequestId::new(Some(&id)), reads_output: accepts(headers, TYPED_OUTPUT) };
     let answer = run(host, state, call, &context, recipient, &mut running).await;
-    record.note_call(&running);
+    record.note_call(running.note());
     Ok(json(StatusCode::OK, answer))
 }
 

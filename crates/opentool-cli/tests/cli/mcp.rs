@@ -1,0 +1,164 @@
+//! Tools for agents: `opentool mcp`, and `/mcp` of `opentool serve`.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json as value};
+
+use super::readme::walk;
+use super::serving::Served;
+use super::*;
+
+const GUIDE: &str = include_str!("../../../../docs/mcp.md");
+
+/// An `opentool mcp` that an agent has started.
+struct Agent {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Agent {
+    fn start(folder: &TestFolder, arguments: &[&str]) -> Self {
+        let mut command = Command::new(binary());
+        command.arg("mcp").args(arguments).current_dir(folder.0.path());
+        for variable in ["OPENTOOL_API_KEY", "RUST_LOG"] {
+            command.env_remove(variable);
+        }
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        Agent { child, input, output }
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn receive(&mut self) -> Value {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        json(&line)
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.send(&value!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }));
+        self.receive()
+    }
+
+    fn call(&mut self, name: &str, arguments: Value) -> Value {
+        self.ask("tools/call", value!({ "name": name, "arguments": arguments }))["result"].take()
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn example(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn an_agent_lists_and_calls_over_stdio() {
+    let mut agent = Agent::start(&TestFolder::new(), &[]);
+    let params =
+        value!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "0" } });
+    let initialized = agent.ask("initialize", params);
+    assert_eq!(initialized["result"]["serverInfo"]["name"], "opentool demo tools");
+    agent.send(&value!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    let tools = agent.ask("tools/list", value!({}))["result"]["tools"].take();
+    assert!(tools.as_array().unwrap().iter().any(|tool| tool["name"] == "delete_note"), "{tools}");
+    assert_eq!(agent.call("add", value!({ "a": 1, "b": 2 }))["content"][0]["text"], "3");
+    let refused = agent.call("add", value!({ "a": 1 }));
+    assert_eq!(
+        (&refused["isError"], &refused["content"][0]["text"]),
+        (&value!(true), &value!("invalid arguments: missing required argument \"b\" (integer)"))
+    );
+    drop(agent.input.take());
+    assert!(agent.child.wait().unwrap().success(), "it ends with its input");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_c_library_and_a_server_are_tools_for_an_agent_too() {
+    let folder = TestFolder::with("libm.opendyn.json", example("libm.opendyn.json"));
+    let served = Served::start(&folder, &[], &[("OPENTOOL_API_KEY", "s3cret")]);
+    let mut command = Command::new(binary());
+    command.args(["mcp", "libm.opendyn.json", "--library", "libm.so.6", &served.url]).current_dir(folder.0.path());
+    command.env("OPENTOOL_API_KEY", "s3cret").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+    let mut agent = Agent { child, input, output };
+    assert_eq!(agent.call("cos", value!({ "x": 0 }))["structuredContent"], value!({ "cosine": 1.0 }));
+    assert_eq!(agent.call("add", value!({ "a": 1, "b": 2 }))["content"][0]["text"], "3");
+}
+
+#[test]
+fn standard_output_has_messages_only() {
+    let request = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"add\",\"arguments\":{\"a\":1,\"b\":2}}}\nnonsense\n";
+    let ran = TestFolder::new().run_with(&["-vv", "mcp"], request);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let lines: Vec<Value> = ran.stdout.lines().map(json).collect();
+    assert_eq!(lines.len(), 2, "{ran:?}");
+    assert!(ran.stderr.contains("execute_tool"), "the log is on standard error: {ran:?}");
+}
+
+#[test]
+fn each_agent_gets_the_configuration_that_starts_it() {
+    let folder = TestFolder::with("libm.opendyn.json", example("libm.opendyn.json"));
+    for agent in ["claude-code", "claude-desktop", "cursor", "vscode", "codex", "zed"] {
+        let ran = folder.run(&["mcp", "libm.opendyn.json", "--library", "libm.so.6", "--print-config", agent]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let entry = if agent == "codex" {
+            let table: toml::Table = ran.stdout.parse().unwrap();
+            serde_json::to_value(&table["mcp_servers"]["opentool"]).unwrap()
+        } else {
+            let config = json(&ran.stdout);
+            config.as_object().unwrap().values().next().unwrap()["opentool"].clone()
+        };
+        let arguments: Vec<_> = entry["args"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
+        let document = std::path::absolute(folder.path("libm.opendyn.json")).unwrap();
+        assert_eq!(arguments, ["mcp", document.to_str().unwrap(), "--library", "libm.so.6"], "{agent}");
+        assert_eq!(entry["command"].as_str().map(Path::new), Some(binary()), "{agent}");
+    }
+    let ran = folder.run(&["mcp", "http://a", "--source-api-key", "planted", "--print-config"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(!ran.stdout.contains("planted") && ran.stderr.contains("OPENTOOL_API_KEY"), "{ran:?}");
+}
+
+#[test]
+fn a_server_offers_its_tools_at_a_path_of_their_own() {
+    let folder = TestFolder::new();
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let ask = |served: &Served, path: &str| served.ask("POST", path, &[("Content-Type", "application/json")], ping);
+    let served = Served::start(&folder, &["--prefix", "/tools"], &[]);
+    assert!(served.announcement.contains(&format!("MCP clients:  http://{}/mcp\n", served.address)));
+    assert_eq!(ask(&served, "/mcp").json(), value!({ "jsonrpc": "2.0", "id": 1, "result": {} }));
+    let moved = Served::start(&folder, &["--mcp-path", "agents/mcp/"], &[]);
+    assert_eq!((ask(&moved, "/agents/mcp").status, ask(&moved, "/mcp").status), (200, 404));
+    let without = Served::start(&folder, &["--no-mcp"], &[]);
+    assert!(!without.announcement.contains("MCP"), "{}", without.announcement);
+    assert_eq!(ask(&without, "/mcp").status, 404);
+    let ran = folder.run(&["serve", "--port", "0", "--prefix", "/mcp"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("--mcp-path") && ran.stderr.contains("--no-mcp"), "{ran:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_guide_does_what_it_shows() {
+    let folder = TestFolder::with("libm.opendyn.json", example("libm.opendyn.json"));
+    let samples: String = GUIDE
+        .split("```")
+        .skip(1)
+        .step_by(2)
+        .filter_map(|block| block.strip_prefix("console\n"))
+        .collect::<String>()
+        .replace("/usr/local/bin/opentool", binary().to_str().unwrap());
+    assert_eq!(walk(&folder, &samples, "2>/dev/null"), 9);
+}

@@ -1,0 +1,24 @@
+//! The Model Context Protocol for opentool.
+//!
+//! Most agents speak MCP. With this crate, whatever opentool can call (a Rust function, a C library, an OpenTool server) is in front
+//! of them: over HTTP, on the port of an [`opentool-server`](https://docs.rs/opentool-server), or over stdio.
+//!
+#![cfg_attr(feature = "server", doc = include_str!("../docs/server.md"))]
+//!
+//! # Features
+//!
+//! - `server`: `Mcp`, which offers tools to MCP clients.
+//! - `axum`: the same as a router for an axum application.
+//!
+//! Neither is on by default.
+
+#[cfg(feature = "server")]
+mod server;
+
+#[cfg(feature = "server")]
+pub use server::mcp::Mcp;
+
+/// The sample of the README is compiled and run.
+#[cfg(all(doctest, feature = "server"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,6 @@
+//! Streamable HTTP: the messages of a client as requests to one path.
+
+pub(crate) mod endpoint;
+mod events;
+mod headers;
+mod sessions;

@@ -1,0 +1,474 @@
+//! The one path of the protocol: [`Endpoint`].
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use http::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER};
+use http::{Method, StatusCode};
+use opentool_core::{Cancellation, Host, ToolContext};
+use opentool_server::{CountedCall, FrontendRequest, FrontendResponse, RequestBody, TooManyCalls};
+use serde_json::value::RawValue;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tracing::Instrument;
+
+use super::sessions::{Session, Sessions};
+use super::{events, headers};
+use crate::server::answer;
+use crate::server::call::{self, CallRequest, FinishedCall, ProgressReport};
+use crate::server::engine::{self, Caller, Engine};
+use crate::server::error::ProtocolError;
+use crate::server::listen::{self, End, Filter};
+use crate::server::message::{Message, Params};
+use crate::server::revision::Revision;
+use crate::server::sink::MessageSink;
+
+/// How many messages a batch may have.
+const MAX_BATCH: usize = 100;
+
+/// Answers the requests to the path.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    engine: Arc<Engine>,
+    sessions: Sessions,
+    /// Streams that last until the client closes them.
+    listeners: Arc<Semaphore>,
+}
+
+/// What to do about a message.
+enum Action {
+    /// Nothing more: it is a notification.
+    Accepted,
+    Answer(Answer),
+    Call(Box<PlannedCall>),
+    Listen {
+        id: Box<RawValue>,
+        filter: Filter,
+    },
+}
+
+/// An answer that is ready.
+struct Answer {
+    status: StatusCode,
+    message: Vec<u8>,
+    /// The session that it begins.
+    session: Option<String>,
+}
+
+impl Answer {
+    fn new(status: StatusCode, message: Vec<u8>) -> Self {
+        Self { status, message, session: None }
+    }
+
+    fn ok(message: Vec<u8>) -> Self {
+        Self::new(StatusCode::OK, message)
+    }
+
+    fn bad_request(id: Option<&RawValue>, error: &ProtocolError) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, answer::error(id, error))
+    }
+}
+
+impl From<Answer> for FrontendResponse {
+    fn from(answer: Answer) -> Self {
+        let response = Self::json(answer.status, answer.message);
+        match answer.session.and_then(|id| HeaderValue::from_str(&id).ok()) {
+            Some(id) => response.with_header(HeaderName::from_static(headers::SESSION), id),
+            None => response,
+        }
+    }
+}
+
+/// A call that may run.
+struct PlannedCall {
+    id: Box<RawValue>,
+    request: CallRequest,
+    caller: Caller,
+    session: Option<Arc<Session>>,
+}
+
+impl Endpoint {
+    pub(crate) fn new(engine: Arc<Engine>) -> Self {
+        let settings = &engine.settings;
+        let sessions = Sessions::new(settings.max_sessions, settings.session_timeout);
+        let listeners = Arc::new(Semaphore::new(settings.max_listeners.min(Semaphore::MAX_PERMITS)));
+        Self { engine, sessions, listeners }
+    }
+
+    pub(crate) async fn answer(&self, request: FrontendRequest<'_>) -> FrontendResponse {
+        match *request.method() {
+            Method::POST => self.post(request).await,
+            Method::GET => self.open_session_stream(&request),
+            Method::DELETE => self.end_session(&request),
+            _ => not_allowed(),
+        }
+    }
+
+    async fn post(&self, mut request: FrontendRequest<'_>) -> FrontendResponse {
+        let headers = request.headers();
+        if !headers::is_json(headers) {
+            let error = ProtocolError::invalid_request("the content type must be application/json");
+            return Answer::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, answer::error(None, &error)).into();
+        }
+        if !headers::accepts_json(headers) && !headers::accepts_events(headers) {
+            let error = ProtocolError::invalid_request("Accept must name application/json and text/event-stream");
+            return Answer::new(StatusCode::NOT_ACCEPTABLE, answer::error(None, &error)).into();
+        }
+        let body = request.take_body();
+        if let Some(messages) = Message::split(&body) {
+            return self.answer_batch(&request, &messages).await;
+        }
+        let action = match Message::read(&body) {
+            Ok(message) => self.decide(&request, message).await,
+            Err(unreadable) => Action::Answer(Answer::bad_request(unreadable.id, &unreadable.error)),
+        };
+        match action {
+            Action::Accepted => FrontendResponse::empty(StatusCode::ACCEPTED),
+            Action::Answer(answer) => answer.into(),
+            Action::Call(planned) => self.call(&request, *planned, body).await,
+            Action::Listen { id, filter } => self.open_subscription(&request, id, filter),
+        }
+    }
+
+    async fn decide(&self, request: &FrontendRequest<'_>, message: Message<'_>) -> Action {
+        let headers = request.headers();
+        match message {
+            Message::Response => Action::Accepted,
+            Message::Notification { method, params } => self.notified(request, &method, &params),
+            Message::Request { id, method, params } => match headers::revision(headers, &method, &params) {
+                Err(error) => Action::Answer(Answer::bad_request(Some(id), &error)),
+                Ok(revision) if revision.is_stateless() => {
+                    self.stateless(request, id, &method, &params, revision).await
+                }
+                Ok(revision) => match self.session(request) {
+                    Err(answer) => Action::Answer(answer),
+                    Ok(session) => self.legacy(request, id, &method, &params, revision, session).await,
+                },
+            },
+        }
+    }
+
+    /// Answers a request that carries its revision and needs no session.
+    async fn stateless(
+        &self,
+        request: &FrontendRequest<'_>,
+        id: &RawValue,
+        method: &str,
+        params: &Params<'_>,
+        revision: Revision,
+    ) -> Action {
+        let (headers, host) = (request.headers(), request.host());
+        let caller = Caller { revision, has_key: request.key_name().is_some() };
+        if let Err(error) = headers::check_stateless(headers, method, params) {
+            return Action::Answer(Answer::bad_request(Some(id), &error));
+        }
+        match method {
+            "server/discover" => Action::Answer(Answer::ok(self.engine.discover(host, id, caller).await)),
+            "tools/list" => Action::Answer(Answer::ok(self.engine.list(host, id, params, caller).await)),
+            "tools/call" => match CallRequest::read(id, params) {
+                Ok(call) => {
+                    let mirrored = self.engine.mirrored(host);
+                    let mirrored = mirrored.as_ref().map_or(&[][..], |mirrored| mirrored.of_tool(&call.call.name));
+                    match headers::check_mirrored(headers, mirrored, params.arguments) {
+                        Ok(()) => plan(id, call, caller, None),
+                        Err(error) => Action::Answer(Answer::bad_request(Some(id), &error)),
+                    }
+                }
+                Err(error) => Action::Answer(Answer::ok(answer::error(Some(id), &error))),
+            },
+            "subscriptions/listen" => match Filter::read(params) {
+                Ok(filter) => Action::Listen { id: id.to_owned(), filter },
+                Err(error) => Action::Answer(Answer::ok(answer::error(Some(id), &error))),
+            },
+            _ => {
+                let error = answer::error(Some(id), &ProtocolError::method_not_found(method));
+                Action::Answer(Answer::new(StatusCode::NOT_FOUND, error))
+            }
+        }
+    }
+
+    /// Answers a request of a client that begins with `initialize`.
+    async fn legacy(
+        &self,
+        request: &FrontendRequest<'_>,
+        id: &RawValue,
+        method: &str,
+        params: &Params<'_>,
+        revision: Revision,
+        session: Option<Arc<Session>>,
+    ) -> Action {
+        let host = request.host();
+        let revision = session.as_ref().map_or(revision, |session| session.revision);
+        let caller = Caller { revision, has_key: request.key_name().is_some() };
+        Action::Answer(Answer::ok(match method {
+            "initialize" => {
+                let (message, revision) = self.engine.initialize(host, id, params).await;
+                let session = revision.and_then(|revision| self.sessions.begin(revision, request.key_name().cloned()));
+                return Action::Answer(Answer { status: StatusCode::OK, message, session });
+            }
+            "ping" | "logging/setLevel" => self.engine.empty(host, id, caller),
+            "tools/list" => self.engine.list(host, id, params, caller).await,
+            "tools/call" => match CallRequest::read(id, params) {
+                Ok(call) => return plan(id, call, caller, session),
+                Err(error) => answer::error(Some(id), &error),
+            },
+            _ => answer::error(Some(id), &ProtocolError::method_not_found(method)),
+        }))
+    }
+
+    /// Takes note of a notification; the stateless revisions have none over HTTP.
+    fn notified(&self, request: &FrontendRequest<'_>, method: &str, params: &Params<'_>) -> Action {
+        match self.session(request) {
+            Err(answer) => Action::Answer(answer),
+            Ok(session) => {
+                if let (Some(session), "notifications/cancelled", Some(id)) = (session, method, params.request_id) {
+                    session.calls.cancel(id);
+                }
+                Action::Accepted
+            }
+        }
+    }
+
+    /// Finds the session that a request names; one that names none is served without.
+    fn session(&self, request: &FrontendRequest<'_>) -> Result<Option<Arc<Session>>, Answer> {
+        let Some(id) = headers::session(request.headers()) else { return Ok(None) };
+        match self.sessions.find(id, request.key_name()) {
+            Some(session) => Ok(Some(session)),
+            None => {
+                let error = ProtocolError::invalid_request("there is no such session: begin another with `initialize`");
+                Err(Answer::new(StatusCode::NOT_FOUND, answer::error(None, &error)))
+            }
+        }
+    }
+
+    /// Answers several messages at once, which one revision allows.
+    async fn answer_batch(&self, request: &FrontendRequest<'_>, messages: &[&RawValue]) -> FrontendResponse {
+        let headers = request.headers();
+        let session = match self.session(request) {
+            Ok(session) => session,
+            Err(answer) => return answer.into(),
+        };
+        let revision = match (&session, headers::legacy_revision(headers)) {
+            (Some(session), _) => session.revision,
+            (None, Ok(revision)) => revision,
+            (None, Err(error)) => return Answer::bad_request(None, &error).into(),
+        };
+        let problem = if !revision.has_batches() {
+            Some(format!("the protocol version {revision} has no batches: send one message"))
+        } else if messages.is_empty() || messages.len() > MAX_BATCH {
+            Some(format!("a batch has 1 to {MAX_BATCH} messages"))
+        } else {
+            None
+        };
+        if let Some(problem) = problem {
+            return Answer::bad_request(None, &ProtocolError::invalid_request(problem)).into();
+        }
+        let answers = join_all(messages.iter().map(|message| {
+            let session = session.clone();
+            async move {
+                match Message::read(message.get().as_bytes()) {
+                    Ok(Message::Response) => None,
+                    Ok(Message::Notification { method, params }) => {
+                        self.notified(request, &method, &params);
+                        None
+                    }
+                    Ok(Message::Request { id, method, .. }) if method == "initialize" => {
+                        let error = ProtocolError::invalid_request("`initialize` must stand alone");
+                        Some(answer::error(Some(id), &error))
+                    }
+                    Ok(Message::Request { id, method, params }) => {
+                        match self.legacy(request, id, &method, &params, revision, session).await {
+                            Action::Answer(answer) => Some(answer.message),
+                            Action::Call(planned) => Some(self.call_in_batch(request, *planned).await),
+                            Action::Accepted | Action::Listen { .. } => None,
+                        }
+                    }
+                    Err(unreadable) => Some(answer::error(unreadable.id, &unreadable.error)),
+                }
+            }
+        }));
+        let answers: Vec<Vec<u8>> = answers.await.into_iter().flatten().collect();
+        if answers.is_empty() {
+            return FrontendResponse::empty(StatusCode::ACCEPTED);
+        }
+        let mut body = vec![b'['];
+        body.extend(answers.join(&b','));
+        body.push(b']');
+        FrontendResponse::json(StatusCode::OK, body)
+    }
+
+    async fn call_in_batch(&self, request: &FrontendRequest<'_>, planned: PlannedCall) -> Vec<u8> {
+        match CallTask::new(self, request, planned, None) {
+            Ok(task) => task.run(None).await.0,
+            Err(refused) => refused.message,
+        }
+    }
+
+    async fn call(&self, request: &FrontendRequest<'_>, planned: PlannedCall, body: RequestBody) -> FrontendResponse {
+        let is_stateless = planned.caller.revision.is_stateless();
+        let streams = planned.request.progress_token.is_some() && headers::accepts_events(request.headers());
+        let task = match CallTask::new(self, request, planned, Some(body)) {
+            Ok(task) => task,
+            Err(refused) => {
+                return FrontendResponse::from(refused).with_header(RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+        };
+        if streams {
+            let (response, sink) = events::open();
+            tokio::spawn(task.stream(sink, is_stateless).in_current_span());
+            return response;
+        }
+        let (message, counted) = if is_stateless {
+            // A client that goes away drops this future, which cancels the call.
+            task.run(None).await
+        } else {
+            // In the older revisions a client that goes away has not cancelled its call.
+            match tokio::spawn(task.run(None).in_current_span()).await {
+                Ok(finished) => finished,
+                Err(_) => return FrontendResponse::empty(StatusCode::INTERNAL_SERVER_ERROR),
+            }
+        };
+        FrontendResponse::json(StatusCode::OK, message).with_call(&counted)
+    }
+
+    fn open_subscription(&self, request: &FrontendRequest<'_>, id: Box<RawValue>, filter: Filter) -> FrontendResponse {
+        if !headers::accepts_events(request.headers()) {
+            let error = ProtocolError::invalid_request("Accept must name text/event-stream");
+            return Answer::new(StatusCode::NOT_ACCEPTABLE, answer::error(Some(&id), &error)).into();
+        }
+        let Ok(permit) = self.listeners.clone().try_acquire_owned() else { return too_many_listeners(Some(&id)) };
+        let (response, sink) = events::open();
+        let (host, stopping) = (request.host().clone(), request.stopping());
+        tokio::spawn(async move {
+            let _kept: OwnedSemaphorePermit = permit;
+            // Over HTTP a client cancels by closing the stream.
+            let end = End { stopping: &stopping, cancelled: &Cancellation::new() };
+            listen::subscribe(&host, &id, filter, &sink, end).await;
+        });
+        response
+    }
+
+    /// Opens the stream on which a session hears of changes; without a session, or without changes, there is none.
+    fn open_session_stream(&self, request: &FrontendRequest<'_>) -> FrontendResponse {
+        let session = match self.session(request) {
+            Ok(Some(session)) => session,
+            Ok(None) => return not_allowed(),
+            Err(answer) => return answer.into(),
+        };
+        let Some(changes) = engine::changes(request.host()) else { return not_allowed() };
+        if !headers::accepts_events(request.headers()) {
+            let error = ProtocolError::invalid_request("Accept must name text/event-stream");
+            return Answer::new(StatusCode::NOT_ACCEPTABLE, answer::error(None, &error)).into();
+        }
+        let Some(listening) = session.listen() else {
+            let error = ProtocolError::invalid_request("the session has a stream already");
+            return Answer::new(StatusCode::CONFLICT, answer::error(None, &error)).into();
+        };
+        let Ok(permit) = self.listeners.clone().try_acquire_owned() else { return too_many_listeners(None) };
+        let (response, sink) = events::open();
+        let stopping = request.stopping();
+        tokio::spawn(async move {
+            let _kept = (listening, permit);
+            let end = End { stopping: &stopping, cancelled: &session.over };
+            listen::notify(changes, &sink, end).await;
+        });
+        response
+    }
+
+    fn end_session(&self, request: &FrontendRequest<'_>) -> FrontendResponse {
+        match (self.session(request), headers::session(request.headers())) {
+            (Ok(Some(_)), Some(id)) => {
+                self.sessions.end(id);
+                FrontendResponse::empty(StatusCode::NO_CONTENT)
+            }
+            (Err(answer), _) => answer.into(),
+            _ => not_allowed(),
+        }
+    }
+}
+
+fn plan(id: &RawValue, request: CallRequest, caller: Caller, session: Option<Arc<Session>>) -> Action {
+    Action::Call(Box::new(PlannedCall { id: id.to_owned(), request, caller, session }))
+}
+
+fn not_allowed() -> FrontendResponse {
+    FrontendResponse::empty(StatusCode::METHOD_NOT_ALLOWED).with_header(ALLOW, HeaderValue::from_static("POST"))
+}
+
+fn too_many_listeners(id: Option<&RawValue>) -> FrontendResponse {
+    let error = ProtocolError::internal("as many streams are open as may be; try again later");
+    FrontendResponse::from(Answer::new(StatusCode::SERVICE_UNAVAILABLE, answer::error(id, &error)))
+        .with_header(RETRY_AFTER, HeaderValue::from_static("1"))
+}
+
+/// A call with everything that it needs, so that it can go on without its connection.
+struct CallTask {
+    engine: Arc<Engine>,
+    host: Arc<Host>,
+    planned: PlannedCall,
+    context: ToolContext,
+    counted: CountedCall,
+    cut_off: Cancellation,
+    /// Counts against the limit of bytes held while the arguments are there.
+    _body: Option<RequestBody>,
+}
+
+impl CallTask {
+    /// Admits a call, if the limit of calls in flight allows it.
+    fn new(
+        endpoint: &Endpoint,
+        request: &FrontendRequest<'_>,
+        planned: PlannedCall,
+        body: Option<RequestBody>,
+    ) -> Result<Self, Answer> {
+        let refused = |error: TooManyCalls| {
+            let error = ProtocolError::internal(error.to_string());
+            Answer::new(StatusCode::SERVICE_UNAVAILABLE, answer::error(Some(&planned.id), &error))
+        };
+        let counted = request.count_call(planned.request.call.name.clone()).map_err(refused)?;
+        Ok(Self {
+            engine: endpoint.engine.clone(),
+            host: request.host().clone(),
+            context: planned.request.context(request.trace()),
+            planned,
+            counted,
+            cut_off: request.cut_off(),
+            _body: body,
+        })
+    }
+
+    /// Runs the call and returns its answer.
+    async fn run(self, sink: Option<&dyn MessageSink>) -> (Vec<u8>, CountedCall) {
+        let Self { engine, host, planned, context, mut counted, cut_off, _body } = self;
+        let PlannedCall { id, request: CallRequest { call, progress_token, .. }, caller, session } = planned;
+        let _in_flight = session.map(|session| session.calls.enter(&id, context.cancellation().clone()));
+        let progress = match (&progress_token, sink) {
+            (Some(token), Some(sink)) => Some(ProgressReport { token, sink }),
+            _ => None,
+        };
+        let FinishedCall { message, error } = tokio::select! {
+            // The call first: one that is ready at once does not register for the signal.
+            biased;
+            finished = call::run(&engine, &host, caller, &id, call, &context, progress) => finished,
+            () = cut_off.cancelled() => call::stopped(&engine, &host, caller, &id),
+        };
+        counted.finish(error);
+        (message, counted)
+    }
+
+    /// Runs the call and sends its progress and its answer as events.
+    async fn stream(self, sink: events::EventSink, ends_with_client: bool) {
+        let run = async {
+            let (message, _counted) = self.run(Some(&sink)).await;
+            let _ = sink.send(message).await;
+        };
+        if ends_with_client {
+            tokio::select! {
+                () = run => {}
+                // Dropping the call cancels it.
+                () = sink.closed() => {}
+            }
+        } else {
+            run.await;
+        }
+    }
+}

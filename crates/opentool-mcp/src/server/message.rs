@@ -1,0 +1,235 @@
+//! JSON-RPC messages, read without copying what is in them: [`Message`], [`Params`].
+
+use std::borrow::Cow;
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+
+use super::error::ProtocolError;
+
+/// A message of a client.
+#[derive(Debug)]
+pub(crate) enum Message<'a> {
+    Request {
+        id: &'a RawValue,
+        method: Cow<'a, str>,
+        params: Params<'a>,
+    },
+    Notification {
+        method: Cow<'a, str>,
+        params: Params<'a>,
+    },
+    /// The answer to a request of ours. There are none.
+    Response,
+}
+
+/// A message that cannot be answered as one, and the id that the answer carries, where it could be read.
+#[derive(Debug)]
+pub(crate) struct Unreadable<'a> {
+    pub(crate) error: ProtocolError,
+    pub(crate) id: Option<&'a RawValue>,
+}
+
+/// The members of a message, each as its text. Of a member that comes twice it is not known which one counts, so serde refuses it.
+#[derive(Deserialize)]
+struct Members<'a> {
+    #[serde(borrow)]
+    jsonrpc: Option<&'a RawValue>,
+    /// `null` is there, and is none.
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<&'a RawValue>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+/// Reads a member that is there, so that `null` is a value and not an absent one.
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+/// The parameters that any of the methods takes, each as its text.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Params<'a> {
+    #[serde(borrow, rename = "_meta")]
+    meta: Option<Meta<'a>>,
+    #[serde(borrow)]
+    pub(crate) name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) cursor: Option<&'a RawValue>,
+    /// Of `subscriptions/listen`.
+    #[serde(borrow)]
+    pub(crate) notifications: Option<&'a RawValue>,
+    /// Of `initialize`.
+    #[serde(borrow)]
+    pub(crate) protocol_version: Option<&'a RawValue>,
+    /// Of `notifications/cancelled`.
+    #[serde(borrow)]
+    pub(crate) request_id: Option<&'a RawValue>,
+}
+
+/// What a request says about itself.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Meta<'a> {
+    #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
+    pub(crate) revision: Option<&'a RawValue>,
+    #[serde(borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
+    pub(crate) capabilities: Option<&'a RawValue>,
+    #[serde(borrow, rename = "progressToken")]
+    progress_token: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) traceparent: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) tracestate: Option<&'a RawValue>,
+}
+
+impl<'a> Message<'a> {
+    /// Reads a message from its text.
+    pub(crate) fn read(text: &'a [u8]) -> Result<Self, Unreadable<'a>> {
+        let unreadable = |error: serde_json::Error| Unreadable { error: reason(&error), id: None };
+        if !text.trim_ascii_start().starts_with(b"{") {
+            // Serde would take an array for the members in their order.
+            serde_json::from_slice::<IgnoredAny>(text).map_err(unreadable)?;
+            return Err(Unreadable { error: ProtocolError::invalid_request("a message is one JSON object"), id: None });
+        }
+        let members: Members<'a> = serde_json::from_slice(text).map_err(unreadable)?;
+        members.into_message()
+    }
+
+    /// Reads the messages of a batch; none where the text is no array.
+    pub(crate) fn split(text: &'a [u8]) -> Option<Vec<&'a RawValue>> {
+        if !text.trim_ascii_start().starts_with(b"[") {
+            return None;
+        }
+        serde_json::from_slice(text).ok()
+    }
+}
+
+fn reason(error: &serde_json::Error) -> ProtocolError {
+    match error.classify() {
+        Category::Data => ProtocolError::invalid_request(format!("the message is no JSON-RPC message: {error}")),
+        Category::Syntax | Category::Eof | Category::Io => {
+            ProtocolError::new(ProtocolError::PARSE, format!("the message is not JSON: {error}"))
+        }
+    }
+}
+
+impl<'a> Members<'a> {
+    fn into_message(self) -> Result<Message<'a>, Unreadable<'a>> {
+        let id = self.id.filter(|id| is_id(id));
+        let invalid = |message: &str| Unreadable { error: ProtocolError::invalid_request(message), id };
+        if self.jsonrpc.map(RawValue::get) != Some(r#""2.0""#) {
+            return Err(invalid(r#"`jsonrpc` must be "2.0""#));
+        }
+        let Some(method) = self.method else {
+            if self.result.is_some() || self.error.is_some() {
+                return Ok(Message::Response);
+            }
+            return Err(invalid("`method` is missing"));
+        };
+        let Some(method) = string(method) else { return Err(invalid("`method` must be a string")) };
+        let params = match self.params {
+            None => Params::default(),
+            Some(params) if params.get().starts_with('{') => serde_json::from_str(params.get()).map_err(|error| {
+                Unreadable { error: ProtocolError::invalid_params(format!("`params` cannot be used: {error}")), id }
+            })?,
+            Some(_) => {
+                return Err(Unreadable { error: ProtocolError::invalid_params("`params` must be an object"), id });
+            }
+        };
+        match (self.id, id) {
+            (None, _) => Ok(Message::Notification { method, params }),
+            (Some(_), Some(id)) => Ok(Message::Request { id, method, params }),
+            (Some(_), None) => Err(invalid("`id` must be a string or an integer")),
+        }
+    }
+}
+
+impl<'a> Params<'a> {
+    /// Returns what the request says about itself.
+    pub(crate) fn meta(&self) -> &Meta<'a> {
+        const NONE: &Meta<'static> =
+            &Meta { revision: None, capabilities: None, progress_token: None, traceparent: None, tracestate: None };
+        self.meta.as_ref().unwrap_or(NONE)
+    }
+}
+
+impl<'a> Meta<'a> {
+    /// Returns the token under which the client wants to hear of progress.
+    pub(crate) fn progress_token(&self) -> Option<&'a RawValue> {
+        self.progress_token.filter(|token| is_id(token))
+    }
+}
+
+/// Says whether JSON is a string or an integer, which ids and tokens are.
+fn is_id(json: &RawValue) -> bool {
+    let text = json.get();
+    text.starts_with('"')
+        || (text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) && !text.contains(['.', 'e', 'E']))
+}
+
+/// Returns the text of a JSON string, borrowed where nothing in it is escaped.
+pub(crate) fn string(json: &RawValue) -> Option<Cow<'_, str>> {
+    let inner = json.get().strip_prefix('"')?.strip_suffix('"')?;
+    if inner.contains('\\') { serde_json::from_str(json.get()).ok().map(Cow::Owned) } else { Some(inner.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+
+    use super::*;
+
+    #[test]
+    fn arguments_are_borrowed_as_they_came() {
+        let text = br#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"f","arguments":{"n":1180591620717411303424,"n":1.0}}}"#;
+        let Message::Request { id, method, params } = Message::read(text).unwrap() else { panic!("no request") };
+        assert_eq!((id.get(), &*method), (r#""a""#, "tools/call"));
+        assert_eq!(params.arguments.unwrap().get(), r#"{"n":1180591620717411303424,"n":1.0}"#);
+    }
+
+    #[test]
+    fn what_is_no_message_has_the_code_that_says_why() {
+        for (text, code) in [
+            ("{", ProtocolError::PARSE),
+            ("nonsense", ProtocolError::PARSE),
+            ("[]", ProtocolError::INVALID_REQUEST),
+            (r#"["2.0",1,"ping",{},null,null]"#, ProtocolError::INVALID_REQUEST),
+            ("7", ProtocolError::INVALID_REQUEST),
+            ("{}", ProtocolError::INVALID_REQUEST),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, ProtocolError::INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, ProtocolError::INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, ProtocolError::INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, ProtocolError::INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, ProtocolError::INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#, ProtocolError::INVALID_PARAMS),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":1}}"#, ProtocolError::INVALID_PARAMS),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"f","params":{"name":"a","name":"b"}}"#,
+                ProtocolError::INVALID_PARAMS,
+            ),
+        ] {
+            assert_eq!(Message::read(text.as_bytes()).unwrap_err().error.code, code, "{text}");
+        }
+    }
+
+    #[test]
+    fn deep_nesting_costs_no_stack() {
+        let deep = |close: &str| {
+            let (open, close) = ("[".repeat(200_000), close.repeat(200_000));
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"arguments":{{"a":{open}{close}}}}}}}"#)
+        };
+        assert!(Message::read(deep("]").as_bytes()).is_ok());
+        assert!(Message::read(deep("").as_bytes()).is_err());
+    }
+}

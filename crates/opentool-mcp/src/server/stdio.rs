@@ -1,0 +1,337 @@
+//! Messages a line each, over the standard streams or any other pair of them.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use opentool_core::{BoxFuture, Cancellation, Host, ToolContext};
+use serde_json::value::RawValue;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::answer::{self, on_one_line};
+use super::call::{self, CallRequest, ProgressReport};
+use super::engine::{self, Caller, Engine};
+use super::error::ProtocolError;
+use super::in_flight::CallsInFlight;
+use super::listen::{self, End, Filter};
+use super::message::{Message, Params, string};
+use super::revision::Revision;
+use super::sink::MessageSink;
+
+/// How many messages may wait for the client to read.
+const BACKLOG: usize = 64;
+
+/// How long calls may still run once the client has closed its side.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Serves a client until it closes its side, and answers what it has asked by then.
+pub(crate) async fn serve<R, W>(engine: Arc<Engine>, host: Host, reader: R, writer: W) -> io::Result<()>
+where
+    R: AsyncRead + Unpin + Send,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let (sender, receiver) = mpsc::channel(BACKLOG);
+    let writing = tokio::spawn(write_lines(writer, receiver));
+    let connection = Connection {
+        calls_allowed: Arc::new(Semaphore::new(engine.settings.max_calls.clamp(1, Semaphore::MAX_PERMITS))),
+        engine,
+        host: Arc::new(host),
+        lines: LineSink(sender),
+        in_flight: CallsInFlight::default(),
+        revision: None,
+        closing: Cancellation::new(),
+        tasks: JoinSet::new(),
+    };
+    let read = connection.run(BufReader::new(reader)).await;
+    let written = writing.await.unwrap_or_else(|error| Err(io::Error::other(error)));
+    read.and(written)
+}
+
+/// Writes messages until all senders are gone.
+async fn write_lines<W: AsyncWrite + Unpin>(mut writer: W, mut lines: mpsc::Receiver<Vec<u8>>) -> io::Result<()> {
+    while let Some(line) = lines.recv().await {
+        writer.write_all(&line).await?;
+        if lines.is_empty() {
+            writer.flush().await?;
+        }
+    }
+    writer.shutdown().await
+}
+
+/// Sends messages, a line each.
+#[derive(Clone)]
+struct LineSink(mpsc::Sender<Vec<u8>>);
+
+impl MessageSink for LineSink {
+    fn send(&self, message: Vec<u8>) -> BoxFuture<'_, bool> {
+        let mut line = on_one_line(message);
+        line.push(b'\n');
+        Box::pin(async move { self.0.send(line).await.is_ok() })
+    }
+
+    /// A pipe needs no sign of life.
+    fn keep_alive(&self) -> BoxFuture<'_, bool> {
+        Box::pin(std::future::ready(true))
+    }
+
+    fn closed(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.0.closed())
+    }
+}
+
+/// A client, and what it has under way.
+struct Connection {
+    engine: Arc<Engine>,
+    host: Arc<Host>,
+    lines: LineSink,
+    in_flight: CallsInFlight,
+    /// What was agreed on by `initialize`.
+    revision: Option<Revision>,
+    calls_allowed: Arc<Semaphore>,
+    /// Given when the client has closed its side.
+    closing: Cancellation,
+    tasks: JoinSet<()>,
+}
+
+impl Connection {
+    async fn run<R: AsyncBufRead + Unpin>(mut self, mut reader: R) -> io::Result<()> {
+        let limit = self.engine.settings.max_line;
+        let result = loop {
+            let line = tokio::select! {
+                line = next_line(&mut reader, limit) => line,
+                // There is nobody to answer.
+                () = self.lines.closed() => break Ok(()),
+            };
+            match line {
+                Ok(Line::Text(text)) if text.trim_ascii().is_empty() => {}
+                Ok(Line::Text(text)) => self.receive(&text).await,
+                Ok(Line::TooLong) => {
+                    let error = ProtocolError::invalid_request(format!("a message may have {limit} bytes"));
+                    self.lines.send(answer::error(None, &error)).await;
+                }
+                Ok(Line::End) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+            while self.tasks.try_join_next().is_some() {}
+        };
+        self.closing.cancel();
+        // Calls that were asked for are answered, if they end soon.
+        let _ = timeout(GRACE, async { while self.tasks.join_next().await.is_some() {} }).await;
+        self.in_flight.cancel_all();
+        self.tasks.shutdown().await;
+        result
+    }
+
+    async fn receive(&mut self, text: &[u8]) {
+        match Message::read(text) {
+            Ok(Message::Request { id, method, params }) => {
+                if let Some(message) = self.answer(id, &method, &params).await {
+                    self.lines.send(message).await;
+                }
+            }
+            Ok(Message::Notification { method, params }) => {
+                if let ("notifications/cancelled", Some(id)) = (&*method, params.request_id) {
+                    self.in_flight.cancel(id);
+                }
+            }
+            Ok(Message::Response) => {}
+            Err(unreadable) => {
+                self.lines.send(answer::error(unreadable.id, &unreadable.error)).await;
+            }
+        }
+    }
+
+    /// Answers a request, or starts what will.
+    async fn answer(&mut self, id: &RawValue, method: &str, params: &Params<'_>) -> Option<Vec<u8>> {
+        if method == "initialize" {
+            let (message, revision) = self.engine.initialize(&self.host, id, params).await;
+            if revision.is_some() && self.revision.replace(Revision::LATEST_LEGACY).is_none() {
+                self.notify_changes();
+            }
+            self.revision = revision.or(self.revision);
+            return Some(message);
+        }
+        let revision = match self.revision_of(method, params) {
+            Ok(revision) => revision,
+            Err(error) => return Some(answer::error(Some(id), &error)),
+        };
+        let caller = Caller { revision, has_key: false };
+        let stateless = revision.is_stateless();
+        Some(match method {
+            "tools/list" => self.engine.list(&self.host, id, params, caller).await,
+            "tools/call" => return self.call(id, params, caller),
+            "ping" | "logging/setLevel" if !stateless => self.engine.empty(&self.host, id, caller),
+            "server/discover" if stateless => self.engine.discover(&self.host, id, caller).await,
+            "subscriptions/listen" if stateless => return self.listen(id, params),
+            _ => answer::error(Some(id), &ProtocolError::method_not_found(method)),
+        })
+    }
+
+    /// Finds the revision of a request: its own, otherwise what was agreed on.
+    fn revision_of(&self, method: &str, params: &Params<'_>) -> Result<Revision, ProtocolError> {
+        let meta = params.meta();
+        let Some(revision) = meta.revision else {
+            if matches!(method, "server/discover" | "subscriptions/listen") {
+                let message = "`_meta` must have `io.modelcontextprotocol/protocolVersion`";
+                return Err(ProtocolError::invalid_params(message));
+            }
+            return Ok(self.revision.unwrap_or(Revision::LATEST_LEGACY));
+        };
+        let Some(requested) = string(revision) else {
+            return Err(ProtocolError::invalid_params("the protocol version in `_meta` must be a string"));
+        };
+        let revision = Revision::parse(&requested).ok_or_else(|| ProtocolError::unsupported_revision(&requested))?;
+        if revision.is_stateless() && !meta.capabilities.is_some_and(|given| given.get().starts_with('{')) {
+            let message = "`_meta` must have `io.modelcontextprotocol/clientCapabilities`, an object";
+            return Err(ProtocolError::invalid_params(message));
+        }
+        Ok(revision)
+    }
+
+    /// Starts a call, which answers by itself.
+    fn call(&mut self, id: &RawValue, params: &Params<'_>, caller: Caller) -> Option<Vec<u8>> {
+        let request = match CallRequest::read(id, params) {
+            Ok(request) => request,
+            Err(error) => return Some(answer::error(Some(id), &error)),
+        };
+        let Ok(permit) = self.calls_allowed.clone().try_acquire_owned() else {
+            let limit = self.engine.settings.max_calls;
+            let error = ProtocolError::internal(format!("too many calls in flight: the server runs {limit} at once"));
+            return Some(answer::error(Some(id), &error));
+        };
+        let context = request.context(None);
+        let in_flight = self.in_flight.enter(id, context.cancellation().clone());
+        let task = LineCall {
+            engine: self.engine.clone(),
+            host: self.host.clone(),
+            lines: self.lines.clone(),
+            id: id.to_owned(),
+            caller,
+            request,
+            context,
+        };
+        self.tasks.spawn(async move {
+            let _kept = (permit, in_flight);
+            task.run().await;
+        });
+        None
+    }
+
+    fn listen(&mut self, id: &RawValue, params: &Params<'_>) -> Option<Vec<u8>> {
+        let filter = match Filter::read(params) {
+            Ok(filter) => filter,
+            Err(error) => return Some(answer::error(Some(id), &error)),
+        };
+        let Ok(permit) = self.calls_allowed.clone().try_acquire_owned() else {
+            let error = ProtocolError::internal("too many requests are under way");
+            return Some(answer::error(Some(id), &error));
+        };
+        let cancelled = Cancellation::new();
+        let in_flight = self.in_flight.enter(id, cancelled.clone());
+        let (host, lines, stopping) = (self.host.clone(), self.lines.clone(), self.closing.clone());
+        let id = id.to_owned();
+        self.tasks.spawn(async move {
+            let _kept: (OwnedSemaphorePermit, _) = (permit, in_flight);
+            let end = End { stopping: &stopping, cancelled: &cancelled };
+            listen::subscribe(&host, &id, filter, &lines, end).await;
+        });
+        None
+    }
+
+    /// Tells a client that began with `initialize` of changed tools.
+    fn notify_changes(&mut self) {
+        let Some(changes) = engine::changes(&self.host) else { return };
+        let (lines, closing) = (self.lines.clone(), self.closing.clone());
+        self.tasks.spawn(async move {
+            listen::notify(changes, &lines, End { stopping: &closing, cancelled: &closing }).await;
+        });
+    }
+}
+
+/// A call that answers by itself.
+struct LineCall {
+    engine: Arc<Engine>,
+    host: Arc<Host>,
+    lines: LineSink,
+    id: Box<RawValue>,
+    caller: Caller,
+    request: CallRequest,
+    context: ToolContext,
+}
+
+impl LineCall {
+    async fn run(self) {
+        let Self { engine, host, lines, id, caller, request, context } = self;
+        let CallRequest { call, progress_token, .. } = request;
+        let progress = progress_token.as_deref().map(|token| ProgressReport { token, sink: &lines });
+        let finished = call::run(&engine, &host, caller, &id, call, &context, progress).await;
+        // A client that has cancelled its request waits for no answer.
+        if !context.is_cancelled() {
+            lines.send(finished.message).await;
+        }
+    }
+}
+
+/// A line of the input.
+enum Line {
+    Text(Vec<u8>),
+    /// It has more bytes than a message may have, and was skipped.
+    TooLong,
+    End,
+}
+
+/// Reads a line, of which at most `limit` bytes are kept.
+async fn next_line<R: AsyncBufRead + Unpin>(reader: &mut R, limit: usize) -> io::Result<Line> {
+    let mut line = Vec::new();
+    let mut too_long = false;
+    loop {
+        let buffer = reader.fill_buf().await?;
+        if buffer.is_empty() {
+            return Ok(if too_long {
+                Line::TooLong
+            } else if line.is_empty() {
+                Line::End
+            } else {
+                Line::Text(line)
+            });
+        }
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let piece = &buffer[..end.unwrap_or(buffer.len())];
+        if line.len() + piece.len() > limit {
+            too_long = true;
+            line = Vec::new();
+        } else if !too_long {
+            line.extend_from_slice(piece);
+        }
+        let read = piece.len() + usize::from(end.is_some());
+        reader.consume(read);
+        if end.is_some() {
+            return Ok(if too_long { Line::TooLong } else { Line::Text(line) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_without_end_is_skipped_and_the_next_one_read() {
+        let input = format!("one\n{}\ntwo", "x".repeat(100_000));
+        let mut reader = BufReader::with_capacity(16, input.as_bytes());
+        let mut lines = Vec::new();
+        loop {
+            match next_line(&mut reader, 10).await.unwrap() {
+                Line::Text(text) => lines.push(String::from_utf8(text).unwrap()),
+                Line::TooLong => lines.push("too long".to_owned()),
+                Line::End => break,
+            }
+        }
+        assert_eq!(lines, ["one", "too long", "two"]);
+    }
+}

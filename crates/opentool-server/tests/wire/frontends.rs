@@ -1,0 +1,167 @@
+//! Frontends that are mounted beside the routes of OpenTool: the checks come before them, and the limits hold around them.
+
+use std::sync::Arc;
+
+use http::header::{HeaderName, HeaderValue};
+use http::{Method, StatusCode};
+use opentool_core::{BoxFuture, ToolCall, ToolContext};
+use opentool_server::{Frontend, FrontendRequest, FrontendResponse, ServeError, Server};
+
+use crate::client::{Reply, Request, get, post, request, start};
+use crate::secrets::Captured;
+use crate::tools::every_way;
+
+/// Calls the tool that the query names with the body as its arguments; a GET streams until the server stops.
+struct Plain(&'static str);
+
+impl Frontend for Plain {
+    fn mount_path(&self) -> &str {
+        self.0
+    }
+
+    fn answer<'a>(&'a self, request: FrontendRequest<'a>) -> BoxFuture<'a, FrontendResponse> {
+        Box::pin(async move {
+            match *request.method() {
+                Method::POST => call(request).await,
+                Method::GET => stream(&request).await,
+                _ => FrontendResponse::empty(StatusCode::METHOD_NOT_ALLOWED),
+            }
+        })
+    }
+}
+
+async fn call(mut request: FrontendRequest<'_>) -> FrontendResponse {
+    let tool: Arc<str> = request.query().unwrap().into();
+    let Ok(mut counted) = request.count_call(tool.clone()) else {
+        return FrontendResponse::empty(StatusCode::SERVICE_UNAVAILABLE);
+    };
+    let body = request.take_body();
+    let arguments = std::str::from_utf8(&body).unwrap();
+    let outcome = request.host().run(ToolCall::new("1", tool, arguments), &ToolContext::new()).await;
+    counted.finish(outcome.error().map(|error| error.kind()));
+    let text = match &outcome.result {
+        Ok(output) => output.to_text(),
+        Err(error) => error.to_string(),
+    };
+    let key = request.key_name().map_or("nobody", |name| &**name);
+    FrontendResponse::json(StatusCode::OK, text)
+        .with_header(HeaderName::from_static("x-key"), HeaderValue::from_str(key).unwrap())
+        .with_call(&counted)
+}
+
+async fn stream(request: &FrontendRequest<'_>) -> FrontendResponse {
+    let (response, sender) = FrontendResponse::stream(HeaderValue::from_static("text/event-stream"));
+    let stopping = request.stopping();
+    tokio::spawn(async move {
+        sender.send("data: open\n\n").await.unwrap();
+        stopping.cancelled().await;
+        sender.send("data: closed\n\n").await.unwrap();
+    });
+    response
+}
+
+/// Asserts that a request was refused before the frontend saw it: a JSON-RPC error without an id.
+#[track_caller]
+fn refused(reply: &Reply, status: u16) {
+    assert_eq!(reply.status, status, "{reply:?}");
+    let json = reply.json();
+    let members: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(members, ["jsonrpc", "error"], "{json}");
+    assert_eq!(json["error"]["code"], status);
+}
+
+fn add() -> Request {
+    post("/plain?add").body(r#"{"a":1,"b":2}"#)
+}
+
+#[tokio::test]
+async fn a_mounted_frontend_answers_behind_all_checks() {
+    let config = |config: opentool_server::ConfigBuilder| config.named_key("ann", "k").max_body(100);
+    let server = start(Server::new(every_way()).configure(config).mount(Plain("/plain"))).await;
+    let reply = server.ask(add().key("k")).await;
+    assert_eq!((reply.status, reply.text(), reply.header("x-key")), (200, "3", Some("ann")));
+    let slash = server.ask(post("/plain/?add").key("k").body(r#"{"a":1,"b":"#)).await;
+    assert!(slash.text().starts_with("invalid arguments"), "{slash:?}");
+    refused(&server.ask(add()).await, 401);
+    refused(&server.ask(add().key("no")).await, 401);
+    refused(&server.ask(add().key("k").host("evil.example")).await, 403);
+    refused(&server.ask(add().key("k").header("Origin", "https://evil.example")).await, 403);
+    refused(&server.ask(add().key("k").body(" ".repeat(101))).await, 413);
+    assert_eq!(server.ask(request("DELETE", "/plain").key("k")).await.status, 405);
+    server.ask(get("/plain/more").key("k")).await.rpc_error(404, 404);
+    server.ask(get("/opentool/plain").key("k")).await.rpc_error(404, 404);
+    assert_eq!(server.ask(get("/opentool/version").key("k")).await.status, 200, "OpenTool is still served");
+}
+
+#[tokio::test]
+async fn a_mounted_frontend_is_counted_logged_and_limited() {
+    let captured = Captured::start();
+    let config = |config: opentool_server::ConfigBuilder| config.max_calls_in_flight(1);
+    let server = start(Server::new(every_way()).configure(config).mount(Plain("/plain"))).await;
+    server.ask(add()).await;
+    server.ask(post("/plain?fails").body("{}")).await;
+    server.ask(post("/plain?no_such").body("{}")).await;
+    let page = server.ask(get("/metrics")).await.text().to_owned();
+    for line in [
+        r#"opentool_calls_total{tool="add",outcome="ok"} 1"#,
+        r#"opentool_calls_total{tool="fails",outcome="failed"} 1"#,
+        r#"opentool_calls_total{tool="_unknown",outcome="unknown_tool"} 1"#,
+        "opentool_calls_in_flight 0",
+    ] {
+        assert!(page.contains(line), "{line}: {page}");
+    }
+    let log = captured.text();
+    let line =
+        log.lines().find(|line| line.contains("opentool::access") && line.contains("outcome=\"failed\"")).unwrap();
+    assert!(line.contains("http.route=\"/plain\"") && line.contains("gen_ai.tool.name=\"fails\""), "{line}");
+    assert!(log.contains("otel.name=POST /plain"), "{log}");
+}
+
+#[tokio::test]
+async fn a_stream_of_a_mounted_frontend_ends_with_the_server() {
+    let server = start(Server::new(every_way()).mount(Plain("/plain"))).await;
+    let mut wire = server.connect().await;
+    wire.send(get("/plain").bytes()).await;
+    assert_eq!(wire.head().await.unwrap().status, 200);
+    assert_eq!(wire.chunk().await.unwrap(), b"data: open\n\n");
+    server.handle.shutdown();
+    assert_eq!(wire.chunk().await.unwrap(), b"data: closed\n\n");
+    assert_eq!(wire.chunk().await, None);
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn a_frontend_is_mounted_only_where_its_path_is_free() {
+    for (path, prefix, problem) in [
+        ("plain", "/opentool", "begin with a slash"),
+        ("/plain/", "/opentool", "begin with a slash"),
+        ("/", "/opentool", "begin with a slash"),
+        ("/pl ain", "/opentool", "letters, digits"),
+        ("/plain?x", "/opentool", "letters, digits"),
+        ("/opentool", "/opentool", "the OpenTool routes"),
+        ("/opentool/plain", "/opentool", "the OpenTool routes"),
+        ("/call", "", "the OpenTool routes"),
+        ("/metrics", "/opentool", "the operator's routes"),
+        ("/first", "/opentool", "another frontend"),
+    ] {
+        let server = Server::new(every_way()).configure(|config| config.prefix(prefix));
+        let error = server.mount(Plain("/first")).mount(Plain(path)).bind("127.0.0.1:0").await.unwrap_err();
+        assert!(matches!(&error, ServeError::Mount { path: named, .. } if named == path), "{path}: {error}");
+        assert!(error.to_string().contains(problem), "{error}");
+    }
+    let server = start(Server::new(every_way()).configure(|config| config.prefix("")).mount(Plain("/a/plain"))).await;
+    assert_eq!(server.ask(post("/a/plain?text").body("{}")).await.text(), "plain \"text\"");
+}
+
+#[cfg(feature = "axum")]
+#[tokio::test]
+async fn a_frontend_in_an_axum_application_has_the_same_checks() {
+    let config = opentool_server::Config::builder().api_keys(["k"]).build().unwrap();
+    let host = opentool_core::Executor::new().host(every_way());
+    let app = opentool_server::frontend_router(host, Plain("/plain"), config);
+    let ask = crate::router::serve(axum::Router::new().nest("/api", app)).await;
+    let nested = post("/api/plain?add").body(r#"{"a":1,"b":2}"#);
+    refused(&ask(nested.clone()).await, 401);
+    assert_eq!(ask(nested.key("k")).await.text(), "3");
+    assert_eq!(ask(get("/api/healthz").key("k")).await.status, 404, "the operator's routes are the application's");
+}
