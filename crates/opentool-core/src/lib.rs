@@ -64,6 +64,7 @@ mod handler;
 mod metadata;
 mod middleware;
 mod output;
+mod patterns;
 mod policy;
 mod resolver;
 mod result_check;

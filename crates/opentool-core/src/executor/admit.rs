@@ -77,13 +77,16 @@ fn limits_of_host(job: &Job<'_>) -> Option<ToolError> {
 /// Checks arguments against the published schema, and drops from them what the checker drops.
 pub(super) fn check(policies: &Policies, tool: Admitted<'_>, arguments: &mut Arguments) -> Result<(), ToolError> {
     let checker = tool.definition.checker();
-    let checked = if tool.metadata.checks_own_arguments() {
+    let checked = if tool.metadata.checks_own_arguments() && !policies.assert_formats {
         checker.check_object(arguments.as_str(), policies.strictness)?
     } else {
         checker.check(arguments.as_str(), policies.strictness)?
     };
     if let Cow::Owned(text) = checked {
         *arguments = Arguments::from(text);
+    }
+    if policies.assert_formats {
+        checker.check_formats(arguments.as_str())?;
     }
     Ok(())
 }
