@@ -56,7 +56,7 @@ pub(super) struct Call {
 impl Call {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = Source::open_with(&self.source, &self.libraries)?;
-        let key = self.access.key();
+        let key = self.access.key_for(&source);
         let given = self.given()?;
         let answer = block_on(async {
             let (toolbox, _) = source.attach(key.as_deref(), |client| client).await?;

@@ -34,7 +34,7 @@ pub(super) struct Load {
 impl Load {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = Source::open(&self.source)?;
-        let key = self.access.key();
+        let key = self.access.key_for(&source);
         let mut text = match block_on(source.document(key.as_deref()))? {
             Some(document) => serde_json::to_string_pretty(&document).map_err(|error| Failure::output(error.into()))?,
             None => {

@@ -46,7 +46,8 @@ pub(super) struct Tools {
 impl Tools {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = Source::open_with(&self.source, &self.libraries)?;
-        let key = self.access.key();
+        // A document has its tools in it, so that no server needs a key.
+        let key = source.is_given_by_url().then(|| self.access.key_for(&source)).flatten();
         let listing = block_on(source.definitions(key.as_deref()))?;
         if self.json {
             let tools: Vec<_> = listing.definitions.iter().map(as_json).collect();

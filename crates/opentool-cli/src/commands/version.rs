@@ -33,7 +33,7 @@ pub(super) struct Version {
 impl Version {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = Source::open(&self.source)?;
-        let version = match source.client(self.access.key().as_deref())? {
+        let version = match source.client(self.access.key_for(&source).as_deref())? {
             Some(client) => block_on(async { client.version().await.map_err(Failure::client) })?.version,
             None => env!("CARGO_PKG_VERSION").to_owned(),
         };
