@@ -13,6 +13,7 @@ mod load;
 mod schema;
 mod serve;
 mod tools;
+mod trust;
 mod version;
 
 use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -59,6 +60,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(Box<serve::Serve>),
+    Trust(trust::Trust),
     Tools(tools::Tools),
     Call(call::Call),
     Chat(Box<chat::Chat>),
@@ -92,6 +94,7 @@ impl Cli {
                 let given = matches.subcommand().map_or(&matches, |(_, given)| given);
                 serve.run(given)
             }
+            Command::Trust(trust) => trust.run(),
             Command::Tools(tools) => tools.run(),
             Command::Call(call) => call.run(),
             Command::Chat(chat) => chat.run(),

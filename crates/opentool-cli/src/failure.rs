@@ -40,6 +40,12 @@ pub(crate) enum Failure {
     Duplicate { name: String, first: String, second: String },
     #[error("{}", visible(&source.to_string()))]
     Client { source: Box<ClientError> },
+    #[error(
+        "{} {problem}, so nothing is served. What needs your trust:\n  {}\nRead the file, then run `opentool trust`; or name \
+         it: `opentool serve --config {}`",
+        visible(name), settings.join("\n  "), visible(name)
+    )]
+    Untrusted { name: String, problem: &'static str, settings: Vec<String> },
     #[error("{}", visible(message))]
     Usage { message: String },
     #[error("{message}")]

@@ -3,14 +3,17 @@
 mod announce;
 mod file;
 mod options;
+mod setting;
 mod signals;
 
 use std::{env, io, net::TcpListener, path::PathBuf};
 
 use clap::{ArgMatches, Args, FromArgMatches as _};
+use opentool::Executor;
 use opentool_server::{BoundServer, ConfigBuilder, ListenAddr, ServeError, Server};
 
 use self::options::Options;
+pub(super) use self::{file::ConfigFile, setting::Setting};
 use super::{
     ExitStatus,
     access::{API_KEY_VARIABLE, Secret, warn_of_visible_key},
@@ -35,7 +38,8 @@ Examples:
 
 Configuration: every option may stand in a TOML file under its own name (port = 9627),
 sources under `sources`: in opentool.toml of this folder, or --config FILE. The command
-line goes before the environment, and that before the file.
+line goes before the environment, and that before the file. In a folder's own file, what runs
+or exposes something counts only after `opentool trust`.
 
 Operation: /healthz, /readyz and /metrics (Prometheus). Every tool error is HTTP 200, so
 alert on the label `outcome` of opentool_calls_total. -v logs everything to standard error,
@@ -148,7 +152,8 @@ fn server(options: &Options, tools: opentool::Source, export: Option<&'static Ex
     if let Some(timeout) = options.drain_timeout {
         config = config.drain_timeout(timeout);
     }
-    Ok(Server::new(tools).config(config))
+    let executor = Executor::builder().assert_formats(options.assert_formats == Some(true)).build();
+    Ok(Server::new(tools).config(config).executor(executor))
 }
 
 fn keys(options: &Options, mut config: ConfigBuilder) -> Result<ConfigBuilder, Failure> {

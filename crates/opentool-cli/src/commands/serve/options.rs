@@ -80,6 +80,11 @@ pub(super) struct Options {
     /// How many bytes the body of a request may have [default: 16777216]
     #[arg(long, value_name = "BYTES", help_heading = "Running")]
     pub(super) max_body: Option<usize>,
+    /// Refuses arguments that have another format (date-time, email, uri and so on) than their schema states; by default
+    /// `format` is an annotation
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(hide_possible_values = true, help_heading = "Running")]
+    pub(super) assert_formats: Option<bool>,
     /// Lets a caller with a key stop the server by POST /stop
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(hide_possible_values = true, help_heading = "Running")]
