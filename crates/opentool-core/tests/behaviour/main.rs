@@ -20,6 +20,8 @@ mod pool;
 mod property;
 mod results;
 mod scheduling;
+#[cfg(feature = "signing")]
+mod signed;
 mod sources;
 mod spans;
 mod turns;
