@@ -111,6 +111,35 @@
 //! # }).unwrap();
 //! ```
 //!
+//! What is stored is as powerful as an approval. Where others can write to the storage, sign it (feature `signing`):
+//!
+#![cfg_attr(feature = "signing", doc = "```")]
+#![cfg_attr(not(feature = "signing"), doc = "```ignore")]
+//! use std::time::Duration;
+//!
+//! use opentool_chat::RunState;
+//! use opentool_core::StateSigner;
+//! # use opentool_chat::{ChatClient, ChatModel, testing::{Reply, ScriptedModel}};
+//! # use opentool_core::{Ask, Executor, FnTool};
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # let executor = Executor::builder().approval(Ask::later().for_destructive(true)).build();
+//! # let provider = ScriptedModel::new([Reply::call("delete", "{}")]);
+//! # let client = ChatClient::builder(ChatModel::builder(provider).executor(executor).build())
+//! #     .default_tools(FnTool::new("delete", || "deleted").destructive()).build();
+//! # let waiting = client.prompt("Delete it.").call().await?;
+//! # let secret = [7; 32];
+//!
+//! let signer = StateSigner::new(secret)?; // 32 random bytes or more
+//! // The user, the conversation and the step, so that the text counts for no other.
+//! let bound_to = "ann/conversation-7/step-3";
+//! let stored = signer.sign(waiting.run_state().unwrap(), bound_to, Duration::from_secs(24 * 60 * 60))?;
+//!
+//! let state: RunState = signer.verify(&stored, bound_to)?;
+//! # assert_eq!(state.pending().count(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
 //! # A loop of your own
 //!
 //! With [`ChatOptions::with_internal_execution`] off, you run the calls of an answer, with the same parts: see
@@ -125,6 +154,7 @@
 //! # Features
 //!
 //! - `sqlite`: `SqliteMemory`, conversations in an SQLite file.
+//! - `signing`: a [`RunState`] as a signed text.
 //! - `testing`: a scripted model, a function model, and a guard against requests to real models.
 //!
 //! None is on by default.

@@ -126,6 +126,9 @@ impl fmt::Display for ChatResponse {
 ///
 /// It can be written and read with serde, so a run may wait in a database for as long as it takes. Tools and context, which are
 /// code and secrets, are not in it: they are given again to [resume](crate::ChatModel::resume) the run.
+///
+/// Its text is as powerful as an approval: with another one a call counts as approved, or has other arguments. Store it where
+/// nobody else can write, or signed, by `opentool_core::StateSigner` (feature `signing`).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunState {
@@ -139,6 +142,11 @@ pub struct RunState {
     /// How many messages of the history the memory of the conversation has already.
     #[serde(default)]
     pub(crate) saved: usize,
+}
+
+#[cfg(feature = "signing")]
+impl opentool_core::SignableState for RunState {
+    const KIND: &'static str = "opentool.run-state";
 }
 
 impl RunState {

@@ -14,6 +14,7 @@ mod mcp;
 mod schema;
 mod serve;
 mod tools;
+mod trust;
 mod version;
 
 use std::env;
@@ -64,6 +65,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(Box<serve::Serve>),
+    Trust(trust::Trust),
     Tools(tools::Tools),
     Call(call::Call),
     Chat(Box<chat::Chat>),
@@ -123,6 +125,7 @@ impl Cli {
                 let given = matches.subcommand().map_or(&matches, |(_, given)| given);
                 serve.run(given)
             }
+            Command::Trust(trust) => trust.run(),
             Command::Tools(tools) => tools.run(),
             Command::Call(call) => call.run(),
             Command::Chat(chat) => chat.run(),

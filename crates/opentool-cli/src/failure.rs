@@ -46,6 +46,12 @@ pub(crate) enum Failure {
         "wants an API key, and none was given: set OPENTOOL_API_KEY, or for a source of `serve` or `chat` use --source-api-key-env"
     })]
     Unauthorized { name: String, has_key: bool },
+    #[error(
+        "{} {problem}, so nothing is served. What needs your trust:\n  {}\nRead the file, then run `opentool trust`; or name \
+         it: `opentool serve --config {}`",
+        visible(name), settings.join("\n  "), visible(name)
+    )]
+    Untrusted { name: String, problem: &'static str, settings: Vec<String> },
     #[error("{}", visible(message))]
     Usage { message: String },
     #[error("{message}")]

@@ -8,6 +8,7 @@ mod document;
 mod exit_status;
 mod exports;
 mod failure;
+mod folders;
 mod input;
 mod libraries;
 mod limits;
@@ -20,6 +21,7 @@ mod source;
 mod telemetry;
 mod terminal;
 mod time;
+mod trusted;
 
 use std::process::ExitCode;
 

@@ -95,6 +95,21 @@ impl Source {
         matches!(self.kind, Kind::Url(_) | Kind::Document(_))
     }
 
+    /// Whether the user gave the URL of the server.
+    pub(crate) fn is_given_by_url(&self) -> bool {
+        matches!(self.kind, Kind::Url(_))
+    }
+
+    /// The server that a document names, as it may be shown.
+    pub(crate) fn named_server(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Document(document) => {
+                document.server.as_ref().map(|server| visible(&shown_url(&server.url)).into_owned())
+            }
+            _ => None,
+        }
+    }
+
     /// The client of the server that has the functions; none for the tools that come with the binary.
     pub(crate) fn client(&self, key: Option<&str>) -> Result<Option<Client>, Failure> {
         let url = match &self.kind {

@@ -3,10 +3,13 @@
 use std::{
     borrow::Cow,
     fmt::Display,
-    io::{self, IsTerminal as _, Write},
+    io::{self, BufRead as _, IsTerminal as _, Write},
     panic,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
+
+#[cfg(unix)]
+use std::fs::File;
 
 use anstyle::{AnsiColor, Style};
 use serde_json::json;
@@ -61,6 +64,36 @@ fn write_json_line(level: &str, message: &dyn Display) -> io::Result<()> {
     let message = anstream::adapter::strip_str(&message).to_string();
     let line = json!({ "timestamp": timestamp, "level": level, "message": message, "target": "opentool::cli" });
     writeln!(io::stderr().lock(), "{line}")
+}
+
+/// Asks the user at the terminal; only `y` and `yes` are a yes, and what was typed before the question is none.
+pub(crate) fn confirm(question: &str) -> io::Result<bool> {
+    drop_typed()?;
+    let mut stderr = anstream::stderr().lock();
+    write!(stderr, "{question}")?;
+    stderr.flush()?;
+    drop(stderr);
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Drops what was typed at the terminal and not read yet.
+#[cfg(unix)]
+pub(crate) fn drop_typed() -> io::Result<()> {
+    use rustix::termios::{QueueSelector::IFlush, tcflush};
+
+    match File::open("/dev/tty") {
+        Ok(terminal) => tcflush(terminal, IFlush)?,
+        Err(_) => tcflush(io::stdin(), IFlush)?,
+    }
+    Ok(())
+}
+
+/// On other systems there is no way to do so without unsafe code.
+#[cfg(not(unix))]
+pub(crate) fn drop_typed() -> io::Result<()> {
+    Ok(())
 }
 
 /// Writes a text to standard output as it is, unless a terminal would take parts of it for commands.

@@ -11,6 +11,8 @@ use crate::client::Client;
 /// Each of these makes a new client, which shares no connections with the one before.
 impl Client {
     /// Sets the API key, sent as a bearer token to this server only.
+    ///
+    /// Over plain HTTP to another machine it can be read on the way; a WARN event, target `opentool::http`, says so.
     #[must_use]
     pub fn api_key(self, key: impl Into<String>) -> Self {
         let key = ApiKey::new(key);

@@ -13,7 +13,8 @@
 //!    dropped, or with [`Strictness::Strict`] refused. Deeper ones are as the schema says.
 //! 6. What is left must satisfy the schema. Integers are never rounded on the way; `1.0` is an
 //!    integer, as JSON Schema has it. `format` is an annotation: the tool's own type decides what
-//!    it can read, and says so in the same kind of error.
+//!    it can read, and says so in the same kind of error. [`ArgumentChecker::check_formats`] asserts
+//!    it all the same. Patterns are matched without backtracking and under a budget.
 //!
 //! What comes back is the text itself, or where something was dropped a copy without it, every
 //! number as it was written.

@@ -9,6 +9,7 @@ use thiserror::Error;
 use crate::check::{ArgumentChecker, SchemaError};
 use crate::error::ToolError;
 use crate::output::ToolOutput;
+use crate::patterns::PatternEngine;
 use crate::result_check::ResultChecker;
 
 /// What a model sees of a tool: name, title, description, and the schemas of what goes in and comes out.
@@ -43,6 +44,7 @@ struct Inner {
     input_schema: Arc<Value>,
     checker: Arc<ArgumentChecker>,
     output: Option<Output>,
+    patterns: PatternEngine,
 }
 
 struct Output {
@@ -71,6 +73,7 @@ impl ToolDefinition {
             output_name: None,
             output_schema: None,
             check_results: false,
+            patterns: PatternEngine::Bounded,
         }
     }
 
@@ -87,6 +90,7 @@ impl ToolDefinition {
             output_name: output.and_then(|output| output.name.clone()),
             output_schema: output.and_then(|output| output.schema.clone()),
             check_results: output.is_some_and(|output| output.checked),
+            patterns: inner.patterns,
         }
     }
 
@@ -151,7 +155,7 @@ impl ToolDefinition {
     /// Checks a result against the output schema; where there is none, every result is right.
     pub(crate) fn check_result(&self, output: &ToolOutput) -> Result<(), ToolError> {
         let Some(Output { schema: Some(schema), checker, .. }) = &self.0.output else { return Ok(()) };
-        match checker.get_or_init(|| ResultChecker::compile(schema)) {
+        match checker.get_or_init(|| ResultChecker::compile(schema, self.0.patterns)) {
             Ok(checker) => checker.check(output),
             Err(reason) => {
                 Err(ToolError::invalid_result("the tool's output schema cannot be used").with_detail(reason))
@@ -206,6 +210,7 @@ pub struct ToolDefinitionBuilder {
     output_name: Option<Arc<str>>,
     output_schema: Option<Arc<Value>>,
     check_results: bool,
+    patterns: PatternEngine,
 }
 
 enum InputSchema {
@@ -273,6 +278,15 @@ impl ToolDefinitionBuilder {
         self
     }
 
+    /// Sets whether patterns may have look-around and back references, whose matching can take exponential time: false.
+    ///
+    /// This is for schemas that are written in the program. In those that come from a document or a server, such a pattern
+    /// would let whoever wrote it keep a processor busy. Tools that are made of Rust functions and types have this already.
+    pub fn backtracking_patterns(mut self, allow: bool) -> Self {
+        self.patterns = if allow { PatternEngine::Backtracking } else { PatternEngine::Bounded };
+        self
+    }
+
     /// Checks and compiles the definition.
     ///
     /// # Errors
@@ -284,7 +298,7 @@ impl ToolDefinitionBuilder {
             return Err(DefinitionError::Name { name: self.name });
         }
         let compile = |schema: &Value| {
-            ArgumentChecker::compile(schema)
+            ArgumentChecker::compile_with(schema, self.patterns)
                 .map(Arc::new)
                 .map_err(|source| DefinitionError::InputSchema { tool: self.name.clone(), source })
         };
@@ -314,7 +328,7 @@ impl ToolDefinitionBuilder {
             checker: OnceLock::new(),
         });
         if let Some(Output { schema: Some(schema), checked: true, checker, .. }) = &output {
-            let compiled = ResultChecker::compile(schema)
+            let compiled = ResultChecker::compile(schema, self.patterns)
                 .map_err(|reason| DefinitionError::OutputSchema { tool: name.to_string(), reason })?;
             checker.get_or_init(|| Ok(compiled));
         }
@@ -326,6 +340,7 @@ impl ToolDefinitionBuilder {
             input_schema,
             checker,
             output,
+            patterns: self.patterns,
         })))
     }
 }

@@ -40,7 +40,7 @@
 //! # Features
 //!
 //! `macros` (default): `#[tool]` and `#[toolbox]`. `testing`: a test kit, with which a tool is called and its answer
-//! asserted in two lines.
+//! asserted in two lines. `signing`: a [`Turn`] as a signed text, for storage that others can write (`StateSigner`).
 
 #[doc(hidden)]
 #[path = "private.rs"]
@@ -65,11 +65,14 @@ mod memory;
 mod metadata;
 mod middleware;
 mod output;
+mod patterns;
 mod policy;
 mod resolver;
 mod result_check;
 mod returns;
 mod schema;
+#[cfg(feature = "signing")]
+mod signed;
 mod sink;
 mod source;
 #[cfg(feature = "testing")]
@@ -105,6 +108,8 @@ pub use policy::{
 pub use resolver::{Chain, Resolver};
 pub use returns::{IntoToolError, Text};
 pub use schema::{input_schema, output_schema};
+#[cfg(feature = "signing")]
+pub use signed::{ShortSigningKey, SignableState, SignedStateError, StateSigner};
 pub use source::{IntoToolSource, Source, ToolSource, kind};
 pub use tool::{IntoTool, Invocation, Tool};
 pub use toolbox::{Toolbox, ToolboxDocument, ToolboxError};

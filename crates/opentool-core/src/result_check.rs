@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::error::ToolError;
 use crate::output::ToolOutput;
+use crate::patterns::{self, PatternEngine};
 
 /// A tool's output schema, compiled to check the results of its calls.
 #[derive(Clone)]
@@ -15,8 +16,8 @@ pub(crate) struct ResultChecker(Arc<Validator>);
 
 impl ResultChecker {
     /// Compiles a schema, or says what is wrong with it. References are resolved within the schema only, never fetched.
-    pub(crate) fn compile(schema: &Value) -> Result<Self, String> {
-        let validator = jsonschema::options().offline().should_validate_formats(false).build(schema);
+    pub(crate) fn compile(schema: &Value, patterns: PatternEngine) -> Result<Self, String> {
+        let validator = patterns.options().should_validate_formats(false).build(schema);
         validator.map(|validator| Self(Arc::new(validator))).map_err(|error| error.to_string())
     }
 
@@ -32,6 +33,7 @@ impl ResultChecker {
                 }
             },
         };
+        patterns::start_budget();
         // The error names the place, not the value, which may be large.
         self.0.validate(&value).map_err(|error| match error.instance_path().as_str() {
             "" => ToolError::invalid_result(format!("the result does not fit its schema: {}", error.masked())),

@@ -13,6 +13,9 @@ use crate::{Decision, Outcome, ToolCall};
 /// It counts calls for the limits, and holds what a suspended batch left behind: the calls that
 /// wait for a decision and the outcomes of their siblings. It can be written and read with serde, so
 /// a turn may wait for its approval in a database.
+///
+/// Its text is as powerful as an approval: with another one a call counts as approved, has other arguments, or is not
+/// counted. Store it where nobody else can write, or signed, by `StateSigner` (feature `signing`).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]

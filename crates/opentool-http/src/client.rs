@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use crate::error::{HttpError, SetupError};
 use crate::response::{BodyLimits, HttpResponse, StreamLimit};
 use crate::setup;
+use crate::url::is_readable_on_the_way;
 
 /// How requests are sent and responses are read.
 #[derive(Clone)]
@@ -117,12 +118,22 @@ pub struct HttpClient {
 }
 
 impl HttpClient {
-    /// Makes a client; only the scheme of the URL matters.
+    /// Makes a client for the servers behind a base URL.
+    ///
+    /// A key in its headers that would travel over plain HTTP to another machine, where others on the way can read it, is
+    /// a WARN event, target `opentool::http`.
     ///
     /// # Errors
     ///
     /// When the certificates cannot be used, or TLS is not available.
     pub fn new(config: &HttpConfig, url: &Url) -> Result<Self, SetupError> {
+        if config.headers.values().any(HeaderValue::is_sensitive) && is_readable_on_the_way(url) {
+            let server = url.origin().ascii_serialization();
+            tracing::warn!(
+                target: "opentool::http",
+                "the API key goes to {server} over plain HTTP, where others on the network can read it: use https"
+            );
+        }
         let client = setup::builder(config.user_agent, url, config.ca_certificates.as_deref())?
             .connect_timeout(config.connect_timeout)
             .pool_idle_timeout(config.pool_idle_timeout)

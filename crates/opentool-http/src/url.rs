@@ -1,5 +1,7 @@
 //! The base URL of a server: [`base_url`].
 
+use std::net::IpAddr;
+
 use reqwest::Url;
 
 /// A text that cannot be the base URL of a server.
@@ -38,6 +40,15 @@ pub fn base_url(text: &str) -> Result<Url, InvalidUrl> {
     Ok(url)
 }
 
+/// Says whether what is sent to a URL leaves this machine without encryption.
+pub(crate) fn is_readable_on_the_way(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    // RFC 6761: `localhost` and the names below it are this machine.
+    let is_local_name = || host == "localhost" || host.ends_with(".localhost");
+    url.scheme() == "http" && !address.map_or_else(|_| is_local_name(), |address| address.is_loopback())
+}
+
 /// Removes from a text that should be a URL what may be secret: the user information and the query.
 fn without_secrets(text: &str) -> String {
     let text = text.split(['?', '#']).next().unwrap_or_default();
@@ -68,6 +79,18 @@ mod tests {
             let error = base_url(given).unwrap_err();
             assert_eq!(error.url, shown, "{given}");
             assert!(!format!("{error} {error:?}").contains("s3cret"));
+        }
+    }
+
+    #[test]
+    fn plain_http_to_another_machine_can_be_read_on_the_way() {
+        for url in ["http://10.0.0.7:9627", "http://tools.example", "http://[2001:db8::1]/", "http://localhost.example"]
+        {
+            assert!(is_readable_on_the_way(&base_url(url).unwrap()), "{url}");
+        }
+        for url in ["https://10.0.0.7", "http://127.0.0.1:1", "http://127.8.0.1", "http://[::1]:1", "http://LOCALHOST"]
+        {
+            assert!(!is_readable_on_the_way(&base_url(url).unwrap()), "{url}");
         }
     }
 

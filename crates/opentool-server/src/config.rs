@@ -169,9 +169,11 @@ impl ConfigBuilder {
         }
     }
 
-    /// Adds the API keys of a file with a `name:key` a line; it is read again when it changes.
+    /// Adds the API keys of a file with a `name:key` a line, each of at least 8 characters; it is read again when it changes.
     ///
-    /// Replace the file by renaming another one to its name: while it is empty, its keys are refused.
+    /// A change counts once the file has stayed the same for a second, so that a half-written one does not; best replace it
+    /// by renaming another one to its name. A file that cannot be used is logged and tried again, and its earlier keys stay
+    /// in use. The keys of a file that is emptied or deleted are refused.
     pub fn api_keys_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.keys_file = Some(path.into());
         self

@@ -20,6 +20,8 @@ mod names;
 mod property;
 mod requests;
 mod resume;
+#[cfg(feature = "signing")]
+mod signed;
 mod spans;
 mod streaming;
 mod wire;

@@ -11,7 +11,7 @@ use std::{
 use clap::Args;
 use opentool_client::Client;
 
-use crate::{failure::Failure, terminal::warn};
+use crate::{failure::Failure, source::Source, terminal::warn};
 
 /// The variable that holds a key.
 pub(super) const API_KEY_VARIABLE: &str = "OPENTOOL_API_KEY";
@@ -19,8 +19,9 @@ pub(super) const API_KEY_VARIABLE: &str = "OPENTOOL_API_KEY";
 /// The key of a server, and how its certificate is checked.
 #[derive(Debug, Args)]
 pub(super) struct Access {
-    /// The server's API key; better in the environment variable OPENTOOL_API_KEY, where `ps` does not show it
-    #[arg(long, value_name = "KEY", conflicts_with = "api_key_file")]
+    /// The server's API key; for a server at a URL that you give, better in the environment variable OPENTOOL_API_KEY, where
+    /// `ps` does not show it
+    #[arg(long, visible_alias = "source-api-key", value_name = "KEY", conflicts_with = "api_key_file")]
     api_key: Option<Secret>,
     /// A file whose only content is the server's API key
     #[arg(long, value_name = "FILE")]
@@ -30,8 +31,8 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// The key of the command line or its file, otherwise that of the environment.
-    pub(super) fn key(&self) -> Result<Option<String>, Failure> {
+    /// The key for a source: that of the command line or its file, otherwise that of the environment where it may have that.
+    pub(super) fn key_for(&self, source: &Source) -> Result<Option<String>, Failure> {
         if let Some(key) = &self.api_key {
             warn_of_visible_key();
             return Ok(Some(key.expose().to_owned()));
@@ -39,7 +40,7 @@ impl Access {
         if let Some(file) = &self.api_key_file {
             return read_key(file).map(Some);
         }
-        Ok(env::var(API_KEY_VARIABLE).ok().map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()))
+        Ok(environment_key_for(source))
     }
 
     /// What every client of the server needs.
@@ -124,6 +125,22 @@ fn read_key(file: &Path) -> Result<String, Failure> {
         }
         key => Ok(key.to_owned()),
     }
+}
+
+/// The key of the environment, where the user gave the URL of the server. A server that a document names does not get it:
+/// the author of the document, who may be anybody, would choose who gets the user's key.
+pub(super) fn environment_key_for(source: &Source) -> Option<String> {
+    let key = env::var(API_KEY_VARIABLE).ok().map(|key| key.trim().to_owned()).filter(|key| !key.is_empty())?;
+    if source.is_given_by_url() {
+        return Some(key);
+    }
+    if let Some(url) = source.named_server() {
+        warn(&format_args!(
+            "the key in {API_KEY_VARIABLE} is not sent to {url}, which {source} names: give that server's key with \
+             `--source-api-key KEY`"
+        ));
+    }
+    None
 }
 
 pub(super) fn warn_of_visible_key() {

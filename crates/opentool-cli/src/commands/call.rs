@@ -66,7 +66,7 @@ pub(super) struct Call {
 impl Call {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = Source::open_with(&self.source, &self.libraries)?;
-        let (key, certificates) = (self.access.key()?, self.access.certificates()?);
+        let (key, certificates) = (self.access.key_for(&source)?, self.access.certificates()?);
         let timeout = self.libraries.timeout();
         let given = self.given()?;
         let outcome = block_on(async {

@@ -34,7 +34,7 @@ pub(super) struct Load {
 impl Load {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = Source::open(&self.source)?;
-        let (key, certificates) = (self.access.key()?, self.access.certificates()?);
+        let (key, certificates) = (self.access.key_for(&source)?, self.access.certificates()?);
         let mut text = match block_on(source.document(key.as_deref(), |client| certificates.apply(client)))? {
             Some(document) => serde_json::to_string_pretty(&document).map_err(|error| Failure::output(error.into()))?,
             None => {

@@ -3,6 +3,7 @@
 mod announce;
 mod file;
 mod options;
+mod setting;
 mod signals;
 
 use std::{cell::RefCell, env, io, net::TcpListener, path::PathBuf};
@@ -13,6 +14,7 @@ use opentool_mcp::Mcp;
 use opentool_server::{BoundServer, ConfigBuilder, ConfigError, ListenAddr, ServeError, Server};
 
 use self::options::Options;
+pub(super) use self::{file::ConfigFile, setting::Setting};
 use super::{
     ExitStatus,
     access::{API_KEY_VARIABLE, Secret, warn_of_visible_key},
@@ -38,7 +40,8 @@ Examples:
 
 Configuration: every option may stand in a TOML file under its own name (port = 9627),
 sources under `sources`: in opentool.toml of this folder, or --config FILE. The command
-line goes before the environment, and that before the file.
+line goes before the environment, and that before the file. In a folder's own file, what runs
+or exposes something counts only after `opentool trust`.
 
 MCP clients get the same tools at /mcp, with the same keys; `opentool mcp` is for agents that start
 it themselves.
@@ -185,7 +188,9 @@ fn server(options: &Options, tools: opentool::Source, export: Option<&'static Ex
     if let Some(timeout) = options.half_close_timeout {
         config = config.half_close_timeout(timeout);
     }
-    let executor = executor(options.libraries.timeout(), options.max_result).build();
+    let executor = executor(options.libraries.timeout(), options.max_result)
+        .assert_formats(options.assert_formats == Some(true))
+        .build();
     let server = Server::new(tools).config(config).executor(executor);
     Ok(match options.mcp_path() {
         Some(path) => server.mount(Mcp::new().path(path)),

@@ -46,7 +46,9 @@ pub(super) struct Tools {
 impl Tools {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = Source::open_with(&self.source, &self.libraries)?;
-        let (key, certificates) = (self.access.key()?, self.access.certificates()?);
+        // A document has its tools in it, so that no server needs a key.
+        let key = if source.is_given_by_url() { self.access.key_for(&source)? } else { None };
+        let certificates = self.access.certificates()?;
         let listing = block_on(source.definitions(key.as_deref(), |client| certificates.apply(client)))?;
         if self.json {
             let tools: Vec<_> = listing.definitions.iter().map(as_json).collect();

@@ -33,7 +33,7 @@ pub(super) struct Version {
 impl Version {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = Source::open(&self.source)?;
-        let (key, certificates) = (self.access.key()?, self.access.certificates()?);
+        let (key, certificates) = (self.access.key_for(&source)?, self.access.certificates()?);
         let version = match source.client(key.as_deref())? {
             Some(client) => {
                 let client = certificates.apply(client);

@@ -7,7 +7,7 @@ mod model;
 mod observed;
 mod prompts;
 #[cfg(unix)]
-mod terminal;
+pub(crate) mod terminal;
 
 use super::{Ran, TestFolder, json, serving, serving::document};
 use model::{Model, Reply};

@@ -137,6 +137,7 @@ fn options_that_would_do_nothing_are_refused() {
 fn a_library_is_served_from_the_configuration_file_and_goes_with_the_server() {
     let folder = folder();
     folder.put("opentool.toml", "sources = [\"sums.json\", \"demo\"]\nlibrary = \"sums.json=./libsums.so\"\nenv = [\"SUMS\"]\nmemory = \"512M\"\n");
+    assert_eq!(folder.run(&["trust", "--yes"]).code, Some(0));
     // The demo tools have an `add` of their own.
     let ran = folder.run(&["serve"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("two sources have a tool named `add`"), "{ran:?}");
@@ -144,6 +145,7 @@ fn a_library_is_served_from_the_configuration_file_and_goes_with_the_server() {
         "opentool.toml",
         "sources = \"sums.json\"\nlibrary = \"./libsums.so\"\nenv = [\"SUMS\"]\nmemory = \"512M\"\n",
     );
+    assert_eq!(folder.run(&["trust", "--yes"]).code, Some(0));
     let mut served = Served::start(&folder, &[], &[("SUMS", "seven"), ("OTHER", "eight")]);
     assert_eq!(served.call("add", json!({ "a": 2, "b": 3 }))["result"], json!({ "result": 5 }));
     assert_eq!(served.call("variable", json!({ "name": "SUMS" }))["result"], json!({ "value": "seven" }));

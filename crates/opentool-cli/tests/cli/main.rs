@@ -20,6 +20,7 @@ mod readme;
 mod remote;
 mod serve;
 mod serving;
+mod trust;
 
 use std::path::{Path, PathBuf};
 
@@ -103,6 +104,8 @@ impl TestFolder {
         for variable in ["NO_COLOR", "CLICOLOR_FORCE", "OPENTOOL_API_KEY", "RUST_LOG"] {
             command.env_remove(variable);
         }
+        // What the user of the tests trusts is none of theirs.
+        command.env("XDG_STATE_HOME", self.path("state"));
         command
     }
 

@@ -72,6 +72,7 @@ fn the_ecosystems_names_of_options_are_taken() {
 #[test]
 fn the_command_line_goes_before_the_environment_and_that_before_the_file() {
     let folder = TestFolder::with("opentool.toml", "tag = \"1.1.1\"\napi-key = \"file\"\nprefix = \"/file\"\n");
+    assert_eq!(folder.run(&["trust", "--yes"]).code, Some(0));
     let status = |served: &Served, key: &str| served.ask("GET", "/file/version", &[("authorization", key)], "").status;
 
     let served = Served::start(&folder, &[], &[]);
@@ -137,6 +138,56 @@ fn other_machines_are_let_in_with_a_key_or_by_saying_so() {
 }
 
 #[test]
+fn formats_are_asserted_where_the_operator_says_so() {
+    let remote = Script::start(|request| match request.path() {
+        "/opentool/load" => {
+            let mut document = document(&["meet"], None);
+            let at =
+                json!({ "name": "at", "description": "When.", "schema": { "type": "string", "format": "date-time" } });
+            document["functions"][0]["parameters"] = json!([at]);
+            Some((200, document.to_string()))
+        }
+        _ => Some((200, json!({ "jsonrpc": "2.0", "result": { "met": true }, "id": "1" }).to_string())),
+    });
+    let folder = TestFolder::new();
+    let met = |arguments: &[&str], at: &str| {
+        let served = Served::start(&folder, &[&[remote.url().as_str()], arguments].concat(), &[]);
+        served.call("meet", json!({ "at": at }))
+    };
+    assert_eq!(met(&[], "soon")["result"], json!({ "met": true }), "by default a format is an annotation");
+    assert_eq!(met(&["--assert-formats"], "2026-11-15T12:00:00Z")["result"], json!({ "met": true }));
+    let refused = met(&["--assert-formats"], "soon");
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.contains("/at: expected text in the format date-time"), "{refused}");
+}
+
+#[test]
+fn a_tool_of_a_source_whose_pattern_needs_backtracking_is_left_out() {
+    let with_pattern = |pattern: &str| {
+        let mut document = document(&["look"], Some("http://127.0.0.1:1"));
+        let schema = json!({ "type": "string", "pattern": pattern });
+        document["functions"][0]["parameters"] = json!([{ "name": "name", "description": "Which.", "schema": schema }]);
+        document.to_string()
+    };
+    let folder = TestFolder::with("evil.json", with_pattern(r"^(?=(\w+)+$)(\w+)+\1$"));
+    let refusal = r"/properties/name/pattern: the pattern `^(?=(\w+)+$)(\w+)+\1$` has look-around or a back reference";
+    let served = Served::start(&folder, &["evil.json"], &[]);
+    served.wait_for_log(refusal);
+    let attacked = served.call("look", json!({ "name": "a".repeat(32 << 10) }));
+    assert_eq!(attacked["error"]["code"], 405, "it is left out: {attacked}");
+    for arguments in [&["call", "evil.json", "look", "name=a"][..], &["tools", "evil.json"]] {
+        let ran = folder.run(arguments);
+        assert!(ran.code != Some(0) && ran.stderr.contains(refusal), "{arguments:?}: {ran:?}");
+    }
+    // What other engines take exponential time for is linear here: the body of the attack is answered.
+    folder.put("evil.json", with_pattern("^(([a-z])+.)+[A-Z]([a-z])+$"));
+    let served = Served::start(&folder, &["evil.json"], &[]);
+    let refused = served.call("look", json!({ "name": "a".repeat(32 << 10) }));
+    assert_eq!(refused["error"]["code"], 400);
+    assert_eq!(served.get("/healthz").status, 200);
+}
+
+#[test]
 fn a_taken_port_is_reported_with_one_that_is_free() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
@@ -184,6 +235,7 @@ fn only_a_tool_that_the_operator_calls_idempotent_is_called_again() {
         _ => Some((200, json!({ "jsonrpc": "2.0", "result": { "done": true }, "id": "1" }).to_string())),
     });
     let folder = TestFolder::with("opentool.toml", "idempotent = [\"set\"]");
+    assert_eq!(folder.run(&["trust", "--yes"]).code, Some(0));
     let served = Served::start(&folder, &[&script.url()], &[]);
     assert_eq!(served.call("set", json!({}))["result"], json!({ "done": true }));
     assert_eq!(served.call("add", json!({}))["error"]["code"], 503);

@@ -61,7 +61,7 @@ impl Served {
         for variable in VARIABLES {
             command.env_remove(variable);
         }
-        command.envs(environment.iter().copied());
+        command.env("XDG_STATE_HOME", folder.path("state")).envs(environment.iter().copied());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let logged = Arc::new(Mutex::new(String::new()));
         let (mut stderr, log) = (child.stderr.take().unwrap(), logged.clone());

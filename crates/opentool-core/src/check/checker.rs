@@ -1,6 +1,10 @@
 //! The checker itself: which engine is asked, and in which order things happen.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{
+    borrow::Cow,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use jsonschema::Validator;
 use opentool_spec::json::check_unique_names;
@@ -18,6 +22,7 @@ use super::{
     violation::RefusedArguments,
 };
 use crate::memory::MemoryBudget;
+use crate::patterns::{self, PatternEngine};
 
 /// What happens to root arguments that the schema does not know.
 ///
@@ -42,6 +47,9 @@ struct Compiled {
     streaming: Option<ObjectRule>,
     validator: Validator<TextJson>,
     root: RootNames,
+    patterns: PatternEngine,
+    /// The validator that asserts formats, made when it is first needed; none where the schema has no format.
+    with_formats: OnceLock<Option<Validator<TextJson>>>,
 }
 
 /// Which members the root of a schema allows.
@@ -55,26 +63,30 @@ enum RootNames {
 impl ArgumentChecker {
     /// Compiles a schema, whose root must be an object schema.
     ///
-    /// References are resolved within the schema only, never fetched.
+    /// References are resolved within the schema only, never fetched. Patterns are matched without backtracking and under a
+    /// budget, so that neither a schema nor arguments that come from elsewhere can keep a processor busy; a pattern with
+    /// look-around or a back reference is refused.
     ///
     /// # Errors
     ///
-    /// When the root is anything else, the schema breaks the rules of JSON Schema, or a reference
-    /// leads out of it or nowhere.
+    /// When the root is anything else, the schema breaks the rules of JSON Schema, a pattern cannot be used, or a
+    /// reference leads out of it or nowhere.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
+        Self::compile_with(schema, PatternEngine::Bounded)
+    }
+
+    pub(crate) fn compile_with(schema: &Value, patterns: PatternEngine) -> Result<Self, SchemaError> {
         if schema.get("type").is_none_or(|name| name != "object") {
             return Err(SchemaError::NotAnObjectSchema { found: explain::root_of(schema) });
         }
-        let validator = jsonschema::options_for::<TextJson>()
-            .offline()
-            .should_validate_formats(false)
-            .build(schema)
-            .map_err(|error| explain::schema_error(&error))?;
+        let validator = validator(schema, patterns, false)?;
         Ok(Self(Arc::new(Compiled {
             streaming: streaming::compile(schema),
             validator,
-            root: RootNames::new(schema)?,
+            root: RootNames::new(schema, patterns)?,
             schema: schema.clone(),
+            patterns,
+            with_formats: OnceLock::new(),
         })))
     }
 
@@ -106,6 +118,36 @@ impl ArgumentChecker {
         } else {
             self.0.check_by_validator(arguments, strictness, budget)
         }
+    }
+
+    /// Checks that arguments which [`check`](Self::check) accepted also have the formats (`date-time`, `email`, `uri` and the
+    /// others of JSON Schema) that the schema states; unknown formats are ignored.
+    ///
+    /// # Errors
+    ///
+    /// When a text has another format.
+    pub fn check_formats(&self, arguments: &str) -> Result<(), ArgumentError> {
+        self.check_formats_within(arguments, None).map_err(Unchecked::into_error)
+    }
+
+    /// Checks formats as [`check_formats`](Self::check_formats) does, with the memory of a budget.
+    pub(crate) fn check_formats_within(
+        &self,
+        arguments: &str,
+        budget: Option<&MemoryBudget>,
+    ) -> Result<(), Unchecked> {
+        let with_formats = self.0.with_formats.get_or_init(|| {
+            // It was compiled without formats, and those cannot make it fail.
+            has_format(&self.0.schema).then(|| validator(&self.0.schema, self.0.patterns, true).ok()).flatten()
+        });
+        let Some(validator) = with_formats else { return Ok(()) };
+        let document = read_object(arguments, &|_| true, &mut CheckMemory::new(budget))?;
+        patterns::start_budget();
+        if validator.is_valid(JsonValue::root(&document)) {
+            return Ok(());
+        }
+        patterns::start_budget();
+        Err(RefusedArguments { document: &document, schema: &self.0.schema }.explain(validator).into())
     }
 
     /// Checks what a tool that checks its own arguments relies on: that they are an object in which no name is there
@@ -193,6 +235,21 @@ impl From<OutOfMemory> for Unchecked {
     }
 }
 
+/// Compiles a schema. References are resolved within it only.
+fn validator(schema: &Value, patterns: PatternEngine, formats: bool) -> Result<Validator<TextJson>, SchemaError> {
+    let options = patterns.options().should_validate_formats(formats);
+    options.build(schema).map_err(|error| explain::schema_error(&error))
+}
+
+/// Whether a schema may state a format anywhere.
+fn has_format(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => map.contains_key("format") || map.values().any(has_format),
+        Value::Array(items) => items.iter().any(has_format),
+        _ => false,
+    }
+}
+
 /// Reads a text that has to be an object in which no name is there twice.
 fn read_object<'t>(
     arguments: &'t str,
@@ -249,15 +306,17 @@ impl Compiled {
     }
 
     fn validate(&self, document: &IndexedText<'_>) -> Result<(), ArgumentError> {
+        patterns::start_budget();
         if self.validator.is_valid(JsonValue::root(document)) {
             return Ok(());
         }
+        patterns::start_budget();
         Err(RefusedArguments { document, schema: &self.schema }.explain(&self.validator))
     }
 }
 
 impl RootNames {
-    fn new(schema: &Value) -> Result<Self, SchemaError> {
+    fn new(schema: &Value, engine: PatternEngine) -> Result<Self, SchemaError> {
         if schema.get("additionalProperties") != Some(&Value::Bool(false)) {
             return Ok(Self::Open);
         }
@@ -271,8 +330,8 @@ impl RootNames {
                 // Asks of a name alone whether any pattern matches it.
                 let any: serde_json::Map<_, _> =
                     patterns.keys().map(|pattern| (pattern.clone(), json!(true))).collect();
-                jsonschema::options()
-                    .offline()
+                engine
+                    .options()
                     .build(&json!({ "patternProperties": any, "additionalProperties": false }))
                     .map_err(|error| explain::schema_error(&error))
             })

@@ -68,7 +68,15 @@ pub(super) fn root_of(schema: &Value) -> String {
 pub(super) fn schema_error(error: &ValidationError<'_>) -> SchemaError {
     match error.kind() {
         ValidationErrorKind::Referencing(reference) => SchemaError::Reference { message: reference.to_string() },
-        _ => SchemaError::Invalid { pointer: error.instance_path().as_str().to_owned(), message: error.to_string() },
+        _ => {
+            // What breaks the rules of JSON Schema stands in the instance of its own schema. What cannot be compiled stands in
+            // the schema.
+            let pointer = match error.instance_path().as_str() {
+                "" => error.schema_path().as_str(),
+                pointer => pointer,
+            };
+            SchemaError::Invalid { pointer: pointer.to_owned(), message: error.to_string() }
+        }
     }
 }
 

@@ -124,6 +124,9 @@ impl<'r> RefusedArguments<'r> {
                 let pattern = excerpt(pattern, MAX_QUOTED * 2);
                 format!("expected text that matches the pattern {pattern}, got {}", got())
             }
+            // The words of our own keyword.
+            Kind::Custom { message, .. } => format!("{message}, got {}", got()),
+            Kind::Format { format } => format!("expected text in the format {format}, got {}", got()),
             Kind::UniqueItems => "expected items that all differ".to_owned(),
             Kind::FalseSchema => format!("expected nothing here, got {}", got()),
             Kind::PropertyNames { error } => format!("a name is wrong: {}", error.masked()),

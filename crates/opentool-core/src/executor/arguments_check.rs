@@ -63,11 +63,16 @@ struct CheckOptions {
     strictness: Strictness,
     /// Whether the tool checks all but names itself.
     names_only: bool,
+    assert_formats: bool,
 }
 
 impl CheckOptions {
     fn new(policies: &Policies, tool: Admitted<'_>) -> Self {
-        Self { strictness: policies.strictness, names_only: tool.metadata.checks_own_arguments() }
+        Self {
+            strictness: policies.strictness,
+            names_only: tool.metadata.checks_own_arguments() && !policies.assert_formats,
+            assert_formats: policies.assert_formats,
+        }
     }
 }
 
@@ -84,13 +89,21 @@ fn run(
         checker.check_within(text, how.strictness, budget)
     };
     match checked {
-        Ok(Cow::Borrowed(_)) => Ok(()),
-        Ok(Cow::Owned(text)) => {
-            *arguments = Arguments::from(text);
-            Ok(())
-        }
-        Err(Unchecked::Refused(error)) => Err(error.into()),
-        Err(Unchecked::OutOfMemory) => Err(out_of_memory()),
+        Ok(Cow::Borrowed(_)) => {}
+        Ok(Cow::Owned(text)) => *arguments = Arguments::from(text),
+        Err(unchecked) => return Err(error(unchecked)),
+    }
+    if how.assert_formats {
+        checker.check_formats_within(arguments.as_str(), budget).map_err(error)?;
+    }
+    Ok(())
+}
+
+#[cold]
+fn error(unchecked: Unchecked) -> ToolError {
+    match unchecked {
+        Unchecked::Refused(error) => error.into(),
+        Unchecked::OutOfMemory => out_of_memory(),
     }
 }
 

@@ -60,6 +60,7 @@ impl ExecutorBuilder {
             concurrency: 8,
             approval: None,
             strictness: Strictness::Lenient,
+            assert_formats: false,
             max_result_size: 1024 * 1024,
             converter: None,
             check_results: false,
@@ -126,6 +127,16 @@ impl ExecutorBuilder {
     /// Where the schema itself is open, which it is unless its `additionalProperties` is `false`, they stay.
     pub fn strictness(mut self, strictness: Strictness) -> Self {
         self.0.strictness = strictness;
+        self
+    }
+
+    /// Sets whether arguments must have the formats (`date-time`, `email`, `uri` and so on) that input schemas state: false.
+    ///
+    /// JSON Schema has `format` as an annotation: the tool's own type decides what it can read. Where a tool trusts its
+    /// arguments, as those of other servers may, this refuses what has another format before it is called. Formats that JSON
+    /// Schema does not know are ignored.
+    pub fn assert_formats(mut self, assert: bool) -> Self {
+        self.0.assert_formats = assert;
         self
     }
 

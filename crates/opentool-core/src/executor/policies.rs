@@ -62,6 +62,7 @@ pub(super) struct Policies {
     pub(super) concurrency: usize,
     pub(super) approval: Option<Arc<dyn ApprovalPolicy>>,
     pub(super) strictness: Strictness,
+    pub(super) assert_formats: bool,
     pub(super) max_result_size: usize,
     pub(super) converter: Option<Arc<dyn ResultConverter>>,
     pub(super) check_results: bool,

@@ -76,7 +76,10 @@ impl Recipe {
         let Self { base, name, description, input, output_name, output, metadata, inline } = self;
         let mut definition = match base {
             Some(base) => base.to_builder().name(name.clone()),
-            None => ToolDefinition::builder(name.clone()),
+            // What is made of Rust types was written in the program.
+            None => {
+                ToolDefinition::builder(name.clone()).backtracking_patterns(!matches!(input, InputSource::Schema(_)))
+            }
         };
         match input {
             InputSource::None => {}

@@ -11,6 +11,9 @@ use subtle::ConstantTimeEq;
 
 use crate::file::{FileError, WatchedFiles};
 
+/// How many characters a key of a file has at least.
+const MIN_LENGTH: usize = 8;
+
 /// A key and the name under which logs show it.
 #[derive(Clone)]
 pub(crate) struct ApiKey {
@@ -25,6 +28,9 @@ pub enum KeyError {
     /// There is no text.
     #[error("is empty")]
     Empty,
+    /// A key of a file is so short that it could be guessed, or is a part of one.
+    #[error("has fewer than {MIN_LENGTH} characters")]
+    Short,
     /// A header cannot carry it, or could not be distinguished from a scheme and a key.
     #[error("has a character that is no visible ASCII one")]
     Character,
@@ -59,7 +65,7 @@ impl KeyRing {
         let file = match file {
             None => None,
             Some(path) => {
-                let watched = WatchedFiles::new(vec![path.clone()], |paths| read_file(&paths[0]))?;
+                let watched = WatchedFiles::new(vec![path.clone()], |paths| read_file(&paths[0]))?.if_missing(Vec::new);
                 if watched.get().is_empty() {
                     return Err(FileError::new(path, "it holds no key; write one `name:key` a line"));
                 }
@@ -112,7 +118,7 @@ fn without_scheme(given: &[u8]) -> &[u8] {
 
 /// Reads `name:key` lines. Blank lines and lines that begin with `#` are skipped.
 ///
-/// A file without keys is no error here: emptied while the server runs, it admits no caller any more.
+/// A file without keys is no error here: emptied or deleted while the server runs, it admits no caller any more.
 fn read_file(path: &Path) -> Result<Vec<ApiKey>, FileError> {
     let text = fs::read_to_string(path).map_err(|error| FileError::io(path, &error))?;
     let mut keys = Vec::new();
@@ -127,7 +133,11 @@ fn read_file(path: &Path) -> Result<Vec<ApiKey>, FileError> {
         if name.is_empty() {
             return Err(at("the key has no name"));
         }
-        keys.push(ApiKey::new(name, secret).map_err(|error| at(&format!("the key of `{name}` {error}")))?);
+        let key = match ApiKey::new(name, secret) {
+            Ok(_) if secret.len() < MIN_LENGTH => Err(KeyError::Short),
+            key => key,
+        };
+        keys.push(key.map_err(|error| at(&format!("the key of `{name}` {error}")))?);
     }
     Ok(keys)
 }
@@ -172,10 +182,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("keys");
         for (text, problem) in [
-            ("ci:one\nplanted-secret\n", "line 2: it is not `name:key`"),
+            ("ci:one-two-three\nplanted-secret\n", "line 2: it is not `name:key`"),
             ("# keys\n\n:planted-secret", "line 3: the key has no name"),
             ("ci:planted secret", "line 1: the key of `ci` has a character that is no visible ASCII one"),
             ("ci:", "line 1: the key of `ci` is empty"),
+            ("ci:one-two-three\nops:planted", "line 2: the key of `ops` has fewer than 8 characters"),
             ("# nothing", "it holds no key; write one `name:key` a line"),
         ] {
             fs::write(&path, text).unwrap();

@@ -86,11 +86,11 @@ async fn a_key_may_come_from_the_environment() {
 async fn keys_of_a_file_change_when_the_file_does() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("keys");
-    fs::write(&path, "# who may call\nci: old\n\nops:other\n").unwrap();
+    fs::write(&path, "# who may call\nci: old-key-1\n\nops:other-key\n").unwrap();
     let server =
         start(Server::new(every_way()).configure(|config| config.api_keys_file(&path).api_keys(["fixed"]))).await;
     let status = async |key: &str| server.ask(get("/opentool/version").key(key)).await.status;
-    for key in ["old", "other", "fixed"] {
+    for key in ["old-key-1", "other-key", "fixed"] {
         assert_eq!(status(key).await, 200, "{key}");
     }
     let replace = |text: &str| {
@@ -98,25 +98,39 @@ async fn keys_of_a_file_change_when_the_file_does() {
         fs::write(&new, text).unwrap();
         fs::rename(new, &path).unwrap();
     };
-    replace("ci:new");
+    replace("ci:new-key-1");
     let until = Instant::now() + MAX_WAIT;
-    while status("new").await != 200 {
+    while status("new-key-1").await != 200 {
         assert!(Instant::now() < until, "the file is not read again");
         sleep(Duration::from_millis(100)).await;
     }
-    assert_eq!(status("old").await, 401);
+    assert_eq!(status("old-key-1").await, 401);
     assert_eq!(status("fixed").await, 200);
     // A file that cannot be used changes nothing.
     replace("no colon here");
     sleep(Duration::from_millis(1500)).await;
-    assert_eq!((status("new").await, status("no colon here").await), (200, 401));
+    assert_eq!((status("new-key-1").await, status("no colon here").await), (200, 401));
     // An emptied one opens nothing.
     replace("");
     let until = Instant::now() + MAX_WAIT;
-    while status("new").await != 401 {
+    while status("new-key-1").await != 401 {
         assert!(Instant::now() < until, "the file is not read again");
         sleep(Duration::from_millis(100)).await;
     }
+    // A deleted one neither, and what comes in its place counts again.
+    replace("ci:last-key-1");
+    let until = Instant::now() + MAX_WAIT;
+    while status("last-key-1").await != 200 {
+        assert!(Instant::now() < until, "the file is not read again");
+        sleep(Duration::from_millis(100)).await;
+    }
+    fs::remove_file(&path).unwrap();
+    let until = Instant::now() + MAX_WAIT;
+    while status("last-key-1").await != 401 {
+        assert!(Instant::now() < until, "a deleted file still opens the server");
+        sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(status("fixed").await, 200);
 }
 
 #[tokio::test]

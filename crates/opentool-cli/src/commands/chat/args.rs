@@ -74,8 +74,8 @@ pub(in crate::commands) struct Chat {
     /// A tool of a server that destroys something; what the server itself says is not trusted; repeatable
     #[arg(long, value_name = "TOOL")]
     pub(super) destructive: Vec<String>,
-    /// The API key of a source's server: KEY where there is one such source, otherwise SOURCE=KEY; repeatable; better in
-    /// the environment variable OPENTOOL_API_KEY
+    /// The API key of a source's server: KEY where there is one such source, otherwise SOURCE=KEY; repeatable; for one
+    /// source that is a URL, better in the environment variable OPENTOOL_API_KEY
     #[arg(long, value_name = "[SOURCE=]KEY")]
     pub(super) source_api_key: Vec<Secret>,
     #[command(flatten)]

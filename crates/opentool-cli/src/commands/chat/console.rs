@@ -1,7 +1,5 @@
 //! The terminal: what is written to it, and questions to its user.
 
-#[cfg(unix)]
-use std::fs::File;
 use std::{
     io::{self, IsTerminal as _},
     mem,
@@ -13,7 +11,7 @@ use rustyline::{Behavior, Config, DefaultEditor, error::ReadlineError};
 
 use crate::{
     failure::Failure,
-    terminal::{self, write_data},
+    terminal::{self, drop_typed, write_data},
 };
 
 /// What the user typed.
@@ -201,24 +199,6 @@ impl Screen {
             }
         }
     }
-}
-
-/// Drops what was typed at the terminal that the editor reads, and not read yet.
-#[cfg(unix)]
-fn drop_typed() -> io::Result<()> {
-    use rustix::termios::{QueueSelector::IFlush, tcflush};
-
-    match File::open("/dev/tty") {
-        Ok(terminal) => tcflush(terminal, IFlush)?,
-        Err(_) => tcflush(io::stdin(), IFlush)?,
-    }
-    Ok(())
-}
-
-/// On other systems there is no way to do so without unsafe code.
-#[cfg(not(unix))]
-fn drop_typed() -> io::Result<()> {
-    Ok(())
 }
 
 fn editor() -> Result<DefaultEditor, Failure> {

@@ -1,13 +1,13 @@
 //! A chat: a model with its tools, its memory and the console.
 
-use std::{env, sync::Arc};
+use std::sync::Arc;
 
 use opentool_chat::{Cause, ChatClient, ChatError, ChatModel, ChatOptions, Message};
 
 use super::{
     super::{
         ExitStatus,
-        access::{API_KEY_VARIABLE, Secret},
+        access::{Secret, environment_key_for},
         known,
     },
     approval,
@@ -146,14 +146,14 @@ fn unfinished(said: &[Message], was_cancelled: bool) -> Option<Vec<Message>> {
 }
 
 /// The sources with the keys of the command line, otherwise with that of the environment, which goes to no more than one
-/// server.
+/// server, and to none that a document names.
 pub(super) fn open_sources(chat: &Chat, names: &[String]) -> Result<Vec<(Source, Option<String>)>, Failure> {
     let read_keys = chat.source_keys.read()?;
     let keys = chat.source_api_key.iter().chain(&read_keys).map(Secret::expose);
     let mut sources = source::open_all(names, keys, &(&chat.libraries).into())?;
     let mut remote = sources.iter_mut().filter(|(source, _)| source.is_remote());
-    if let (Some((_, slot @ None)), None) = (remote.next(), remote.next()) {
-        *slot = env::var(API_KEY_VARIABLE).ok().map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
+    if let (Some((source, slot @ None)), None) = (remote.next(), remote.next()) {
+        *slot = environment_key_for(source);
     }
     Ok(sources)
 }

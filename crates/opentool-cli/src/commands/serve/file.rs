@@ -7,34 +7,114 @@ use std::{
 };
 
 use clap::{Args as _, FromArgMatches as _};
-use toml::Value;
+use toml::{Value, de::DeTable};
 
-use super::options::Options;
-use crate::failure::Failure;
+use super::{
+    options::Options,
+    setting::{SOURCES, Setting},
+};
+use crate::{
+    failure::Failure,
+    terminal::{note, visible},
+    trusted::{TrustState, TrustedFiles},
+};
 
 /// The file that is read where none is named.
 const DEFAULT: &str = "opentool.toml";
 
-/// The key of what stands without a name on the command line.
-const SOURCES: &str = "sources";
+/// A configuration file, read once: what is judged is what is used.
+#[derive(Debug)]
+pub(in crate::commands) struct ConfigFile {
+    path: PathBuf,
+    text: String,
+}
 
-/// Reads the options of a file, by default of `opentool.toml` if there is one.
-pub(super) fn read(path: Option<&Path>) -> Result<Options, Failure> {
-    let (path, named) = match path {
-        Some(path) => (path.to_owned(), true),
-        None => (PathBuf::from(DEFAULT), false),
+/// Reads the options of a file, by default of `opentool.toml` if there is one, and says on standard error which they are.
+///
+/// A file that was not named must be trusted, unless nothing in it needs that.
+pub(super) fn read(named: Option<&Path>) -> Result<Options, Failure> {
+    let file = match named {
+        Some(path) => Some(ConfigFile::open(path)?),
+        None => ConfigFile::find()?,
     };
-    let name = path.to_string_lossy().into_owned();
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if !named && error.kind() == io::ErrorKind::NotFound => return Ok(Options::default()),
-        Err(source) => return Err(Failure::Read { name, source }),
+    let Some(file) = file else { return Ok(Options::default()) };
+    let (options, settings) = file.parse()?;
+    let why = match named {
+        Some(_) => " (named by --config)",
+        None if settings.iter().all(Setting::is_harmless) => "",
+        None => {
+            file.check_trust(&settings)?;
+            " (trusted)"
+        }
     };
-    parse(&text).map_err(|problem| Failure::usage(format!("{name}: {problem}")))
+    let keys: Vec<_> = settings.iter().map(|setting| setting.key.as_str()).collect();
+    let keys = if keys.is_empty() { "nothing".to_owned() } else { keys.join(", ") };
+    note(&format_args!("settings from {}{why}: {}", visible(&file.name()), visible(&keys)));
+    Ok(options)
+}
+
+impl ConfigFile {
+    /// Reads a file.
+    pub(in crate::commands) fn open(path: &Path) -> Result<Self, Failure> {
+        let text = fs::read_to_string(path)
+            .map_err(|source| Failure::Read { name: path.to_string_lossy().into_owned(), source })?;
+        Ok(ConfigFile { path: path.to_owned(), text })
+    }
+
+    /// Where a folder has its file.
+    pub(in crate::commands) fn path_in(folder: &Path) -> PathBuf {
+        folder.join(DEFAULT)
+    }
+
+    /// Reads the file of this folder, where there is one.
+    fn find() -> Result<Option<Self>, Failure> {
+        match Self::open(Path::new(DEFAULT)) {
+            Ok(file) => Ok(Some(file)),
+            Err(Failure::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// The name that stands in messages.
+    pub(in crate::commands) fn name(&self) -> String {
+        self.path.strip_prefix(".").unwrap_or(&self.path).to_string_lossy().into_owned()
+    }
+
+    /// What stands in it, in its order.
+    pub(in crate::commands) fn settings(&self) -> Result<Vec<Setting>, Failure> {
+        Ok(self.parse()?.1)
+    }
+
+    /// Records that it is trusted as it stands.
+    pub(in crate::commands) fn trust(&self) -> Result<(), Failure> {
+        TrustedFiles::of_user()?.add(&self.path, self.text.as_bytes())
+    }
+
+    /// Fails where it is not trusted as it stands, and names the settings that need that.
+    fn check_trust(&self, settings: &[Setting]) -> Result<(), Failure> {
+        // Without a folder for records none can be there.
+        let trust = match TrustedFiles::of_user() {
+            Ok(trusted) => trusted.look_up(&self.path, self.text.as_bytes())?,
+            Err(_) => TrustState::Unknown,
+        };
+        let name = self.name();
+        let problem = match trust {
+            TrustState::Given => return Ok(()),
+            TrustState::Changed => "has changed since it was trusted",
+            TrustState::Unknown => "is not trusted",
+        };
+        let needed = settings.iter().filter(|setting| !setting.is_harmless());
+        let needed = needed.map(|setting| format!("{name}:{}: {setting}", setting.line)).collect();
+        Err(Failure::Untrusted { name, problem, settings: needed })
+    }
+
+    fn parse(&self) -> Result<(Options, Vec<Setting>), Failure> {
+        parse(&self.text).map_err(|problem| Failure::usage(format!("{}: {problem}", self.name())))
+    }
 }
 
 /// The file is turned into a command line, so that both mean the same to the last check.
-fn parse(text: &str) -> Result<Options, String> {
+fn parse(text: &str) -> Result<(Options, Vec<Setting>), String> {
     let table = text.parse::<toml::Table>().map_err(|error| located(text, &error))?;
     let command = clap::Command::new(DEFAULT).no_binary_name(true).disable_help_flag(true);
     let command = Options::augment_args(command);
@@ -46,23 +126,35 @@ fn parse(text: &str) -> Result<Options, String> {
     let mut known: Vec<_> = named.collect();
     known.push(Known { name: SOURCES.to_owned(), aliases: vec!["source".to_owned()] });
 
-    let (mut arguments, mut sources) = (Vec::new(), Vec::new());
+    let (mut arguments, mut sources, mut settings) = (Vec::new(), Vec::new(), Vec::new());
     for (key, value) in &table {
         if !known.iter().any(|known| known.name == *key) {
             return Err(unknown(key, &known));
         }
-        for text in texts(value).ok_or_else(|| format!("`{key}` must be a value or a list of values"))? {
+        let values = texts(value).ok_or_else(|| format!("`{key}` must be a value or a list of values"))?;
+        for text in &values {
             if key == SOURCES {
-                sources.push(text);
+                sources.push(text.clone());
             } else {
                 arguments.push(format!("--{key}={text}"));
             }
         }
+        settings.push(Setting { key: key.clone(), values, line: line_of(text, key) });
     }
+    settings.sort_by_key(|setting| setting.line);
     arguments.push("--".to_owned());
     arguments.append(&mut sources);
     let matches = command.try_get_matches_from(arguments).map_err(|error| first_line(&error))?;
-    Options::from_arg_matches(&matches).map_err(|error| first_line(&error))
+    let options = Options::from_arg_matches(&matches).map_err(|error| first_line(&error))?;
+    Ok((options, settings))
+}
+
+/// The line on which a key stands.
+fn line_of(text: &str, key: &str) -> usize {
+    let Ok(table) = DeTable::parse(text) else { return 1 };
+    let found = table.get_ref().keys().find(|found| found.get_ref() == key);
+    let before = found.and_then(|found| text.get(..found.span().start));
+    before.map_or(1, |before| before.matches('\n').count() + 1)
 }
 
 fn texts(value: &Value) -> Option<Vec<String>> {
@@ -140,7 +232,8 @@ mod tests {
             drain-delay = 3
             "#,
         )
-        .unwrap();
+        .unwrap()
+        .0;
         assert_eq!(options.sources, ["a.json", "http://b"]);
         assert_eq!((options.port, options.host.as_deref()), (Some(8080), Some("::1")));
         let keys: Vec<_> = options.api_key.iter().map(|key| key.expose()).collect();

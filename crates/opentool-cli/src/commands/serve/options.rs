@@ -106,6 +106,11 @@ pub(super) struct Options {
     /// How long a call may run after its client closed its side of the connection [default: 2s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Running")]
     pub(super) half_close_timeout: Option<Duration>,
+    /// Refuses arguments that have another format (date-time, email, uri and so on) than their schema states; by default
+    /// `format` is an annotation
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(hide_possible_values = true, help_heading = "Running")]
+    pub(super) assert_formats: Option<bool>,
     /// Lets a caller with a key stop the server by POST /stop
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(hide_possible_values = true, help_heading = "Running")]

@@ -24,7 +24,7 @@ pub(super) const CTRL_D: &str = "\u{4}";
 pub(super) const UP: &str = "\u{1b}[A";
 
 /// The binary at a terminal, which it has for itself.
-pub(super) struct Terminal {
+pub(crate) struct Terminal {
     child: Child,
     pty: Arc<Pty>,
     shown: Arc<Mutex<String>>,
@@ -33,7 +33,7 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    pub(super) fn start(folder: &TestFolder, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+    pub(crate) fn start(folder: &TestFolder, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let (pty, pts) = open().unwrap();
         pty.resize(Size::new(40, 200)).unwrap();
         let mut command = Command::new(binary()).args(arguments).current_dir(folder.0.path());
@@ -56,7 +56,7 @@ impl Terminal {
 
     /// Waits until the binary has opened a file.
     #[cfg(target_os = "linux")]
-    pub(super) fn wait_for_file(&self, path: &std::path::Path) {
+    pub(crate) fn wait_for_file(&self, path: &std::path::Path) {
         let files = format!("/proc/{}/fd", self.child.id());
         let is_open = || {
             let mut files = std::fs::read_dir(&files).into_iter().flatten().flatten();
@@ -66,12 +66,12 @@ impl Terminal {
     }
 
     /// Everything that was shown.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         self.shown.lock().unwrap().clone()
     }
 
     /// Waits until something new is shown, and returns what was shown before it.
-    pub(super) fn wait_for(&mut self, text: &str) -> String {
+    pub(crate) fn wait_for(&mut self, text: &str) -> String {
         let found = || self.shown()[self.seen..].find(text);
         wait_until(|| found().is_some(), || format!("`{text}` in {:?}", &self.shown()[self.seen..]));
         let start = self.seen;
@@ -81,17 +81,17 @@ impl Terminal {
     }
 
     /// Types.
-    pub(super) fn type_in(&mut self, keys: &str) {
+    pub(crate) fn type_in(&mut self, keys: &str) {
         (&*self.pty).write_all(keys.as_bytes()).unwrap();
     }
 
     /// Types a line.
-    pub(super) fn enter(&mut self, line: &str) {
+    pub(crate) fn enter(&mut self, line: &str) {
         self.type_in(line);
         self.type_in("\r");
     }
 
-    pub(super) fn wait(&mut self) -> ExitStatus {
+    pub(crate) fn wait(&mut self) -> ExitStatus {
         let start = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {

@@ -1,0 +1,125 @@
+//! A setting of a configuration file: [`Setting`], and whether it counts in a file that nobody trusts.
+
+use std::{fmt, net::IpAddr};
+
+use crate::terminal::visible;
+
+/// The key of what stands without a name on the command line.
+pub(super) const SOURCES: &str = "sources";
+
+/// The keys whose values are secret.
+const SECRET: [&str; 2] = ["api-key", "source-api-key"];
+
+/// A setting of a file.
+#[derive(Debug)]
+pub(in crate::commands) struct Setting {
+    pub(in crate::commands) key: String,
+    pub(super) values: Vec<String>,
+    pub(in crate::commands) line: usize,
+}
+
+impl Setting {
+    /// Whether it can neither run nor expose anything, whoever wrote it.
+    ///
+    /// What is not listed here needs a trusted file, so that a new option does until somebody has thought about it.
+    pub(in crate::commands) fn is_harmless(&self) -> bool {
+        let all = |is_harmless: fn(&str) -> bool| self.values.iter().all(|value| is_harmless(value));
+        match self.key.as_str() {
+            "port" | "prefix" | "tag" => true,
+            "max-body" | "max-result" | "max-buffered" | "max-connections" | "max-calls" | "memory" => true,
+            "drain-delay" | "drain-timeout" | "half-close-timeout" | "timeout" => true,
+            // More care is taken with such tools, never less.
+            "destructive" | "assert-formats" => true,
+            "host" => all(is_loopback),
+            "admin-addr" => all(|address| address.rsplit_once(':').is_some_and(|(host, _)| is_loopback(host))),
+            "cors" | "enable-stop" | "insecure-no-auth" => all(|answer| answer == "false"),
+            "isolation" => all(|place| place == "process"),
+            SOURCES => all(|source| source == "demo"),
+            _ => false,
+        }
+    }
+}
+
+/// Whether a host is this machine and no other can reach it.
+fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    address.map_or(host == "localhost", |address| address.is_loopback())
+}
+
+/// The setting on one line, in TOML, without what is secret.
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |value: &String| match SECRET.contains(&self.key.as_str()) {
+            true => "\"…\"".to_owned(),
+            false => format!("{value:?}"),
+        };
+        let values: Vec<_> = self.values.iter().map(shown).collect();
+        let values = match &*values {
+            [value] => value.clone(),
+            values => format!("[{}]", values.join(", ")),
+        };
+        f.write_str(&visible(&format!("{} = {values}", self.key)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setting(key: &str, values: &[&str]) -> Setting {
+        Setting { key: key.to_owned(), values: values.iter().map(|&value| value.to_owned()).collect(), line: 1 }
+    }
+
+    #[test]
+    fn what_runs_or_exposes_something_is_not_harmless() {
+        for (key, value) in [
+            ("library", "./evil.so"),
+            ("isolation", "none"),
+            ("allow", "unsafe"),
+            ("env", "LD_PRELOAD=./evil.so"),
+            ("insecure-no-auth", "true"),
+            ("host", "0.0.0.0"),
+            ("host", "::"),
+            ("host", "localhost.example"),
+            ("admin-addr", "0.0.0.0:1"),
+            ("api-key", "known"),
+            ("api-keys-file", "known"),
+            ("source-api-key", "known"),
+            ("sources", "http://evil.example"),
+            ("sources", "evil.json"),
+            ("allowed-host", "evil.example"),
+            ("allowed-origin", "https://evil.example"),
+            ("cors", "true"),
+            ("public-url", "http://evil.example"),
+            ("enable-stop", "true"),
+            ("read-only", "pay"),
+            ("idempotent", "pay"),
+            ("tls-key", "key.pem"),
+            ("ca-file", "evil.pem"),
+            ("source-api-key-env", "AWS_SECRET_ACCESS_KEY"),
+            ("an-option-of-next-year", "1"),
+        ] {
+            assert!(!setting(key, &[value]).is_harmless(), "{key} = {value}");
+            assert!(!setting(key, &["demo", value]).is_harmless(), "{key} = {value}");
+        }
+        for (key, value) in [
+            ("port", "0"),
+            ("host", "127.0.0.1"),
+            ("host", "::1"),
+            ("admin-addr", "[::1]:1"),
+            ("admin-addr", "localhost:1"),
+            ("sources", "demo"),
+            ("isolation", "process"),
+            ("insecure-no-auth", "false"),
+        ] {
+            assert!(setting(key, &[value]).is_harmless(), "{key} = {value}");
+        }
+    }
+
+    #[test]
+    fn a_setting_is_shown_without_its_secret() {
+        assert_eq!(setting("allow", &["net", "a\u{1b}b"]).to_string(), r#"allow = ["net", "a\u{1b}b"]"#);
+        assert_eq!(setting("api-key", &["planted"]).to_string(), r#"api-key = "…""#);
+        assert_eq!(setting("host", &["0.0.0.0"]).to_string(), r#"host = "0.0.0.0""#);
+    }
+}

@@ -1,0 +1,100 @@
+//! `opentool trust`: lets the configuration file of a folder count.
+
+use std::{
+    io::{self, IsTerminal as _},
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+
+use super::serve::{ConfigFile, Setting};
+use crate::{
+    exit_status::ExitStatus,
+    failure::Failure,
+    terminal::{confirm, note, visible, warn},
+    trusted::TrustedFiles,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  opentool trust                 Show what opentool.toml of this folder sets, and ask
+  opentool trust --yes           … without asking
+  opentool trust ../other        The file of another folder
+  opentool trust --remove        Trust it no longer
+
+What a folder's opentool.toml says about sources, libraries, their isolation and permissions, keys, and who may call
+counts only once you trust the file. Ports on this machine, limits and times always count.
+
+A file is trusted by its place and its content: changed, it must be trusted again. The libraries and documents that it
+names are not part of that; what they are when they are loaded is used. A file that is named with `serve --config`
+needs no trust.
+
+The record is in opentool/trusted in your state folder (XDG_STATE_HOME, or ~/.local/state).
+
+Exit codes: 0 done; 1 you said no; 2 there is no such file, it has errors, or opentool cannot ask and --yes was not given.";
+
+/// Show what a folder's opentool.toml sets, and let it count
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Trust {
+    /// The folder, or its file [default: this folder]
+    #[arg(value_name = "FOLDER", default_value = ".", hide_default_value = true)]
+    path: PathBuf,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+    /// Trust the file no longer
+    #[arg(long, conflicts_with = "yes")]
+    remove: bool,
+}
+
+impl Trust {
+    pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
+        let path = if self.path.is_dir() { ConfigFile::path_in(&self.path) } else { self.path.clone() };
+        if self.remove {
+            return remove(&path);
+        }
+        let file = ConfigFile::open(&path)?;
+        let settings = file.settings()?;
+        show(&file, &settings);
+        if !self.yes && !is_confirmed()? {
+            note(&"not trusted");
+            return Ok(ExitStatus::Errors);
+        }
+        file.trust()?;
+        note(&format_args!("{} is trusted until it changes", visible(&file.name())));
+        Ok(ExitStatus::Success)
+    }
+}
+
+fn remove(path: &Path) -> Result<ExitStatus, Failure> {
+    let name = path.to_string_lossy();
+    let was_trusted = TrustedFiles::of_user()?.remove(path)?;
+    let state = if was_trusted { "is no longer trusted" } else { "was not trusted" };
+    note(&format_args!("{} {state}", visible(&name)));
+    Ok(ExitStatus::Success)
+}
+
+/// Prints the settings, those that need trust first.
+fn show(file: &ConfigFile, settings: &[Setting]) {
+    let name = file.name();
+    let (harmless, needed): (Vec<_>, Vec<_>) = settings.iter().partition(|setting| setting.is_harmless());
+    for (title, settings) in [("needs your trust", needed), ("counts in any case", harmless)] {
+        if !settings.is_empty() {
+            note(&format_args!("{title}:"));
+            for setting in settings {
+                note(&format_args!("  {}:{}: {setting}", visible(&name), setting.line));
+            }
+        }
+    }
+    if settings.iter().any(|setting| setting.key == "isolation" && !setting.is_harmless()) {
+        warn(&"with this isolation the library runs as a part of `opentool serve`, with all that you may do");
+    }
+}
+
+fn is_confirmed() -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Err(Failure::usage("you cannot be asked here: read the settings above, then give `--yes`"));
+    }
+    confirm("trust this file? [y/N] ").map_err(|source| Failure::Read { name: "the terminal".to_owned(), source })
+}
