@@ -123,6 +123,7 @@ impl Checker<'_, '_> {
             self.foreign_reference(reference);
         }
         self.circular_references(&references);
+        self.narrowed_references();
         let named: Vec<_> = own.map(|own| self.tree.children(own).collect()).unwrap_or_default();
         for schema in self.last_of_each_key(named) {
             if !used.contains(&schema) {
