@@ -7,12 +7,18 @@ mod chat;
 mod check;
 mod convert;
 mod describe;
+#[path = "../../../../fuzz/documents.rs"]
+#[allow(unreachable_pub, reason = "the tests of the documents include the file too")]
+mod documents;
 mod drain;
 mod fix;
 mod formats;
 mod general;
 mod guide;
+mod import;
 mod library;
+mod loads;
+mod mutate;
 mod observe;
 mod readme;
 mod remote;

@@ -199,7 +199,7 @@ impl Checker<'_, '_> {
     }
 
     /// The type that callers see for a C type, where only one is plausible.
-    fn visible_type(&self, c_type: NodeId) -> Option<SchemaType> {
+    pub(super) fn visible_type(&self, c_type: NodeId) -> Option<SchemaType> {
         let passed = self.passed_as(c_type);
         match (passed.name?, passed.pointer) {
             (CTypeName::Char | CTypeName::UnsignedChar, true) => Some(SchemaType::String),

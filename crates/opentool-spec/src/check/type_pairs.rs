@@ -4,12 +4,12 @@ use super::{
     c_types::Passed,
     checker::Checker,
     code::Code,
-    draft::At,
+    draft::{At, Remedy},
     signature::Signature,
 };
 use crate::{
     model::{CTypeName, SchemaType},
-    tree::NodeId,
+    tree::{NodeId, json_string},
 };
 
 impl Checker<'_, '_> {
@@ -21,13 +21,14 @@ impl Checker<'_, '_> {
             if self.handle_of(owner, schema).is_none()
                 && let Some(passed) = self.passed(schema)
             {
-                self.pair(owner, passed);
+                self.pair(owner, schema, passed);
             }
         }
     }
 
     /// A value of a type that no value of the C type is.
-    fn pair(&mut self, owner: NodeId, passed: Passed) {
+    fn pair(&mut self, owner: NodeId, schema: Option<NodeId>, passed: Passed) {
+        let tree = self.tree;
         let (Some(name), Some(schema_type), Some(c_type)) = (passed.name, passed.schema_type, passed.node) else { return };
         let is_char = matches!(name, CTypeName::Char | CTypeName::UnsignedChar);
         let is_float = matches!(name, CTypeName::Float | CTypeName::Double);
@@ -43,12 +44,22 @@ impl Checker<'_, '_> {
         }
         let star = if passed.pointer { " *" } else { "" };
         let message = format!("{} cannot be passed as `{name}{star}`", schema_type.described());
-        let help = match schema_type {
-            SchemaType::String => "a string is passed as `char *`; otherwise correct the type of the schema",
-            _ => "a boolean is passed as `bool` or an integer; otherwise correct the type of the schema",
+        let instead = match schema_type {
+            SchemaType::String => "a string is passed as `char *`",
+            _ => "a boolean is passed as `bool`",
         };
-        let inside = self.tree.span(owner).0 <= self.tree.span(c_type).0 && self.tree.span(c_type).1 <= self.tree.span(owner).1;
-        let at = At::Value(if inside { c_type } else { owner });
-        self.report(Code::TypePair, at, message, Some(help.to_owned()));
+        // The schema may be shared by several.
+        let (start, end) = tree.span(owner);
+        let at = At::Value(if (start..end).contains(&tree.span(c_type).0) { c_type } else { owner });
+        let declared = schema.and_then(|schema| tree.get(self.references.end_of(schema), "type"));
+        match declared.zip(self.visible_type(c_type)) {
+            Some((declared, visible)) => {
+                let visible = json_string(visible.as_str());
+                let help = format!("write `\"type\": {visible}`, or correct the C type: {instead}");
+                let edits = vec![tree.replace_value(declared, visible)];
+                self.suggest(Code::TypePair, at, message, Remedy::Edits(help, edits));
+            }
+            None => self.report(Code::TypePair, at, message, Some(format!("correct one of the two types: {instead}"))),
+        }
     }
 }

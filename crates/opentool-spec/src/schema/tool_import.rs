@@ -176,10 +176,10 @@ impl Found<'_> {
             return inner.into_iter().for_each(|tool| self.tool(tool));
         }
         let mut outer = Map::new();
-        if let Some(function @ Value::Object(_)) = tool.get_mut("function").map(Value::take) {
-            if let Value::Object(rest) = std::mem::replace(&mut tool, function) {
-                outer = rest;
-            }
+        if let Some(function @ Value::Object(_)) = take_member(&mut tool, &["function"])
+            && let Value::Object(rest) = std::mem::replace(&mut tool, function)
+        {
+            outer = rest;
         }
         let Value::Object(mut tool) = tool else { return };
         let kind = text(tool.get("type").or_else(|| outer.get("type")));
