@@ -24,10 +24,10 @@ mod reference_index;
 mod references;
 mod report;
 mod schemas;
+mod siblings;
 mod signature;
 mod signatures;
 mod type_pairs;
-mod siblings;
 mod values;
 mod words;
 

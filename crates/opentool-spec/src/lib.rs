@@ -93,8 +93,8 @@ mod tree;
 
 #[doc(inline)]
 pub use check::{
-    Code, DocumentErrors, DocumentGeneration, DocumentKind, Edit, ExternalFinding, Finding, Fix, ForeignFormat, Omitted,
-    Report, Severity, check, check_bytes, is_valid_name,
+    Code, DocumentErrors, DocumentGeneration, DocumentKind, Edit, ExternalFinding, Finding, Fix, ForeignFormat,
+    Omitted, Report, Severity, check, check_bytes, is_valid_name,
 };
 pub use fix::{Fixed, fix};
 pub use formats::document_schema;

@@ -39,7 +39,9 @@ pub use error::NormaliseError;
 pub use import::{Imported, SchemaTool, functions_from_schemas};
 pub use normalise::{normalise, normalise_output};
 pub use tool_import::{ImportError, ImportedTools, import_tools};
-pub use tool_list::{Target, ToolList, ToolListError, ToolListFault, ToolReport, UnknownTarget, document_tool_list, tool_list};
+pub use tool_list::{
+    Target, ToolList, ToolListError, ToolListFault, ToolReport, UnknownTarget, document_tool_list, tool_list,
+};
 
 #[cfg(test)]
 mod tests;

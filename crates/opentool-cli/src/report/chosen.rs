@@ -10,7 +10,8 @@ pub(crate) const MAX_FINDINGS: usize = 200;
 /// Errors are chosen before warnings and warnings before notes; those chosen come in the order of the text.
 pub(crate) fn most_serious(report: &Report, least: Severity, most: usize) -> (Vec<&Finding>, usize) {
     let all = [Severity::Note, Severity::Warning, Severity::Error];
-    let total: usize = all.into_iter().filter(|severity| *severity >= least).map(|severity| report.count(severity)).sum();
+    let total: usize =
+        all.into_iter().filter(|severity| *severity >= least).map(|severity| report.count(severity)).sum();
     let mut chosen: Vec<_> = report.findings.iter().filter(|finding| finding.severity >= least).collect();
     if most > 0 && chosen.len() > most {
         // The sort is stable, so those of one severity stay in the order of the text.

@@ -206,7 +206,12 @@ fn documents_of_others_are_named_with_the_command_that_helps() {
     let folder = TestFolder::with("tools.json", r#"[{"name": "f", "input_schema": {"type": "object"}}]"#);
     let ran = folder.run(&["check", "tools.json"]);
     assert_eq!(ran.code, Some(1));
-    assert!(ran.stdout.starts_with("error[OT008]: this is a list of tools for Anthropic, not an OpenTool or OpenDyn document\n"), "{}", ran.stdout);
+    assert!(
+        ran.stdout
+            .starts_with("error[OT008]: this is a list of tools for Anthropic, not an OpenTool or OpenDyn document\n"),
+        "{}",
+        ran.stdout
+    );
     assert!(ran.stdout.contains("help: `opentool import FILE` makes an OpenTool document of it"), "{}", ran.stdout);
     for arguments in [&["convert", "tools.json", "--to", "mcp"][..], &["tools", "tools.json"]] {
         let ran = folder.run(arguments);

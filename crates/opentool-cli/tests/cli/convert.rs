@@ -129,9 +129,10 @@ fn every_loss_of_a_conversion_is_a_warning() {
 
 #[test]
 fn a_name_that_a_provider_refuses_is_refused_with_its_rule() {
-    let document = CLEAN
-        .replace("\"now\"", "\"2now\"")
-        .replace(r#""parameters": []"#, r#""parameters": [{"name": "größe", "schema": {"type": "string"}, "required": true}]"#);
+    let document = CLEAN.replace("\"now\"", "\"2now\"").replace(
+        r#""parameters": []"#,
+        r#""parameters": [{"name": "größe", "schema": {"type": "string"}, "required": true}]"#,
+    );
     let folder = TestFolder::with("a.json", document);
     for (target, rule) in [
         ("gemini", "gemini takes only names that begin with a letter or `_`"),

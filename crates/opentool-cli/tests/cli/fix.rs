@@ -165,7 +165,8 @@ fn fix_never_writes_a_document_of_others() {
     let openapi = r#"{"openapi": "3.0.0", "info": {"title": "T", "version": "1"}, "paths": {},
         "components": {"schemas": {"A": {"type": "string"}}}}"#;
     let folder = TestFolder::with("api.json", openapi);
-    for arguments in [&["fix", "api.json", "--write"][..], &["fix", "api.json"], &["fix", "api.json", "-o", "out.json"]] {
+    for arguments in [&["fix", "api.json", "--write"][..], &["fix", "api.json"], &["fix", "api.json", "-o", "out.json"]]
+    {
         let ran = folder.run(arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{arguments:?}");
         assert!(ran.stderr.contains("error[OT008]: this is an OpenAPI document"), "{}", ran.stderr);

@@ -25,8 +25,15 @@ fn the_tool_list_of_every_provider_becomes_a_document() {
         let document = json(&folder.read("out.json"));
         assert_eq!(document["info"]["title"], "Weather");
         let function = &document["functions"][0];
-        assert_eq!((&function["name"], &function["description"]), (&"weather".into(), &"Tell it.".into()), "{provider}");
-        assert_eq!(function["parameters"][0], serde_json::json!({"name": "city", "description": "Where.", "schema": {"type": "string"}, "required": true}));
+        assert_eq!(
+            (&function["name"], &function["description"]),
+            (&"weather".into(), &"Tell it.".into()),
+            "{provider}"
+        );
+        assert_eq!(
+            function["parameters"][0],
+            serde_json::json!({"name": "city", "description": "Where.", "schema": {"type": "string"}, "required": true})
+        );
         assert_eq!(function["parameters"][1]["schema"]["minimum"], 1, "{provider}");
         let checked = folder.run(&["check", "--strict", "out.json"]);
         assert_eq!(checked.code, Some(0), "{provider}: {}", checked.stdout);

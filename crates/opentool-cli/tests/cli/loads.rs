@@ -1,6 +1,6 @@
 //! What passes `opentool check` loads.
 
-use opentool::{FnTool, Toolbox, ToolDefinition};
+use opentool::{FnTool, ToolDefinition, Toolbox};
 use opentool_client::{Client, ClientError};
 use opentool_spec::{
     Code, Document, OpenTool, check,

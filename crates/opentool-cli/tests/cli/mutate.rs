@@ -29,7 +29,8 @@ fn mutated_documents_are_answered_rightly_by_check_fix_and_convert() {
             if index >= count {
                 return;
             }
-            let mut random = Random(seed.wrapping_mul(1_000_003).wrapping_add(index).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+            let mut random =
+                Random(seed.wrapping_mul(1_000_003).wrapping_add(index).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
             let original = &originals[random.below(originals.len())];
             let text = mutated(original, &mut random);
             let judged = catch_unwind(|| judge(&folder, &text, index));
@@ -81,7 +82,8 @@ fn judge(folder: &TestFolder, text: &str, index: u64) {
 fn originals() -> Vec<String> {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let files = std::fs::read_dir(examples).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect();
+    let mut files: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect();
     files.sort();
     let mut originals: Vec<_> = files.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
     let older = [
@@ -120,7 +122,19 @@ fn mutated(original: &str, random: &mut Random) -> String {
 /// Changes one member or element, chosen at random.
 fn mutate_value(value: &mut Value, random: &mut Random) {
     const KEYS: [&str; 14] = [
-        "type", "enum", "pattern", "$ref", "required", "schema", "name", "properties", "items", "minLength", "anyOf", "cType", "x-handle",
+        "type",
+        "enum",
+        "pattern",
+        "$ref",
+        "required",
+        "schema",
+        "name",
+        "properties",
+        "items",
+        "minLength",
+        "anyOf",
+        "cType",
+        "x-handle",
         "default",
     ];
     let mut here = value;
@@ -169,16 +183,35 @@ fn mutate_value(value: &mut Value, random: &mut Random) {
 
 fn other_value(random: &mut Random) -> Value {
     let values = [
-        json!(null), json!(true), json!(0), json!(-1.5), json!(""), json!("string"), json!("int"), json!("("), json!("#/schemas/A"),
-        json!([]), json!({}), json!(["a", "a"]), json!([1, null]), json!({"type": "string"}), json!({"schema": {"type": "int"}, "required": true}),
-        json!({"$ref": "#/schemas/Nothing"}), json!([{"type": "string"}]), json!("1.x"), json!("http://x y"), json!(1e300), json!("ü\u{202e}\u{0}"),
+        json!(null),
+        json!(true),
+        json!(0),
+        json!(-1.5),
+        json!(""),
+        json!("string"),
+        json!("int"),
+        json!("("),
+        json!("#/schemas/A"),
+        json!([]),
+        json!({}),
+        json!(["a", "a"]),
+        json!([1, null]),
+        json!({"type": "string"}),
+        json!({"schema": {"type": "int"}, "required": true}),
+        json!({"$ref": "#/schemas/Nothing"}),
+        json!([{"type": "string"}]),
+        json!("1.x"),
+        json!("http://x y"),
+        json!(1e300),
+        json!("ü\u{202e}\u{0}"),
     ];
     values[random.below(values.len())].clone()
 }
 
 /// Changes a few bytes.
 fn mutate_text(text: &str, random: &mut Random) -> String {
-    const PIECES: [&str; 16] = [",", "}", "]", "\"", "//c\n", "/*", "\\", "e9", "\u{0}", "ü", "{", "[", ":", "'", "True", "\t"];
+    const PIECES: [&str; 16] =
+        [",", "}", "]", "\"", "//c\n", "/*", "\\", "e9", "\u{0}", "ü", "{", "[", ":", "'", "True", "\t"];
     let mut at = random.below(text.len() + 1);
     while !text.is_char_boundary(at) {
         at -= 1;

@@ -246,7 +246,12 @@ impl Checker<'_, '_> {
 }
 
 /// The members of a schema that are no keywords of JSON Schema.
-fn tree_members(checker: &Checker<'_, '_>, schema: NodeId, fields: &[Option<NodeId>], handled: &[&str]) -> Vec<Option<NodeId>> {
+fn tree_members(
+    checker: &Checker<'_, '_>,
+    schema: NodeId,
+    fields: &[Option<NodeId>],
+    handled: &[&str],
+) -> Vec<Option<NodeId>> {
     let handled = handled.iter().map(|key| checker.tree.get(schema, key));
     fields.iter().copied().chain(handled).collect()
 }

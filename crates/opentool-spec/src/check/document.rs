@@ -110,7 +110,8 @@ impl Checker<'_, '_> {
         let key = self.kind.key();
         if !is_one_point_x(&version) {
             let known = self.kind.known_versions().join(" and ");
-            let message = format!("{} is not a version of `{key}` that is supported: {known} are", quote(self.tree.raw(node)));
+            let message =
+                format!("{} is not a version of `{key}` that is supported: {known} are", quote(self.tree.raw(node)));
             let message = if self.kind.known_versions().len() == 1 { message.replace(" are", " is") } else { message };
             self.suggest(Code::UnsupportedVersion, At::Value(node), message, Remedy::Replace(node, current));
             return None;

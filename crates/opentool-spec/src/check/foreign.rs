@@ -77,7 +77,9 @@ impl ForeignFormat {
     /// What to do with it.
     pub(super) const fn help(self) -> &'static str {
         match self {
-            ForeignFormat::McpConfiguration => "it names servers and describes no functions, so there is nothing to check",
+            ForeignFormat::McpConfiguration => {
+                "it names servers and describes no functions, so there is nothing to check"
+            }
             format if format.is_importable() => "`opentool import FILE` makes an OpenTool document of it",
             _ => "it stays as it is; describe the functions that a model may call in an OpenTool document of their own",
         }
@@ -86,7 +88,8 @@ impl ForeignFormat {
 
 /// The other format that a document follows; none where it may be meant to be one of ours.
 pub(super) fn foreign_format(tree: &Tree<'_>) -> Option<ForeignFormat> {
-    let root = tree.get(Tree::ROOT, "result").filter(|_| tree.get(Tree::ROOT, "jsonrpc").is_some()).unwrap_or(Tree::ROOT);
+    let root =
+        tree.get(Tree::ROOT, "result").filter(|_| tree.get(Tree::ROOT, "jsonrpc").is_some()).unwrap_or(Tree::ROOT);
     if ["opentool", "opendyn"].iter().any(|key| tree.get(root, key).is_some()) {
         return None;
     }
@@ -139,7 +142,8 @@ fn object_format(tree: &Tree<'_>, root: NodeId) -> Option<ForeignFormat> {
 fn list_format(tree: &Tree<'_>, list: NodeId) -> Option<ForeignFormat> {
     tree.children(list).find_map(|tool| tool_format(tree, tool)).or_else(|| {
         let mut schemas = tree.children(list).peekable();
-        (schemas.peek().is_some() && schemas.all(|schema| is_json_schema(tree, schema))).then_some(ForeignFormat::JsonSchema)
+        (schemas.peek().is_some() && schemas.all(|schema| is_json_schema(tree, schema)))
+            .then_some(ForeignFormat::JsonSchema)
     })
 }
 
@@ -170,9 +174,8 @@ fn tool_format(tree: &Tree<'_>, tool: NodeId) -> Option<ForeignFormat> {
 
 /// Whether an object is what MCP clients keep their servers in.
 fn is_client_configuration(tree: &Tree<'_>, root: NodeId) -> bool {
-    let is_server = |server: NodeId| {
-        ["command", "url", "serverUrl", "httpUrl"].iter().any(|key| tree.get(server, key).is_some())
-    };
+    let is_server =
+        |server: NodeId| ["command", "url", "serverUrl", "httpUrl"].iter().any(|key| tree.get(server, key).is_some());
     let holds_servers = |servers: NodeId| {
         let mut servers = tree.children(servers).peekable();
         servers.peek().is_some() && servers.all(is_server)
@@ -200,6 +203,9 @@ fn is_json_schema(tree: &Tree<'_>, node: NodeId) -> bool {
         || is("required", Kind::Array)
         || ["allOf", "anyOf", "oneOf"].iter().any(|key| is(key, Kind::Array));
     let declared = names("$schema", |uri| uri.contains("json-schema.org"));
-    declared || (typed && described) || (is("properties", Kind::Object) && is("required", Kind::Array))
-        || ((is("$defs", Kind::Object) || is("definitions", Kind::Object)) && (typed || described || names("$ref", |_| true)))
+    declared
+        || (typed && described)
+        || (is("properties", Kind::Object) && is("required", Kind::Array))
+        || ((is("$defs", Kind::Object) || is("definitions", Kind::Object))
+            && (typed || described || names("$ref", |_| true)))
 }

@@ -194,18 +194,19 @@ impl<'a> Checker<'_, 'a> {
             let remedy = Remedy::Edits("put the function in brackets: a list of one".to_owned(), edits);
             self.fix(Code::WrongType, at, message, remedy);
         } else if !members.is_empty() && members.iter().all(|member| tree.kind(*member) == Kind::Object) {
-            let elements = members.iter().map(|member| NewValue::Object {
-                members: self.named_by_key(*member),
-                lines: tree.has_lines(*member),
-            });
+            let elements = members
+                .iter()
+                .map(|member| NewValue::Object { members: self.named_by_key(*member), lines: tree.has_lines(*member) });
             let array = NewValue::Array { elements: elements.collect(), lines: tree.has_lines(functions) };
             let edits = vec![tree.replace_value(functions, tree.lay_out(functions, &array))];
-            let remedy = Remedy::Edits("make it a list of functions, each with its key as its `name`".to_owned(), edits);
+            let remedy =
+                Remedy::Edits("make it a list of functions, each with its key as its `name`".to_owned(), edits);
             self.fix(Code::WrongType, at, message, remedy);
         } else if members.is_empty() {
             self.fix(Code::WrongType, at, message, Remedy::Replace(functions, "[]".to_owned()));
         } else {
-            let help = "write a list of functions, each an object with `name`, `description` and `parameters`".to_owned();
+            let help =
+                "write a list of functions, each an object with `name`, `description` and `parameters`".to_owned();
             let edits = vec![tree.replace_value(functions, "[]")];
             self.suggest(Code::WrongType, at, message, Remedy::Edits(help, edits));
         }

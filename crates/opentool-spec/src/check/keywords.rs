@@ -63,9 +63,8 @@ fn value_of(keyword: &str) -> Option<KeywordValue> {
         "multipleOf" => KeywordValue::Positive,
         "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" | "minContains"
         | "maxContains" => KeywordValue::Count,
-        "format" | "contentEncoding" | "contentMediaType" | "title" | "description" | "$comment" | "$id" | "$schema" => {
-            KeywordValue::Text
-        }
+        "format" | "contentEncoding" | "contentMediaType" | "title" | "description" | "$comment" | "$id"
+        | "$schema" => KeywordValue::Text,
         "pattern" => KeywordValue::Pattern,
         "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" => KeywordValue::Flag,
         "examples" => KeywordValue::List,
@@ -73,8 +72,17 @@ fn value_of(keyword: &str) -> Option<KeywordValue> {
         "required" => KeywordValue::Names,
         "dependentRequired" => KeywordValue::NamesByKey,
         "type" => KeywordValue::Types,
-        "additionalProperties" | "unevaluatedProperties" | "unevaluatedItems" | "additionalItems" | "contains"
-        | "propertyNames" | "not" | "if" | "then" | "else" | "contentSchema" => KeywordValue::Schema,
+        "additionalProperties"
+        | "unevaluatedProperties"
+        | "unevaluatedItems"
+        | "additionalItems"
+        | "contains"
+        | "propertyNames"
+        | "not"
+        | "if"
+        | "then"
+        | "else"
+        | "contentSchema" => KeywordValue::Schema,
         "items" => KeywordValue::SchemaOrList,
         "allOf" | "anyOf" | "oneOf" | "prefixItems" => KeywordValue::Schemas,
         "properties" | "$defs" | "definitions" | "dependentSchemas" => KeywordValue::Named,
@@ -182,9 +190,7 @@ impl Checker<'_, '_> {
             KeywordValue::Flag => kind == Kind::Bool,
             KeywordValue::List => kind == Kind::Array,
             KeywordValue::Names => self.is_names(member),
-            KeywordValue::NamesByKey => {
-                kind == Kind::Object && tree.children(member).all(|names| self.is_names(names))
-            }
+            KeywordValue::NamesByKey => kind == Kind::Object && tree.children(member).all(|names| self.is_names(names)),
             KeywordValue::Types => self.is_types(member),
             KeywordValue::Never => false,
             KeywordValue::Pattern => {
@@ -242,7 +248,8 @@ impl Checker<'_, '_> {
             self.report(Code::InvalidKeyword, At::Key(member), message, Some(help));
             return;
         }
-        let found = if tree.kind(member).is_container() { tree.kind(member).described().to_owned() } else { quote(raw) };
+        let found =
+            if tree.kind(member).is_container() { tree.kind(member).described().to_owned() } else { quote(raw) };
         let message = format!("{} must be {}, not {found}", quote(key), wanted.described());
         let text = tree.string(member);
         let is_number = |text: &str| serde_json::from_str::<serde_json::Number>(text).is_ok();

@@ -205,7 +205,9 @@ impl Checker<'_, '_> {
         let remedy = match (meant, branches) {
             (Some(meant), _) => Remedy::Add(schema, "type", json_string(meant.as_str())),
             (None, Some(key)) => {
-                let help = format!("choose one type for the value, and add it as `type`; describe the rest of `{key}` in words");
+                let help = format!(
+                    "choose one type for the value, and add it as `type`; describe the rest of `{key}` in words"
+                );
                 Remedy::Edits(help, vec![tree.insert_member(schema, "type", &json_string("string"))])
             }
             (None, None) => {

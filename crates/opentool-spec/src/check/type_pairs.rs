@@ -29,7 +29,9 @@ impl Checker<'_, '_> {
     /// A value of a type that no value of the C type is.
     fn pair(&mut self, owner: NodeId, schema: Option<NodeId>, passed: Passed) {
         let tree = self.tree;
-        let (Some(name), Some(schema_type), Some(c_type)) = (passed.name, passed.schema_type, passed.node) else { return };
+        let (Some(name), Some(schema_type), Some(c_type)) = (passed.name, passed.schema_type, passed.node) else {
+            return;
+        };
         let is_char = matches!(name, CTypeName::Char | CTypeName::UnsignedChar);
         let is_float = matches!(name, CTypeName::Float | CTypeName::Double);
         let wrong = match schema_type {

@@ -74,9 +74,9 @@ impl Checker<'_, '_> {
     /// Whether a schema says that null is a value too.
     fn admits_null(&self, schema: NodeId) -> bool {
         let tree = self.tree;
-        let marked = [Schema::NULLABLE, "nullable"].iter().any(|key| {
-            tree.get(schema, key).and_then(|marked| tree.bool(marked)) == Some(true)
-        });
+        let marked = [Schema::NULLABLE, "nullable"]
+            .iter()
+            .any(|key| tree.get(schema, key).and_then(|marked| tree.bool(marked)) == Some(true));
         let declared = tree.get(schema, "type");
         marked
             || declared.is_some_and(|declared| {

@@ -43,7 +43,9 @@ fn write(schema: &mut Value, report: &mut DropLog) {
 fn drop_unknown(schema: &mut Map<String, Value>, report: &mut DropLog) {
     schema.retain(|keyword, value| {
         let reason = match (keyword.as_str(), &*value) {
-            ("enum", Value::Array(values)) if !values.iter().all(|value| value.is_string() || value.is_number() || value.is_null()) => {
+            ("enum", Value::Array(values))
+                if !values.iter().all(|value| value.is_string() || value.is_number() || value.is_null()) =>
+            {
                 "Gemini chooses between strings or numbers"
             }
             (keyword, _) if is_known(keyword) => return true,

@@ -101,7 +101,9 @@ impl Losses {
 
     fn keyword(&mut self, key: &str, value: &Value) {
         match (key, value) {
-            ("title" | "$schema" | "$id" | "$comment", Value::String(_)) => self.0.drop(key, "it says nothing about values"),
+            ("title" | "$schema" | "$id" | "$comment", Value::String(_)) => {
+                self.0.drop(key, "it says nothing about values")
+            }
             ("default", Value::Null) => self.0.drop(key, "null is what is left out anyway"),
             _ => {}
         }
@@ -109,7 +111,11 @@ impl Losses {
 
     fn unknown_keys(&mut self, extra: &Map) {
         for key in extra.keys().filter(|key| !key.starts_with("x-")) {
-            let reason = if key == "stream" { "a list of tools does not say how results come" } else { "a list of tools has no place for it" };
+            let reason = if key == "stream" {
+                "a list of tools does not say how results come"
+            } else {
+                "a list of tools has no place for it"
+            };
             self.0.drop(key, reason);
         }
     }

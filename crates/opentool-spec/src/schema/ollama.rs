@@ -64,7 +64,8 @@ impl<'a> OllamaWriter<'a> {
             }
             self.report.leave(step);
             // The root is closed for every tool, and the model is not told so.
-            let is_silent = matches!(keyword.as_str(), "$ref" | "$defs") || (keyword == "additionalProperties" && *value == false);
+            let is_silent =
+                matches!(keyword.as_str(), "$ref" | "$defs") || (keyword == "additionalProperties" && *value == false);
             if !is_silent && !is_read(keyword) {
                 self.report.drop(keyword, "not read by Ollama");
             } else if keyword == "oneOf" {

@@ -295,7 +295,8 @@ impl Found<'_> {
             .collect();
         let mut shared = Vec::new();
         for dropped in dropped {
-            let index = dropped.pointer.strip_prefix("/functions/").and_then(|rest| rest.split('/').next()?.parse().ok());
+            let index =
+                dropped.pointer.strip_prefix("/functions/").and_then(|rest| rest.split('/').next()?.parse().ok());
             match index.and_then(|index: usize| reports.get_mut(index)) {
                 Some(report) => report.dropped.push(dropped),
                 None => shared.push(dropped),
@@ -333,7 +334,11 @@ fn without_faults(document: OpenTool, dropped: &mut Vec<Dropped>) -> OpenTool {
                 && schema.shift_remove(&*key).is_some()
             {
                 changed = true;
-                dropped.push(Dropped { pointer: parent.to_owned(), keyword: key.into_owned(), reason: finding.message.clone() });
+                dropped.push(Dropped {
+                    pointer: parent.to_owned(),
+                    keyword: key.into_owned(),
+                    reason: finding.message.clone(),
+                });
             }
         }
         if removed.is_empty() || finding.pointer.is_empty() {

@@ -186,7 +186,8 @@ pub fn tool_list<'a>(tools: impl IntoIterator<Item = SchemaTool<'a>>, target: Ta
     let tools = tools.into_iter();
     let tools = match target {
         Target::Gemini => {
-            let declarations: Vec<Value> = tools.map(|tool| gemini_tool(&tool, adapt(&tool, Dialect::Gemini).0)).collect();
+            let declarations: Vec<Value> =
+                tools.map(|tool| gemini_tool(&tool, adapt(&tool, Dialect::Gemini).0)).collect();
             json!([{ "functionDeclarations": declarations }])
         }
         Target::OpenAi | Target::Ollama => tools

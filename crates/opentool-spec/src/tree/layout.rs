@@ -31,7 +31,8 @@ impl Tree<'_> {
         let line = source[..start].rfind('\n').map_or(0, |newline| newline + 1);
         let lead: String = source[line..].chars().take_while(|char| matches!(char, ' ' | '\t')).collect();
         let line_break = if source[..line].ends_with("\r\n") { "\r\n" } else { "\n" };
-        let mut writer = Writer { tree: self, line: format!("{line_break}{lead}"), step: self.indent_step(), out: String::new() };
+        let mut writer =
+            Writer { tree: self, line: format!("{line_break}{lead}"), step: self.indent_step(), out: String::new() };
         writer.value(value, 0);
         writer.out
     }

@@ -195,7 +195,11 @@ impl<'a> Parser<'a> {
             return self.token_fault(error);
         };
         let tab = self.bytes[error.at] == b'\t';
-        let what = if tab { "a tab in a string is written as `\\t`" } else { "a control character in a string is written as an escape" };
+        let what = if tab {
+            "a tab in a string is written as `\\t`"
+        } else {
+            "a control character in a string is written as an escape"
+        };
         self.recovered((error.at, error.at + 1), what, "write the escape", Edit::replace(start, end, repaired));
         Some((end, self.text[start..end].contains('\\')))
     }

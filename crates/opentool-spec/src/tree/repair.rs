@@ -23,7 +23,8 @@ pub(super) fn bare_key(text: &str) -> Option<&str> {
 }
 
 fn leading_word(text: &str) -> &str {
-    let end = text.find(|char: char| !(char.is_ascii_alphanumeric() || matches!(char, '_' | '$'))).unwrap_or(text.len());
+    let end =
+        text.find(|char: char| !(char.is_ascii_alphanumeric() || matches!(char, '_' | '$'))).unwrap_or(text.len());
     &text[..end]
 }
 

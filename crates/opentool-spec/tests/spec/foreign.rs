@@ -6,27 +6,51 @@ use opentool_spec::{Code, ForeignFormat, check, fix};
 fn documents() -> Vec<(ForeignFormat, &'static str)> {
     use ForeignFormat::*;
     vec![
-        (OpenApi, r#"{"openapi": "3.0.3", "info": {"title": "T", "version": "1"}, "paths": {}, "components": {"schemas": {"A": {"type": "int"}}}}"#),
+        (
+            OpenApi,
+            r#"{"openapi": "3.0.3", "info": {"title": "T", "version": "1"}, "paths": {}, "components": {"schemas": {"A": {"type": "int"}}}}"#,
+        ),
         (OpenApi, "openapi: 3.1.0\ninfo:\n  title: T\npaths: {}\n"),
         (OpenApi, "---\n# a comment\n\"openapi\": '3.0.0'\ninfo: {}\n"),
-        (Swagger, r##"{"swagger": "2.0", "info": {"title": "T", "version": "1"}, "paths": {}, "definitions": {"A": {"$ref": "#/definitions/B"}}}"##),
-        (OpenRpc, r#"{"openrpc": "1.2.6", "info": {"title": "T", "version": "1"}, "methods": [{"name": "m", "params": []}]}"#),
+        (
+            Swagger,
+            r##"{"swagger": "2.0", "info": {"title": "T", "version": "1"}, "paths": {}, "definitions": {"A": {"$ref": "#/definitions/B"}}}"##,
+        ),
+        (
+            OpenRpc,
+            r#"{"openrpc": "1.2.6", "info": {"title": "T", "version": "1"}, "methods": [{"name": "m", "params": []}]}"#,
+        ),
         (AsyncApi, r#"{"asyncapi": "2.6.0", "info": {"title": "T", "version": "1"}, "channels": {}}"#),
-        (OpenModbus, r#"{"openmodbus": "1.0.0", "info": {"title": "T", "version": "1"}, "server": {"type": "tcp"}, "functions": [{"name": "read"}]}"#),
+        (
+            OpenModbus,
+            r#"{"openmodbus": "1.0.0", "info": {"title": "T", "version": "1"}, "server": {"type": "tcp"}, "functions": [{"name": "read"}]}"#,
+        ),
         (OpenWorkflow, r#"{"openworkflow": "1.0.0", "info": {"title": "T", "version": "1"}, "steps": []}"#),
         (McpConfiguration, r#"{"mcpServers": {"files": {"command": "npx", "args": ["-y", "files"]}}}"#),
         (McpConfiguration, r#"{"inputs": [], "servers": {"web": {"type": "http", "url": "https://example.org/mcp"}}}"#),
         (McpConfiguration, r#"{"editor.tabSize": 2, "mcp": {"servers": {"files": {"command": "files"}}}}"#),
         (McpTools, r#"{"tools": [{"name": "read", "inputSchema": {"type": "object"}}]}"#),
-        (McpTools, r#"{"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "read", "inputSchema": {"type": "object"}}]}}"#),
-        (OpenAiTools, r#"[{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]"#),
+        (
+            McpTools,
+            r#"{"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "read", "inputSchema": {"type": "object"}}]}}"#,
+        ),
+        (
+            OpenAiTools,
+            r#"[{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]"#,
+        ),
         (OpenAiTools, r#"[{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}]"#),
-        (OpenAiTools, r#"{"model": "m", "messages": [], "functions": [{"name": "f", "parameters": {"type": "object"}}]}"#),
+        (
+            OpenAiTools,
+            r#"{"model": "m", "messages": [], "functions": [{"name": "f", "parameters": {"type": "object"}}]}"#,
+        ),
         (OpenAiTools, r#"[{"name": "f", "description": "F.", "parameters": {"type": "object", "properties": {}}}]"#),
         (AnthropicTools, r#"{"model": "m", "tools": [{"name": "f", "input_schema": {"type": "object"}}]}"#),
         (GeminiTools, r#"{"tools": [{"functionDeclarations": [{"name": "f"}]}]}"#),
         (GeminiTools, r#"[{"name": "f", "parameters": {"type": "OBJECT", "properties": {}}}]"#),
-        (JsonSchema, r#"{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {"A": {"type": "string"}}}"#),
+        (
+            JsonSchema,
+            r#"{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {"A": {"type": "string"}}}"#,
+        ),
         (JsonSchema, r#"{"title": "Person", "type": "object", "properties": {"name": {"type": "string"}}}"#),
         (JsonSchema, r#"[{"type": "object", "properties": {}}, {"type": "string", "enum": ["a"]}]"#),
     ]

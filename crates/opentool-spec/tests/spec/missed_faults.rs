@@ -85,7 +85,12 @@ fn keywords_of_the_wrong_type_are_errors() {
         let text = schema(&format!(r#"{{"type": "string", {keyword}}}"#));
         assert_eq!(codes(&text), [Code::InvalidKeyword], "{keyword}");
     }
-    for keyword in [r#""minLength": null"#, r#""exclusiveMinimum": true, "minimum": 1"#, r#""items2": []"#, r#""default": {"$ref": 1}"#] {
+    for keyword in [
+        r#""minLength": null"#,
+        r#""exclusiveMinimum": true, "minimum": 1"#,
+        r#""items2": []"#,
+        r#""default": {"$ref": 1}"#,
+    ] {
         assert_eq!(codes(&schema(&format!(r#"{{"type": "string", {keyword}}}"#))), [], "{keyword}");
     }
     let fixed = fix(&schema(r#"{"type": "string", "minLength": "5", "deprecated": "no"}"#));
@@ -94,7 +99,8 @@ fn keywords_of_the_wrong_type_are_errors() {
 
 #[test]
 fn an_empty_name_of_a_return_value_is_a_warning() {
-    let text = schema(r#"{"type": "string"}"#).replace("]}]}", r#"], "return": {"name": " ", "schema": {"type": "string"}}}]}"#);
+    let text = schema(r#"{"type": "string"}"#)
+        .replace("]}]}", r#"], "return": {"name": " ", "schema": {"type": "string"}}}]}"#);
     assert_eq!(codes(&text), [Code::EmptyReturnName]);
 }
 
@@ -110,9 +116,14 @@ fn a_server_url_that_is_none_is_an_error() {
         ("https://tools.example/?key=1", "a base URL has no `?` or `#`"),
         ("http://", "it is no URL"),
     ] {
-        let text = schema(r#"{"type": "string"}"#).replace(r#""functions""#, &format!(r#""server": {{"url": "{url}"}}, "functions""#));
+        let text = schema(r#"{"type": "string"}"#)
+            .replace(r#""functions""#, &format!(r#""server": {{"url": "{url}"}}, "functions""#));
         let found = faults(&text);
-        assert_eq!(found, [(Code::InvalidServerUrl, format!("`url` cannot be the address of a server: {fault}"))], "{url}");
+        assert_eq!(
+            found,
+            [(Code::InvalidServerUrl, format!("`url` cannot be the address of a server: {fault}"))],
+            "{url}"
+        );
     }
 }
 
@@ -203,7 +214,8 @@ fn help_says_what_a_stranger_can_do() {
 
 #[test]
 fn places_that_are_left_are_those_of_the_text_before_the_fixes() {
-    let text = schema(r#"{"type": "string", "minLength": -1}"#).replace(r#""opentool": "1.1.0","#, "\"opentool\": \"1.0.0\",\n// one\n// two\n");
+    let text = schema(r#"{"type": "string", "minLength": -1}"#)
+        .replace(r#""opentool": "1.1.0","#, "\"opentool\": \"1.0.0\",\n// one\n// two\n");
     let fixed = fix(&text);
     assert!(fixed.applied >= 2);
     let place = |report: &opentool_spec::Report| {

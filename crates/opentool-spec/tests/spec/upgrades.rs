@@ -42,7 +42,14 @@ fn a_schema_of_one_value_is_not_thrown_away() {
     let text = document(r#"{"type": "string", "minLength": 3}"#);
     assert_eq!(fix(&text).text, text);
     let report = check(&text);
-    assert!(report.findings[0].help.as_deref().unwrap().contains(r#"{"name": "value", "schema": {"type": "string", "minLength": 3}"#), "{report:?}");
+    assert!(
+        report.findings[0]
+            .help
+            .as_deref()
+            .unwrap()
+            .contains(r#"{"name": "value", "schema": {"type": "string", "minLength": 3}"#),
+        "{report:?}"
+    );
 }
 
 #[test]
@@ -58,8 +65,10 @@ fn parameters_written_as_their_types_are_parameters_by_name() {
 
 #[test]
 fn keywords_beside_the_properties_of_generation_a_are_all_kept() {
-    let text = document(r#"{"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": true, "title": "A"}"#)
-        .replace(r#""name": "f""#, r#""name": "f", "x-parameters": 1"#);
+    let text = document(
+        r#"{"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": true, "title": "A"}"#,
+    )
+    .replace(r#""name": "f""#, r#""name": "f", "x-parameters": 1"#);
     let value: Value = serde_json::from_str(&fix(&text).text).unwrap();
     let function = &value["functions"][0];
     assert_eq!(function["x-parameters"], 1);
@@ -109,7 +118,10 @@ fn functions_by_name_become_a_list() {
     assert!(fixed.report.findings.is_empty(), "{:?}", fixed.report.findings);
     let document: OpenTool = fixed.text.parse().unwrap();
     assert_eq!(document.functions.iter().map(|function| function.name.as_str()).collect::<Vec<_>>(), ["add", "sub"]);
-    let lone = text.replace(r#""add": {"description": "Add.", "parameters": []}, "sub": {"description": "Subtract.", "parameters": []}"#, r#""name": "add", "description": "Add.", "parameters": []"#);
+    let lone = text.replace(
+        r#""add": {"description": "Add.", "parameters": []}, "sub": {"description": "Subtract.", "parameters": []}"#,
+        r#""name": "add", "description": "Add.", "parameters": []"#,
+    );
     assert_eq!(fix(&lone).text.parse::<OpenTool>().unwrap().functions[0].name, "add");
 }
 
