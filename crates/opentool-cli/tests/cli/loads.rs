@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// Whether a document that can be used is taken by everything that loads documents.
-fn loads(text: &str) -> Result<(), String> {
+pub(crate) fn loads(text: &str) -> Result<(), String> {
     let reading = Document::read(text);
     if !reading.report.is_usable() {
         return Ok(());

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use opentool_spec::{Severity, check, fix};
+use opentool_spec::{DocumentKind, check, fix};
 use serde_json::{Value, json};
 
 use super::*;
@@ -63,16 +63,15 @@ fn judge(folder: &TestFolder, text: &str, index: u64) {
         assert_eq!(ran.stdout, fixed.text, "the binary fixes as the library does");
     }
 
-    let ran = folder.run(&["convert", "a.json", "--to", "json-schema"]);
-    assert_eq!(ran.code, Some(errors), "convert --to json-schema: {}", ran.stderr);
-    let targets = ["openai", "openai-strict", "anthropic", "gemini", "ollama", "mcp", "opentool"];
+    // What passes loads; a provider may refuse a name, and says so.
+    assert_eq!(loads::loads(text), Ok(()));
+    let targets = ["json-schema", "openai", "openai-strict", "anthropic", "gemini", "ollama", "mcp", "opentool"];
     let target = targets[usize::try_from(index).unwrap() % targets.len()];
     let ran = folder.run(&["convert", "a.json", "--to", target]);
-    // A provider may refuse a name, and says so.
     let refused = ran.code == Some(1) && ran.stderr.contains("takes only names");
     assert!(ran.code == Some(errors) || refused, "convert --to {target}: {:?} {}", ran.code, ran.stderr);
-    assert!(!ran.stderr.contains("0 errors"), "{}", ran.stderr);
-    if report.count(Severity::Error) == 0 && report.kind == Some(opentool_spec::DocumentKind::OpenTool) {
+    assert!(!ran.stderr.contains(" 0 errors"), "{}", ran.stderr);
+    if index.is_multiple_of(10) && errors == 0 && report.kind == Some(DocumentKind::OpenTool) {
         let ran = folder.run(&["tools", "a.json"]);
         assert_eq!(ran.code, Some(0), "tools: {}", ran.stderr);
     }

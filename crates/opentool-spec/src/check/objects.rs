@@ -133,7 +133,11 @@ impl Checker<'_, '_> {
         }
         let (automatic, remedy) = match self.number_as_text(node, field.kind) {
             Some(text) => (true, Remedy::Replace(node, text)),
-            None => (kind == Kind::Null, Remedy::Remove(node)),
+            None if kind == Kind::Null => (true, Remedy::Remove(node)),
+            None => {
+                let help = format!("write {}, or remove it", field.kind.described());
+                (false, Remedy::Edits(help, vec![self.tree.remove_child(node)]))
+            }
         };
         self.wrong_type(automatic, node, field, remedy);
         false

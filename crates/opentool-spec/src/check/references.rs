@@ -228,7 +228,7 @@ impl Checker<'_, '_> {
                     vec![tree.insert_member(own, name, ANY_OBJECT)],
                 )
             }
-            (Some(name), None) => {
+            (Some(name), None) if tree.get(Tree::ROOT, "schemas").is_none() => {
                 Remedy::Add(Tree::ROOT, "schemas", format!("{{{}: {ANY_OBJECT}}}", json_string(name)))
             }
             _ => self.replace_by_any_object(reference),
