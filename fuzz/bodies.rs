@@ -29,6 +29,9 @@ pub fn document(data: &[u8]) {
 fn agrees_with_serde(text: &str) {
     let report = check(text);
     let unreadable = [Code::NotJson, Code::TooDeep, Code::NumberTooLarge];
+    if report.foreign.is_some() {
+        return; // YAML, for instance, is not said to be broken JSON
+    }
     let ours = report.findings.iter().any(|finding| unreadable.contains(&finding.code));
     let theirs = serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}'));
     assert_eq!(ours, theirs.is_err(), "{:?}\n{theirs:?}", report.findings);

@@ -7,6 +7,7 @@ mod check;
 mod completions;
 mod convert;
 mod fix;
+mod import;
 mod known;
 mod library;
 mod load;
@@ -40,6 +41,7 @@ Examples:
   opentool fix weather.opentool.json          Show what can be fixed without asking
   opentool fix weather.opentool.json --write  … and fix it
   opentool convert weather.opentool.json --to openai
+  opentool import tools.json -o weather.opentool.json
   opentool dyn describe libm.so.6 --header math.h -o libm.opendyn.json
   opentool schema opentool > opentool.schema.json
 
@@ -47,7 +49,7 @@ Exit codes: 0 no errors; 1 a document has errors, or a tool or a model answered 
 file; 3 a server cannot be reached; 4 it refused the API key.
 `opentool help COMMAND` says more about each.";
 
-/// Tools for language models: serve them, call them, and check, fix and convert the documents that describe them.
+/// Tools for language models: serve them, call them, and check, fix, convert and import the documents that describe them.
 #[derive(Debug, Parser)]
 #[command(name = "opentool", version, after_help = EXAMPLES, arg_required_else_help = true)]
 #[command(max_term_width = 110)]
@@ -75,6 +77,7 @@ enum Command {
     Check(check::Check),
     Fix(fix::Fix),
     Convert(convert::Convert),
+    Import(import::Import),
     #[command(name = "dyn")]
     Library(library::Library),
     Schema(schema::Schema),
@@ -135,6 +138,7 @@ impl Cli {
             Command::Check(check) => check.run(),
             Command::Fix(fix) => fix.run(),
             Command::Convert(convert) => convert.run(),
+            Command::Import(import) => import.run(),
             Command::Library(library) => library.run(),
             Command::Schema(schema) => schema.run(),
             Command::Completions(completions) => completions.run(Cli::command()),

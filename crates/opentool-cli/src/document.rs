@@ -7,7 +7,10 @@ use crate::{
     terminal::{note, visible, warn},
 };
 
-/// Reads a document; where it cannot be used, shows its errors and returns how many they are, in words.
+/// The most errors that are shown of a document that cannot be used.
+const SHOWN: usize = 50;
+
+/// Reads a document; where it cannot be used, shows its errors and returns what is wrong, in words: "has 2 errors".
 pub(crate) fn read(name: &str, text: &str) -> Result<Document, String> {
     let reading = Document::read(text);
     let report = &reading.report;
@@ -20,8 +23,12 @@ pub(crate) fn read(name: &str, text: &str) -> Result<Document, String> {
         return Ok(document);
     }
     let checked = Checked { name, text, report };
-    for finding in report.findings.iter().filter(|finding| finding.severity == Severity::Error) {
+    let errors = report.findings.iter().filter(|finding| finding.severity == Severity::Error);
+    for finding in errors.take(SHOWN) {
         note(&format_args!("{}\n", Shown::new(&checked, finding)));
     }
-    Err(counted(report.count(Severity::Error), "error"))
+    Err(match report.count(Severity::Error) {
+        0 => "cannot be read, although no error was found in it: please report that,".to_owned(),
+        errors => format!("has {}", counted(errors, "error")),
+    })
 }

@@ -1,6 +1,7 @@
 //! Findings, written for people, for programs and for GitHub.
 
 mod checked;
+mod chosen;
 mod excerpt;
 mod github;
 mod human;
@@ -9,7 +10,12 @@ mod totals;
 
 use std::io::{self, Write};
 
+use opentool_spec::Severity;
+
+use crate::terminal::{note, visible};
+
 pub(crate) use checked::Checked;
+pub(crate) use chosen::{MAX_FINDINGS, most_serious};
 pub(crate) use human::Shown;
 pub(crate) use totals::{Totals, counted, counted_all};
 
@@ -31,15 +37,21 @@ pub(crate) struct Reporter<W> {
     out: W,
     /// Whether a finding has been written already.
     begun: bool,
+    /// The most findings of a document; 0 for all.
+    most: usize,
+    /// Whether only errors are written.
+    quiet: bool,
 }
 
 impl<W: Write> Reporter<W> {
-    pub(crate) fn new(format: Format, out: W) -> Self {
-        Reporter { format, out, begun: false }
+    pub(crate) fn new(format: Format, out: W, most: usize, quiet: bool) -> Self {
+        Reporter { format, out, begun: false, most, quiet }
     }
 
     pub(crate) fn document(&mut self, checked: &Checked<'_>) -> io::Result<()> {
-        for finding in checked.findings() {
+        let least = if self.quiet { Severity::Error } else { Severity::Note };
+        let (shown, more) = most_serious(checked.report, least, self.most);
+        for finding in shown {
             match self.format {
                 Format::Human => writeln!(self.out, "{}\n", Shown::new(checked, finding))?,
                 Format::Json => {
@@ -50,16 +62,25 @@ impl<W: Write> Reporter<W> {
             }
             self.begun = true;
         }
+        if more > 0 && !self.quiet {
+            let more = format!("… and {more} more in {}: --max-findings shows them", visible(checked.name));
+            match self.format {
+                Format::Human => writeln!(self.out, "{more}\n")?,
+                // Standard output is for programs.
+                Format::Json | Format::Github => note(&more),
+            }
+        }
         Ok(())
     }
 
     /// Ends the report; people get a summary, in a log too.
     pub(crate) fn finish(mut self, totals: &Totals) -> io::Result<()> {
         match self.format {
+            Format::Human | Format::Github if self.quiet => {}
             Format::Human => writeln!(self.out, "{totals}")?,
             Format::Json => self.out.write_all(if self.begun { b"\n]\n" } else { b"[]\n" })?,
             // Standard output is for commands only.
-            Format::Github => crate::terminal::note(totals),
+            Format::Github => note(totals),
         }
         self.out.flush()
     }

@@ -329,7 +329,7 @@ fn read(name: &str) -> Result<Kind, Failure> {
     match document::read(&name, &text) {
         Ok(Document::OpenTool(document)) => Ok(Kind::Document(Box::new(document))),
         Ok(_) => Ok(Kind::Described(text)),
-        Err(errors) => Err(Failure::Document { name, reason: format!("it has {errors}") }),
+        Err(errors) => Err(Failure::Document { name, reason: format!("it {errors}") }),
     }
 }
 

@@ -82,6 +82,7 @@ mod formats;
 pub mod json;
 mod map;
 pub mod model;
+mod pattern;
 mod read;
 mod reference;
 pub mod rpc;
@@ -92,8 +93,8 @@ mod tree;
 
 #[doc(inline)]
 pub use check::{
-    Code, DocumentErrors, DocumentGeneration, DocumentKind, Edit, ExternalFinding, Finding, Fix, Report, Severity,
-    check, check_bytes, is_valid_name,
+    Code, DocumentErrors, DocumentGeneration, DocumentKind, Edit, ExternalFinding, Finding, Fix, ForeignFormat,
+    Omitted, Report, Severity, check, check_bytes, is_valid_name,
 };
 pub use fix::{Fixed, fix};
 pub use formats::document_schema;

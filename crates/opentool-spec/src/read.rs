@@ -120,6 +120,5 @@ fn deserialize<D: DeserializeOwned>(analysis: &Analysis<'_>, text: &str) -> Opti
     if analysis.fixes(shapes).next().is_none() {
         return serde_json::from_str(text).ok();
     }
-    let (fixed, _) = apply_fixes(text, shapes);
-    serde_json::from_str(&fixed).ok()
+    serde_json::from_str(&apply_fixes(text, shapes).text).ok()
 }

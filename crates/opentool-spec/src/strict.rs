@@ -151,9 +151,7 @@ impl Inliner<'_> {
     fn schema(&mut self, schema: &Schema, depth: usize) -> Schema {
         if let Some(reference) = &schema.reference {
             let mut inlined = self.inlined(reference, schema.description.as_deref(), depth);
-            if let Some(nullable) = schema.extra.get(Schema::NULLABLE) {
-                inlined.extra.insert(Schema::NULLABLE.to_owned(), nullable.clone());
-            }
+            self.narrow(&mut inlined, schema, depth);
             return inlined;
         }
         if self.inlining > 0 {
@@ -187,6 +185,33 @@ impl Inliner<'_> {
             extra: self.extra(&schema.extra, depth),
             layout: Layout::default(),
         }
+    }
+
+    /// Applies what stands beside a reference to the schema that has taken its place.
+    fn narrow(&mut self, inlined: &mut Schema, beside: &Schema, depth: usize) {
+        let schema_type = inlined.schema_type.unwrap_or(SchemaType::Object);
+        if let Some(values) = beside.values.as_ref().filter(|values| !values.is_empty()) {
+            inlined.values = Some(values.iter().map(|value| typed(value, schema_type)).collect());
+        }
+        if schema_type == SchemaType::Object {
+            for (name, property) in beside.properties.iter().flatten() {
+                let property = self.schema(property, depth + 1);
+                inlined.properties.get_or_insert_default().insert(name.clone(), property);
+            }
+            let known = inlined.properties.as_ref();
+            let is_known = |name: &&String| known.is_some_and(|known| known.contains_key(*name));
+            let names: Vec<String> = beside.required.iter().flatten().filter(is_known).cloned().collect();
+            let required = inlined.required.get_or_insert_default();
+            for name in names {
+                if !required.contains(&name) {
+                    required.push(name);
+                }
+            }
+            if required.is_empty() {
+                inlined.required = None;
+            }
+        }
+        inlined.extra.extend(self.extra(&beside.extra, depth));
     }
 
     /// Unknown keys without references. The values of a map are a schema like any other.

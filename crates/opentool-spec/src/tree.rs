@@ -4,12 +4,15 @@
 //! order. Strings and numbers stay in the text until they are asked for.
 
 mod edit;
+mod layout;
 mod node;
 mod parse;
 mod quote;
+mod repair;
 
 pub use edit::Edit;
 pub(crate) use edit::apply;
+pub(crate) use layout::NewValue;
 pub(crate) use node::{Kind, NodeId, Tree};
 pub(crate) use parse::{FaultKind, Parsed, SyntaxFault, parse};
 pub(crate) use quote::quote;

@@ -14,7 +14,7 @@ use crate::{
     exports,
     failure::Failure,
     input::{Input, looks_like_a_document, walk},
-    report::{Checked, Format, Reporter, Totals},
+    report::{Checked, Format, MAX_FINDINGS, Reporter, Totals},
     terminal,
 };
 
@@ -26,13 +26,16 @@ Examples:
   opentool check --strict --format github .    In a GitHub workflow
   opentool check libm.opendyn.json --library libm.so.6
 
-Which spec a document follows (OpenTool 1.0 or 1.1, OpenDyn 1.0) is seen by its shape. `fix:` marks what `opentool \
+Which spec a document follows (OpenTool 1.0 or 1.1, OpenDyn 1.0) is seen by its shape, and so is a document of another \
+format (OpenAPI, a provider's list of tools, a JSON Schema …), which is named and not judged. `fix:` marks what `opentool \
 fix` does by itself, `help:` what is left to you.
 
 In a folder, those *.json files are checked that are OpenTool or OpenDyn documents, or are broken and mention one of \
 them; hidden files and folders, `target` and `node_modules` are left out. A file you name is always checked.
 
 With --library, every function of an OpenDyn document is looked for in that library, which is read and not loaded.
+
+Of each document at most 200 findings are shown, errors before warnings before notes; all are counted.
 
 With --format json, there is one array of {file, code, severity, message, pointer, line, column, help, fix} over all \
 files, where `fix` is null or {automatic, edits: [{start, end, text}]}, counted in bytes.
@@ -55,6 +58,12 @@ pub(super) struct Check {
     /// How to write the findings
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
+    /// Show at most this many findings of each document, the most serious ones; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = MAX_FINDINGS)]
+    max_findings: usize,
+    /// Say nothing but errors: no warnings, no notes, no summary
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 impl Check {
@@ -64,7 +73,8 @@ impl Check {
         let mut run = Run {
             strict: self.strict,
             library: exports.map(|exports| LibraryCheck { exports, used: false }),
-            reporter: Reporter::new(self.format, out),
+            reporter: Reporter::new(self.format, out, self.max_findings, self.quiet),
+            quiet: self.quiet,
             totals: Totals::default(),
         };
         for path in &self.inputs {
@@ -82,6 +92,7 @@ struct Run<W: Write> {
     strict: bool,
     library: Option<LibraryCheck>,
     reporter: Reporter<W>,
+    quiet: bool,
     totals: Totals,
 }
 
@@ -119,7 +130,7 @@ impl<W: Write> Run<W> {
                 Err(failure) => self.unreadable(&failure),
             }
         }
-        if self.totals.documents + self.totals.unreadable == before {
+        if self.totals.documents + self.totals.unreadable == before && !self.quiet {
             let folder = folder.to_string_lossy();
             terminal::warn(&format_args!("no OpenTool or OpenDyn document in {}", terminal::visible(&folder)));
         }
@@ -143,7 +154,7 @@ impl<W: Write> Run<W> {
         if self.strict {
             report = report.strict();
         }
-        self.totals.add(name, &report);
+        self.totals.add(name, &text, &report);
         self.reporter.document(&Checked { name, text: &text, report: &report }).map_err(Failure::output)
     }
 
@@ -153,7 +164,7 @@ impl<W: Write> Run<W> {
     }
 
     fn finish(self) -> Result<ExitStatus, Failure> {
-        if self.library.as_ref().is_some_and(|library| !library.used) {
+        if self.library.as_ref().is_some_and(|library| !library.used) && !self.quiet {
             terminal::warn(&"no OpenDyn document was checked, so that --library had no effect");
         }
         self.reporter.finish(&self.totals).map_err(Failure::output)?;

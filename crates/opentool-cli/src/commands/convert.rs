@@ -22,13 +22,18 @@ Examples:
   opentool convert weather.json --to openai             `tools` of a chat completion
   opentool convert weather.json --to openai-strict      … with strict arguments where possible
   opentool convert weather.json --to anthropic          `tools` of a message
+  opentool convert weather.json --to gemini             `tools` of a generateContent request
+  opentool convert weather.json --to ollama             `tools` of a chat with Ollama
   opentool convert weather.json --to mcp                `tools` of a tools/list result
   opentool convert weather.json --to json-schema        Input and output schemas by function name
   opentool convert libm.opendyn.json --to opentool      OpenTool, in the form that /load sends
 
-Standard output: JSON. Standard error: what the target cannot express, as warnings. A document with errors is refused.
+Standard output: JSON. Standard error: what is lost, as warnings. OpenAI, Anthropic and Ollama take no description of \
+results, so that return values are never in their lists. A document with errors is refused, and so is a name that the \
+target does not take.
 
-Exit codes: 0 converted; 1 the document has errors; 2 wrong usage, or an unreadable file.";
+Exit codes: 0 converted; 1 the document has errors, or the target refuses something in it; 2 wrong usage, or an \
+unreadable file.";
 
 /// Write a document as the tool list that a provider or protocol takes
 #[derive(Debug, Args)]
@@ -40,6 +45,9 @@ pub(super) struct Convert {
     /// Who takes the list
     #[arg(long, value_enum)]
     to: To,
+    /// Say nothing of what is lost
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -50,6 +58,10 @@ enum To {
     OpenaiStrict,
     /// Anthropic messages
     Anthropic,
+    /// Gemini generateContent
+    Gemini,
+    /// Ollama chat
+    Ollama,
     /// Model Context Protocol
     Mcp,
     /// JSON Schema of input and output, by function name
@@ -65,6 +77,8 @@ impl To {
             To::Openai => Some(Target::OpenAi),
             To::OpenaiStrict => Some(Target::OpenAiStrict),
             To::Anthropic => Some(Target::Anthropic),
+            To::Gemini => Some(Target::Gemini),
+            To::Ollama => Some(Target::Ollama),
             To::Mcp => Some(Target::Mcp),
             To::JsonSchema => Some(Target::JsonSchema),
             To::Opentool => None,
@@ -78,10 +92,12 @@ impl Convert {
         let text = input.read_text()?;
         let Some(document) = read(&input.name(), &text) else { return Ok(ExitStatus::Errors) };
         match self.to.target() {
-            None => print(&free_of_references(&document))?,
+            None => print(&self.free_of_references(&document))?,
             Some(target) => match document_tool_list(&document, target) {
                 Ok(list) => {
-                    warn_of_losses(&list);
+                    if !self.quiet {
+                        warn_of_losses(&list);
+                    }
                     print(&list.tools)?;
                 }
                 Err(error) => {
@@ -91,6 +107,16 @@ impl Convert {
             },
         }
         Ok(ExitStatus::Success)
+    }
+
+    /// The form that `/load` sends.
+    fn free_of_references(&self, document: &OpenTool) -> OpenTool {
+        let strict = document.to_strict();
+        let cuts: BTreeSet<_> = strict.cuts.iter().map(ToString::to_string).collect();
+        for cut in cuts.iter().filter(|_| !self.quiet) {
+            warn(&visible(cut));
+        }
+        strict.document
     }
 }
 
@@ -102,20 +128,10 @@ fn read(name: &str, text: &str) -> Option<OpenTool> {
         // No other kind describes functions.
         Ok(_) => None,
         Err(errors) => {
-            complain(&format_args!("{} has {errors} and was not converted", visible(name)));
+            complain(&format_args!("{} {errors} and was not converted", visible(name)));
             None
         }
     }
-}
-
-/// The form that `/load` sends.
-fn free_of_references(document: &OpenTool) -> OpenTool {
-    let strict = document.to_strict();
-    let cuts: BTreeSet<_> = strict.cuts.iter().map(ToString::to_string).collect();
-    for cut in &cuts {
-        warn(&visible(cut));
-    }
-    strict.document
 }
 
 fn warn_of_losses(list: &ToolList) {

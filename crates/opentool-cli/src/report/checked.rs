@@ -1,6 +1,6 @@
 //! A document with what was found in it: [`Checked`].
 
-use opentool_spec::{Finding, Report};
+use opentool_spec::Report;
 
 /// A document that was checked.
 #[derive(Debug)]
@@ -9,10 +9,4 @@ pub(crate) struct Checked<'a> {
     pub(crate) name: &'a str,
     pub(crate) text: &'a str,
     pub(crate) report: &'a Report,
-}
-
-impl<'a> Checked<'a> {
-    pub(super) fn findings(&self) -> &'a [Finding] {
-        &self.report.findings
-    }
 }

@@ -26,14 +26,16 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    pub(crate) fn add(&mut self, name: &str, report: &Report) {
+    pub(crate) fn add(&mut self, name: &str, text: &str, report: &Report) {
         let (errors, warnings) = (report.count(Severity::Error), report.count(Severity::Warning));
         self.documents += 1;
         self.faulty += usize::from(errors + warnings > 0);
         self.errors += errors;
         self.warnings += warnings;
         self.notes += report.count(Severity::Note);
-        let fixable = report.findings.iter().filter(|finding| Finding::is_fixable(finding)).count();
+        // One fix can uncover another, or settle two findings: what `opentool fix` will say is counted.
+        let is_fixable = report.findings.iter().any(Finding::is_fixable);
+        let fixable = if is_fixable { opentool_spec::fix(text).applied } else { 0 };
         self.fixable += fixable;
         if fixable > 0 {
             self.to_fix.get_or_insert_with(|| (name.to_owned(), 0)).1 += 1;

@@ -171,10 +171,12 @@ fn a_minified_megabyte_of_findings_is_shown_in_short_lines() {
         r#"{{"opentool":"1.1.0","info":{{"title":"t","version":"1"}},"functions":[{functions}],"x-pad":"{}"}}"#,
         "p".repeat(600_000)
     );
-    let ran = TestFolder::with("a.json", text).run(&["check", "a.json"]);
+    let folder = TestFolder::with("a.json", text);
+    let ran = folder.run(&["check", "a.json", "--max-findings", "0"]);
     assert_eq!(ran.code, Some(1), "all but one are duplicates");
     assert!(ran.stdout.lines().all(|line| line.chars().count() < 160));
-    assert_eq!(ran.stdout.matches("warning[OT042]").count(), 5_000);
+    assert_eq!(ran.stdout.matches("error[OT021]").count(), 4_999);
+    assert!(ran.stdout.contains(" 10000 warnings"), "all are counted");
 }
 
 #[test]
@@ -197,4 +199,53 @@ fn the_examples_of_the_repository_are_clean() {
     let ran = run(&["check", "--strict", examples.to_str().unwrap()]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     assert_eq!(ran.stdout, "ok: 5 documents checked, nothing to report\n");
+}
+
+#[test]
+fn documents_of_others_are_named_with_the_command_that_helps() {
+    let folder = TestFolder::with("tools.json", r#"[{"name": "f", "input_schema": {"type": "object"}}]"#);
+    let ran = folder.run(&["check", "tools.json"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stdout
+            .starts_with("error[OT008]: this is a list of tools for Anthropic, not an OpenTool or OpenDyn document\n"),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stdout.contains("help: `opentool import FILE` makes an OpenTool document of it"), "{}", ran.stdout);
+    for arguments in [&["convert", "tools.json", "--to", "mcp"][..], &["tools", "tools.json"]] {
+        let ran = folder.run(arguments);
+        assert!(ran.stderr.contains("this is a list of tools for Anthropic"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn at_most_as_many_findings_as_wanted_are_shown_and_the_most_serious_first() {
+    let keys: String = (0..300).map(|index| format!(r#""k{index}": 1, "#)).collect();
+    let text = CLEAN.replacen('{', &format!("{{ {keys}"), 1).replace("\"now\"", "\"n w\"");
+    let folder = TestFolder::with("a.json", text);
+    let count = |ran: &Ran| ran.stdout.matches("--> a.json").count();
+    let ran = folder.run(&["check", "a.json"]);
+    assert_eq!((ran.code, count(&ran)), (Some(1), 200));
+    assert!(ran.stdout.contains("error[OT020]"), "the error is among them");
+    assert!(ran.stdout.contains("… and 101 more in a.json: --max-findings shows them"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("1 error, 300 notes"), "{}", ran.stdout);
+    let ran = folder.run(&["check", "a.json", "--max-findings", "1"]);
+    assert_eq!((count(&ran), ran.stdout.contains("error[OT020]")), (1, true));
+    assert_eq!(count(&folder.run(&["check", "a.json", "--max-findings", "0"])), 301);
+    let ran = folder.run(&["check", "a.json", "--format", "json"]);
+    assert_eq!(json(&ran.stdout).as_array().unwrap().len(), 200);
+    assert!(ran.stderr.contains("… and 101 more"), "{}", ran.stderr);
+}
+
+#[test]
+fn quiet_shows_errors_and_nothing_else() {
+    let folder = TestFolder::with("a.json", FAULTY);
+    let ran = folder.run(&["check", "--quiet", "a.json"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), ""));
+    assert_eq!(ran.stdout.matches("error[").count(), 2);
+    assert!(!ran.stdout.contains("warning") && !ran.stdout.contains("note[") && !ran.stdout.contains("checked"));
+    folder.put("b.json", WARNED);
+    let ran = folder.run(&["check", "-q", "b.json"]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", ""));
 }

@@ -6,7 +6,7 @@ fn example(name: &str) -> String {
 
 #[test]
 fn each_target_gets_the_list_it_takes() {
-    for target in ["openai", "openai-strict", "anthropic", "mcp", "json-schema", "opentool"] {
+    for target in ["openai", "openai-strict", "anthropic", "gemini", "ollama", "mcp", "json-schema", "opentool"] {
         let ran = run(&["convert", &example("weather.opentool.json"), "--to", target]);
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{target}");
         insta::assert_json_snapshot!(format!("convert_{target}"), json(&ran.stdout));
@@ -100,4 +100,63 @@ fn hidden_characters_stand_escaped_in_the_json() {
     let ran = TestFolder::new().run_with(&["convert", "-", "--to", "openai"], document);
     assert!(ran.stdout.contains(r"a\u009bb\u202ec"), "{}", ran.stdout);
     assert_eq!(json(&ran.stdout)[0]["function"]["description"], "a\u{9b}b\u{202e}c");
+}
+
+#[test]
+fn every_loss_of_a_conversion_is_a_warning() {
+    let document = r#"{"opentool": "1.1.0", "info": {"title": "T", "version": "1"}, "functions": [
+        {"name": "f", "description": "d", "stream": true, "parameters": [
+          {"name": "a", "description": "outer", "schema": {"type": "string", "description": "inner", "default": null}, "required": true},
+          {"name": "b", "schema": {"type": "object", "properties": {}}, "required": true}]},
+        {"name": "g", "description": "d", "parameters":
+          {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": true}}]}"#;
+    let folder = TestFolder::with("a.json", document);
+    for target in ["openai", "anthropic", "gemini", "ollama", "mcp", "json-schema"] {
+        let ran = folder.run(&["convert", "a.json", "--to", target]);
+        assert_eq!(ran.code, Some(0), "{target}");
+        for loss in [
+            "f lost stream at the root: ",
+            "f lost description at /properties/a: that of the schema",
+            "f lost default at /properties/a: ",
+            "f lost properties at /properties/b: it is empty",
+            "g lost additionalProperties at the root: the arguments are closed",
+        ] {
+            assert_eq!(ran.stderr.matches(&format!("warning: {loss}")).count(), 1, "{target}: {loss}\n{}", ran.stderr);
+        }
+        assert_eq!(folder.run(&["convert", "-q", "a.json", "--to", target]).stdout, ran.stdout);
+    }
+}
+
+#[test]
+fn a_name_that_a_provider_refuses_is_refused_with_its_rule() {
+    let document = CLEAN.replace("\"now\"", "\"2now\"").replace(
+        r#""parameters": []"#,
+        r#""parameters": [{"name": "größe", "schema": {"type": "string"}, "required": true}]"#,
+    );
+    let folder = TestFolder::with("a.json", document);
+    for (target, rule) in [
+        ("gemini", "gemini takes only names that begin with a letter or `_`"),
+        ("anthropic", "anthropic refuses the parameter \"größe\": it takes only names that have 1 to 64 of a-z"),
+    ] {
+        let ran = folder.run(&["convert", "a.json", "--to", target]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+        assert!(ran.stderr.contains(rule), "{}", ran.stderr);
+    }
+    assert_eq!(folder.run(&["convert", "a.json", "--to", "openai"]).code, Some(0));
+}
+
+#[test]
+fn ollama_gets_references_written_out_and_what_it_does_not_read_is_said() {
+    let document = r##"{"opentool": "1.1.0", "info": {"title": "T", "version": "1"}, "functions": [
+        {"name": "f", "description": "d", "parameters": [
+          {"name": "p", "schema": {"$ref": "#/schemas/Tree"}, "required": true},
+          {"name": "n", "schema": {"type": "integer", "minimum": 1}, "required": true}]}],
+        "schemas": {"Tree": {"type": "object", "properties": {"child": {"$ref": "#/schemas/Tree"}}}}}"##;
+    let ran = TestFolder::new().run_with(&["convert", "-", "--to", "ollama"], document);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(!ran.stdout.contains("$ref"));
+    let list = json(&ran.stdout);
+    assert_eq!(list[0]["function"]["parameters"]["properties"]["p"]["properties"]["child"]["type"], "object");
+    assert!(ran.stderr.contains("f lost minimum at /properties/n: not read by Ollama"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("it contains itself"), "{}", ran.stderr);
 }

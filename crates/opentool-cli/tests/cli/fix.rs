@@ -126,7 +126,6 @@ fn faulty_requests_end_with_2() {
     for (arguments, message) in [
         (&["fix"][..], "<FILE>"),
         (&["fix", "missing.json"], "cannot read missing.json: no such file or directory"),
-        (&["fix", "."], ". is a folder: give one file"),
         (&["fix", "latin.json"], "latin.json is not UTF-8 from byte 7 on"),
         (&["fix", "latin.json", "-w", "-o", "x"], "cannot be used with"),
     ] {
@@ -138,4 +137,79 @@ fn faulty_requests_end_with_2() {
     let ran = folder.run(&["fix", "a.json", "-o", "no/such/folder.json"]);
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.starts_with("error: cannot write no/such/folder.json: no such file"), "{}", ran.stderr);
+}
+
+#[test]
+fn several_files_and_folders_are_fixed() {
+    let folder = TestFolder::with("a.json", WARNED);
+    folder.put("docs/b.json", WARNED);
+    folder.put("docs/clean.json", CLEAN);
+    folder.put("docs/package.json", r#"{"name": "x", "dependencies": {"opentool": "1"}}"#);
+    let ran = folder.run(&["fix", "a.json", "docs", "missing.json", "--write"]);
+    assert_eq!(ran.code, Some(2), "one could not be read: {}", ran.stderr);
+    for name in ["a.json", "docs/b.json"] {
+        assert!(folder.read(name).contains("\"parameters\": []"), "{name}");
+    }
+
+    assert!(ran.stderr.contains("error: cannot read missing.json"), "{}", ran.stderr);
+    assert!(ran.stderr.ends_with("3 documents: 2 fixes, 2 changed\n"), "{}", ran.stderr);
+    assert_eq!(ran.stdout.matches("+++ ").count(), 2);
+
+    let ran = folder.run(&["fix", "a.json", "docs", "-o", "x.json"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("`-o OUT` takes one document"), "{}", ran.stderr);
+}
+
+#[test]
+fn fix_never_writes_a_document_of_others() {
+    let openapi = r#"{"openapi": "3.0.0", "info": {"title": "T", "version": "1"}, "paths": {},
+        "components": {"schemas": {"A": {"type": "string"}}}}"#;
+    let folder = TestFolder::with("api.json", openapi);
+    for arguments in [&["fix", "api.json", "--write"][..], &["fix", "api.json"], &["fix", "api.json", "-o", "out.json"]]
+    {
+        let ran = folder.run(arguments);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{arguments:?}");
+        assert!(ran.stderr.contains("error[OT008]: this is an OpenAPI document"), "{}", ran.stderr);
+        assert!(ran.stderr.ends_with("api.json: an OpenAPI document, left as it is\n"), "{}", ran.stderr);
+        assert_eq!((folder.read("api.json").as_str(), folder.names()), (openapi, vec!["api.json".to_owned()]));
+    }
+}
+
+#[test]
+fn places_of_what_is_left_are_those_of_the_file_on_disk() {
+    let text = "{\n  // one\n  \"opentool\": \"1.1.0\",\n  \"info\": { \"title\": \"T\", \"version\": \"1\" },\n  \"functions\": [\n    { \"name\": \"a b\", \"description\": \"D.\" }\n  ]\n}\n";
+    let folder = TestFolder::with("a.json", text);
+    let ran = folder.run(&["fix", "a.json"]);
+    assert!(ran.stderr.contains("--> a.json:6:15\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("6 |     { \"name\": \"a b\", \"description\": \"D.\" }\n"), "{}", ran.stderr);
+    let text = text.replace("  // one\n", "  // one\n  // two\n").replace("{\n  // one", "{ // one");
+    folder.put("a.json", &text);
+    let ran = folder.run(&["fix", "a.json", "--write"]);
+    let line = folder.read("a.json").lines().position(|line| line.contains("a b")).unwrap() + 1;
+    assert!(ran.stderr.contains(&format!("--> a.json:{line}:15\n")), "{}", ran.stderr);
+}
+
+#[test]
+fn the_number_that_can_be_fixed_is_the_number_that_is_fixed() {
+    let text = CLEAN.replace(
+        r#""parameters": []"#,
+        r#""parameters": {"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {"schema": {"type": "int"}, "required": true}}}}}"#,
+    );
+    let folder = TestFolder::with("a.json", text);
+    let checked = folder.run(&["check", "a.json"]);
+    let said = checked.stdout.lines().last().unwrap().split(' ').next().unwrap().to_owned();
+    let fixed = folder.run(&["fix", "a.json", "-o", "-"]);
+    assert!(fixed.stderr.contains(&format!("a.json: {said} fixes")), "{said}: {}", fixed.stderr);
+}
+
+#[test]
+fn quiet_says_nothing_but_errors() {
+    let folder = TestFolder::with("a.json", FAULTY);
+    let ran = folder.run(&["fix", "--quiet", "a.json"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+    assert_eq!(ran.stderr.matches("error[").count(), 1, "{}", ran.stderr);
+    assert!(!ran.stderr.contains("nothing written"), "{}", ran.stderr);
+    folder.put("b.json", WARNED);
+    let ran = folder.run(&["fix", "-q", "-w", "b.json"]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", ""));
 }

@@ -7,13 +7,19 @@ mod chat;
 mod check;
 mod convert;
 mod describe;
+#[path = "../../../../fuzz/documents.rs"]
+#[allow(unreachable_pub, reason = "the tests of the documents include the file too")]
+mod documents;
 mod drain;
 mod fix;
 mod formats;
 mod general;
 mod guide;
+mod import;
 mod library;
+mod loads;
 mod mcp;
+mod mutate;
 mod observe;
 mod operation;
 mod readme;

@@ -52,13 +52,36 @@ impl Checker<'_, '_> {
         if !self.optional(code, may("code", Kind::Object)) {
             return;
         }
-        for text in self.tree.children(code) {
+        for text in self.last_of_each_key(self.tree.children(code).collect()) {
+            self.code_key(text);
             if self.tree.kind(text) != Kind::String {
                 let found = self.tree.kind(text).described();
                 let message = format!("the meaning of a code must be a string, not {found}");
                 let scalar = matches!(self.tree.kind(text), Kind::Number | Kind::Bool);
                 let remedy = Remedy::Replace(text, json_string(&self.tree.inline(text)));
                 self.propose(scalar, Code::WrongType, At::Value(text), message, remedy);
+            }
+        }
+    }
+
+    /// A code is an integer in decimal digits.
+    fn code_key(&mut self, text: NodeId) {
+        let key = self.tree.key(text);
+        let digits = key.trim();
+        if digits.parse::<i128>().is_ok() {
+            return;
+        }
+        let message = format!("the code {} is not an integer, so that it is never found", quote(&key));
+        let hexadecimal = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+        match hexadecimal.and_then(|digits| u64::from_str_radix(digits, 16).ok()).map(|code| code.to_string()) {
+            Some(code) if self.tree.parent(text).is_some_and(|table| self.tree.get(table, &code).is_none()) => {
+                let help = format!("write it as `{}`", json_string(&code));
+                let edits = vec![self.tree.rename_member(text, &code)];
+                self.fix(Code::CodeKey, At::Key(text), message, Remedy::Edits(help, edits));
+            }
+            _ => {
+                let help = "write the number that the function returns, in decimal digits".to_owned();
+                self.report(Code::CodeKey, At::Key(text), message, Some(help));
             }
         }
     }
@@ -75,13 +98,16 @@ impl Checker<'_, '_> {
         }
         let object = self.object("schema", schema, fields, handled);
         let members = object.members;
+        // Other members are reported by those that handle them.
+        let own = tree_members(self, schema, &members, handled);
+        self.keywords(schema, &own);
         if members[3].is_some_and(|reference| self.tree.kind(reference) == Kind::String) {
             return; // a reference under a wrong name
         }
         let schema_type = match members[0] {
             Some(declared) => self.schema_type(declared),
             None => {
-                let message = "the schema has neither `type` nor `$ref`".to_owned();
+                let message = "the schema has neither `type` nor `$ref`: callers do not know what to pass".to_owned();
                 let meant = members[2].and_then(|c_type| self.visible_type(c_type));
                 let remedy = Remedy::Add(schema, "type", json_string(meant.unwrap_or(SchemaType::Integer).as_str()));
                 self.propose(meant.is_some(), Code::NoType, At::Value(schema), message, remedy);
@@ -173,7 +199,7 @@ impl Checker<'_, '_> {
     }
 
     /// The type that callers see for a C type, where only one is plausible.
-    fn visible_type(&self, c_type: NodeId) -> Option<SchemaType> {
+    pub(super) fn visible_type(&self, c_type: NodeId) -> Option<SchemaType> {
         let passed = self.passed_as(c_type);
         match (passed.name?, passed.pointer) {
             (CTypeName::Char | CTypeName::UnsignedChar, true) => Some(SchemaType::String),
@@ -217,6 +243,17 @@ impl Checker<'_, '_> {
         };
         Some(Passed { schema_type, ..passed })
     }
+}
+
+/// The members of a schema that are no keywords of JSON Schema.
+fn tree_members(
+    checker: &Checker<'_, '_>,
+    schema: NodeId,
+    fields: &[Option<NodeId>],
+    handled: &[&str],
+) -> Vec<Option<NodeId>> {
+    let handled = handled.iter().map(|key| checker.tree.get(schema, key));
+    fields.iter().copied().chain(handled).collect()
 }
 
 /// What to do about an object.

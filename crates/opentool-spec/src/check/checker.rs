@@ -1,10 +1,10 @@
 //! The state of a check, and how findings are added to it.
 
-use foldhash::{HashSet, HashSetExt as _};
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use super::{
     code::Code,
-    draft::{At, Draft, Remedy},
+    draft::{At, Draft, Drafts, Remedy},
     finding::Fix,
     kind::{DocumentGeneration, DocumentKind},
     reference_index::References,
@@ -20,12 +20,14 @@ pub(super) struct Checker<'t, 'a> {
     pub(super) tree: &'t Tree<'a>,
     pub(super) kind: DocumentKind,
     pub(super) generation: DocumentGeneration,
-    pub(super) drafts: Vec<Draft>,
+    pub(super) drafts: Drafts,
     pub(super) references: References<'a>,
     /// The functions of an OpenDyn document, checked once references are resolved.
     pub(super) signatures: Vec<Signature>,
     /// The objects with a misspelt member, which has been reported.
     pub(super) renamed: HashSet<NodeId>,
+    /// The patterns seen so far, each with what is wrong with it.
+    pub(super) patterns: HashMap<String, Option<String>>,
     /// Whether the walk is inside parameters of an older generation, which a fix will move.
     pub(super) in_older: bool,
 }
@@ -36,10 +38,11 @@ impl<'t, 'a> Checker<'t, 'a> {
             tree,
             kind,
             generation: DocumentGeneration::C,
-            drafts: Vec::new(),
+            drafts: Drafts::default(),
             references: References::default(),
             signatures: Vec::new(),
             renamed: HashSet::new(),
+            patterns: HashMap::new(),
             in_older: false,
         }
     }
@@ -55,13 +58,18 @@ impl<'t, 'a> Checker<'t, 'a> {
     }
 
     pub(super) fn propose(&mut self, automatic: bool, code: Code, at: At, message: String, remedy: Remedy) {
+        if !self.drafts.has_room(code, automatic) {
+            return;
+        }
         let help = Some(remedy.help(self.tree));
         let fix = Some(Fix { automatic, edits: remedy.into_edits(self.tree) });
-        self.drafts.push(Draft { code, span: at.span(self.tree), node: at.node(), message, help, fix });
+        self.drafts.list.push(Draft { code, span: at.span(self.tree), node: at.node(), message, help, fix });
     }
 
     /// Reports something that no edit can settle.
     pub(super) fn report(&mut self, code: Code, at: At, message: String, help: Option<String>) {
-        self.drafts.push(Draft { code, span: at.span(self.tree), node: at.node(), message, help, fix: None });
+        if self.drafts.has_room(code, false) {
+            self.drafts.list.push(Draft { code, span: at.span(self.tree), node: at.node(), message, help, fix: None });
+        }
     }
 }

@@ -70,6 +70,8 @@ codes! {
     NumberRounded = "OT006" Warning;
     /// The text starts with a byte order mark.
     ByteOrderMark = "OT007" Note;
+    /// The document follows another format.
+    ForeignDocument = "OT008" Error;
 
     /// A required field is absent.
     MissingField = "OT010" Error;
@@ -83,6 +85,8 @@ codes! {
     UnknownVersion = "OT014" Note;
     /// `server` came with 1.1.0.
     ServerTooEarly = "OT015" Note;
+    /// The URL of the server is none.
+    InvalidServerUrl = "OT016" Error;
 
     /// A function's name breaks the naming rule.
     InvalidName = "OT020" Error;
@@ -108,6 +112,8 @@ codes! {
     Stream = "OT030" Note;
     /// A parameter's name is empty.
     EmptyParameterName = "OT031" Warning;
+    /// A return value's name is empty.
+    EmptyReturnName = "OT032" Warning;
 
     /// A schema has neither `type` nor `$ref`.
     NoType = "OT040" Error;
@@ -140,6 +146,12 @@ codes! {
     CircularReference = "OT053" Error;
     /// A reference leaves the document.
     RemoteReference = "OT054" Error;
+    /// A keyword of JSON Schema has a value that it cannot have.
+    InvalidKeyword = "OT055" Error;
+    /// An enum allows no value.
+    EmptyEnum = "OT056" Error;
+    /// A regular expression cannot be used.
+    InvalidPattern = "OT057" Error;
 
     /// The calling convention is absent.
     NoCallingConvention = "OT060" Warning;
@@ -179,9 +191,13 @@ codes! {
     UnknownHandle = "OT077" Warning;
     /// The function that `x-init` names must be given arguments.
     InitNeedsArguments = "OT078" Error;
+    /// A key of the table of codes is not an integer.
+    CodeKey = "OT079" Warning;
 
     /// A function cannot be called in the library that the document is checked against.
     NotInLibrary = "OT080" Error;
+    /// A value of the schema's type cannot be passed as its C type.
+    TypePair = "OT081" Error;
 }
 
 impl Code {

@@ -1,5 +1,7 @@
 //! The document itself: its version, info and server, and the order in which its parts are checked.
 
+use url::Url;
+
 use super::{
     checker::Checker,
     code::Code,
@@ -30,7 +32,9 @@ impl Checker<'_, '_> {
                 r#"{{"{key}": "{version}", "info": {{"title": "Untitled", "version": "1.0.0"}}, "functions": []}}"#
             );
             let message = format!("a document is a JSON object, not {found}");
-            self.suggest(Code::NotAnObject, At::Value(root), message, Remedy::Replace(root, minimal));
+            let help = format!("write an object: `{minimal}`");
+            let edits = vec![self.tree.replace_value(root, minimal)];
+            self.suggest(Code::NotAnObject, At::Value(root), message, Remedy::Edits(help, edits));
             return;
         }
         match self.kind {
@@ -76,8 +80,13 @@ impl Checker<'_, '_> {
         if let Some(info) = self.required(document, 1, info) {
             self.info(info);
         }
-        if let Some(functions) = self.required(document, 2, || "[]".to_owned()) {
-            self.functions(functions);
+        match document.members[2] {
+            Some(functions) if self.tree.kind(functions) == Kind::Object => self.functions_in_an_object(functions),
+            _ => {
+                if let Some(functions) = self.required(document, 2, || "[]".to_owned()) {
+                    self.functions(functions);
+                }
+            }
         }
         if let Some(schemas) = document.members[3]
             && self.optional(schemas, document.fields[3])
@@ -100,7 +109,10 @@ impl Checker<'_, '_> {
         let version = self.tree.string(node)?;
         let key = self.kind.key();
         if !is_one_point_x(&version) {
-            let message = format!("`{key}` {} is not supported: only 1.x is", quote(self.tree.raw(node)));
+            let known = self.kind.known_versions().join(" and ");
+            let message =
+                format!("{} is not a version of `{key}` that is supported: {known} are", quote(self.tree.raw(node)));
+            let message = if self.kind.known_versions().len() == 1 { message.replace(" are", " is") } else { message };
             self.suggest(Code::UnsupportedVersion, At::Value(node), message, Remedy::Replace(node, current));
             return None;
         }
@@ -163,8 +175,33 @@ impl Checker<'_, '_> {
                 let message = format!("`url` must be a string, not {}", self.tree.kind(url).described());
                 self.report(Code::WrongType, At::Value(url), message, Some(format!("replace it by `{example}`")));
             }
-            Some(_) => {}
+            Some(url) => {
+                let text = self.tree.string(url).unwrap_or_default();
+                if let Some(fault) = server_url_fault(&text) {
+                    let message = format!("`url` cannot be the address of a server: {fault}");
+                    let help = format!("write the base URL of a server, such as `{example}`");
+                    self.report(Code::InvalidServerUrl, At::Value(url), message, Some(help));
+                }
+            }
         }
+    }
+}
+
+/// Why a text cannot be the base URL of a server; none where it can. Clients refuse what is refused here.
+fn server_url_fault(text: &str) -> Option<&'static str> {
+    let Ok(url) = Url::parse(text.trim()) else {
+        return Some("it is no URL");
+    };
+    if !matches!(url.scheme(), "http" | "https") {
+        Some("it does not begin with http:// or https://")
+    } else if !url.has_host() {
+        Some("it names no host")
+    } else if !url.username().is_empty() || url.password().is_some() {
+        Some("a document is no place for a user name or password")
+    } else if url.query().is_some() || url.fragment().is_some() {
+        Some("a base URL has no `?` or `#`")
+    } else {
+        None
     }
 }
 

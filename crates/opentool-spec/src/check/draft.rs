@@ -1,6 +1,10 @@
 //! A finding while the check runs: where it is, and what would fix it.
 
-use super::{code::Code, finding::Fix};
+use super::{
+    code::{Code, Severity},
+    finding::Fix,
+    report::Omitted,
+};
 use crate::tree::{Edit, NodeId, Tree, json_string, quote};
 
 /// A finding before its pointer, line and column are worked out.
@@ -13,6 +17,36 @@ pub(super) struct Draft {
     pub(super) message: String,
     pub(super) help: Option<String>,
     pub(super) fix: Option<Fix>,
+}
+
+/// The most findings of each kind that are described: with a fix, without one, and notes. Those beyond are only counted, so
+/// that memory stays in proportion to the text; a fix that is not described is made in a later pass.
+const MOST: usize = 5_000;
+
+/// The findings of a document, and how many more there are.
+#[derive(Debug, Default)]
+pub(super) struct Drafts {
+    pub(super) list: Vec<Draft>,
+    described: [usize; 3],
+    pub(super) omitted: Omitted,
+}
+
+impl Drafts {
+    /// Whether one more can be described; otherwise it is counted.
+    pub(super) fn has_room(&mut self, code: Code, automatic: bool) -> bool {
+        let described = match code.severity() {
+            _ if automatic => &mut self.described[0],
+            Severity::Note => &mut self.described[1],
+            _ => &mut self.described[2],
+        };
+        let room = *described < MOST;
+        if room {
+            *described += 1;
+        } else {
+            self.omitted.count(code.severity());
+        }
+        room
+    }
 }
 
 /// The place of a finding in the tree.
@@ -79,11 +113,4 @@ impl Remedy {
             Remedy::Edits(_, edits) => edits,
         }
     }
-}
-
-/// The text of an object, on one line.
-pub(super) fn object_text<K: AsRef<str>>(members: &[(K, String)]) -> String {
-    let members: Vec<_> =
-        members.iter().map(|(key, value)| format!("{}: {value}", json_string(key.as_ref()))).collect();
-    format!("{{{}}}", members.join(", "))
 }

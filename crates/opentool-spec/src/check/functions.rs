@@ -95,11 +95,7 @@ impl<'a> Checker<'_, 'a> {
                     self.older_parameters(function, parameters, &mut signature);
                     self.in_older = false;
                 }
-                kind => {
-                    let message = format!("`parameters` must be an array, not {}", kind.described());
-                    let remedy = Remedy::Replace(parameters, "[]".to_owned());
-                    self.propose(kind == Kind::Null, Code::WrongType, At::Value(parameters), message, remedy);
-                }
+                kind => self.not_parameters(parameters, kind),
             },
         }
 
@@ -126,6 +122,18 @@ impl<'a> Checker<'_, 'a> {
         if self.kind == DocumentKind::OpenDyn {
             self.signatures.push(signature);
         }
+    }
+
+    fn not_parameters(&mut self, parameters: NodeId, kind: Kind) {
+        let message = format!("`parameters` must be an array, not {}", kind.described());
+        let edit = self.tree.replace_value(parameters, "[]");
+        let help = match kind {
+            Kind::Object => "a reference cannot stand for a list: write the parameters here, or `[]` for none",
+            Kind::Null => "write `[]`",
+            _ => "write a list of parameters, or `[]` for none",
+        };
+        let remedy = Remedy::Edits(help.to_owned(), vec![edit]);
+        self.propose(kind == Kind::Null, Code::WrongType, At::Value(parameters), message, remedy);
     }
 
     fn function_name(&mut self, function: NodeId, node: NodeId, name: &str, index: usize, names: &Names<'a>) {
@@ -186,13 +194,15 @@ impl<'a> Checker<'_, 'a> {
             if names.is_some() { must("name", Kind::String) } else { none },
             if dynamic { should("isIn", Kind::Bool, Code::NoIsIn) } else { none },
         ];
-        let handled: &[&str] = if names.is_some() { &[] } else { &["name"] };
-        let object = self.object("parameter", parameter, fields, handled);
+        let beside = self.schema_beside(parameter);
+        let by_key = names.is_none().then_some("name");
+        let handled: Vec<&str> = beside.iter().map(|key| &**key).chain(by_key).collect();
+        let object = self.object("parameter", parameter, fields, &handled);
         let name = names.and_then(|(index, names)| {
             let placeholder = || json_string(&unused_name(names, "parameter", index));
             self.required(&object, 3, placeholder)
         });
-        let schema = self.schema_field(&object, 0);
+        let schema = if beside.is_empty() { self.schema_field(&object, 0) } else { None };
         self.optional_member(&object, 2);
 
         let assumed = if dynamic { "true" } else { "false" };
@@ -220,10 +230,19 @@ impl<'a> Checker<'_, 'a> {
     pub(super) fn returns(&mut self, returns: NodeId, signature: &mut Signature) {
         let fields = [must("name", Kind::String), must("schema", Kind::Object), may("description", Kind::String)];
         // OpenDyn documents repeat the keys of parameters on the return value, where they mean nothing.
-        let handled: &[&str] = if self.kind == DocumentKind::OpenDyn { &["isIn", "required"] } else { &[] };
-        let object = self.object("return value", returns, fields, handled);
+        let of_parameters: &[&str] = if self.kind == DocumentKind::OpenDyn { &["isIn", "required"] } else { &[] };
+        let beside = self.schema_beside(returns);
+        let handled: Vec<&str> = beside.iter().map(|key| &**key).chain(of_parameters.iter().copied()).collect();
+        let object = self.object("return value", returns, fields, &handled);
         let name = self.required(&object, 0, || json_string("result"));
-        let schema = self.schema_field(&object, 1);
+        if let Some(name) = name
+            && self.tree.string(name).is_some_and(|name| name.trim().is_empty())
+        {
+            let message = "a return value's name is empty".to_owned();
+            let remedy = Remedy::Replace(name, json_string("result"));
+            self.suggest(Code::EmptyReturnName, At::Value(name), message, remedy);
+        }
+        let schema = if beside.is_empty() { self.schema_field(&object, 1) } else { None };
         self.optional_member(&object, 2);
         signature.returns = Some((returns, name, schema));
     }

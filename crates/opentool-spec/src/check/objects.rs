@@ -7,6 +7,7 @@ use super::{
     code::Code,
     draft::{At, Remedy},
     field::{Field, SpecObject},
+    words::said_boolean,
 };
 use crate::tree::{Kind, NodeId, json_string, quote};
 
@@ -132,7 +133,11 @@ impl Checker<'_, '_> {
         }
         let (automatic, remedy) = match self.number_as_text(node, field.kind) {
             Some(text) => (true, Remedy::Replace(node, text)),
-            None => (kind == Kind::Null, Remedy::Remove(node)),
+            None if kind == Kind::Null => (true, Remedy::Remove(node)),
+            None => {
+                let help = format!("write {}, or remove it", field.kind.described());
+                (false, Remedy::Edits(help, vec![self.tree.remove_child(node)]))
+            }
         };
         self.wrong_type(automatic, node, field, remedy);
         false
@@ -169,19 +174,24 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// A value that must be a boolean; `"true"`, `0` and the like mean one.
+    /// A value that must be a boolean; `"true"`, `"yes"`, `0` and the like mean one.
     pub(super) fn boolean_value(&mut self, node: NodeId, name: &str, assumed: &str) {
+        let raw = self.tree.raw(node);
         if self.tree.kind(node) == Kind::Bool {
             return;
         }
-        let meant = match self.tree.raw(node) {
-            "\"true\"" | "1" => Some("true"),
-            "\"false\"" | "0" => Some("false"),
-            "null" => Some(assumed),
-            _ => None,
+        let meant = match said_boolean(raw) {
+            Some(meant) => Some(if meant { "true" } else { "false" }),
+            None => (raw == "null").then_some(assumed),
         };
         let message = format!("`{name}` must be a boolean, not {}", self.tree.kind(node).described());
-        let remedy = Remedy::Replace(node, meant.unwrap_or(assumed).to_owned());
+        let remedy = match meant {
+            Some(meant) => Remedy::Replace(node, meant.to_owned()),
+            None => {
+                let edit = self.tree.replace_value(node, assumed);
+                Remedy::Edits("write `true` or `false`".to_owned(), vec![edit])
+            }
+        };
         self.propose(meant.is_some(), Code::WrongType, At::Value(node), message, remedy);
     }
 }

@@ -16,6 +16,8 @@ pub(super) struct References<'a> {
     indexes: HashMap<NodeId, ChildIndex<'a>>,
     /// The foreign place whose schemas a fix moves, and those that get another name on the way.
     pub(super) moving: Option<(&'static str, HashMap<String, String>)>,
+    /// Referring schemas with siblings that say something about the value, each with the parameter or return value it is of.
+    pub(super) narrowed: Vec<(NodeId, Option<NodeId>)>,
     /// How many names were compared so far.
     pub(super) compared: usize,
 }

@@ -123,6 +123,7 @@ impl Checker<'_, '_> {
             self.foreign_reference(reference);
         }
         self.circular_references(&references);
+        self.narrowed_references();
         let named: Vec<_> = own.map(|own| self.tree.children(own).collect()).unwrap_or_default();
         for schema in self.last_of_each_key(named) {
             if !used.contains(&schema) {
@@ -227,7 +228,7 @@ impl Checker<'_, '_> {
                     vec![tree.insert_member(own, name, ANY_OBJECT)],
                 )
             }
-            (Some(name), None) => {
+            (Some(name), None) if tree.get(Tree::ROOT, "schemas").is_none() => {
                 Remedy::Add(Tree::ROOT, "schemas", format!("{{{}: {ANY_OBJECT}}}", json_string(name)))
             }
             _ => self.replace_by_any_object(reference),

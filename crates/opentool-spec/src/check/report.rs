@@ -3,6 +3,7 @@
 use super::{
     code::{Code, Severity},
     finding::Finding,
+    foreign::ForeignFormat,
     kind::{DocumentGeneration, DocumentKind},
     position::TextPosition,
 };
@@ -11,22 +12,62 @@ use crate::{
     tree::{Kind, NodeId, Tree, parse},
 };
 
+/// Long keys make long pointers: together they may not outgrow the text by more than this.
+pub(super) const POINTERS: usize = 16;
+
 /// What checking a text found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// Which spec the document follows, by its shape; none where the text could not be read.
+    /// Which spec the document follows, by its shape; none where the text could not be read, or follows another format.
     pub kind: Option<DocumentKind>,
+    /// Which other format the document follows; it is never edited.
+    pub foreign: Option<ForeignFormat>,
     /// The oldest shape of parameters in it.
     pub generation: DocumentGeneration,
-    /// Everything that was found, in the order of the text.
+    /// What was found, in the order of the text.
     pub findings: Vec<Finding>,
+    /// How many more there are of which only the number is known.
+    pub omitted: Omitted,
+}
+
+/// Findings beyond those that a [`Report`] describes, by severity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Omitted {
+    /// How many errors.
+    pub errors: usize,
+    /// How many warnings.
+    pub warnings: usize,
+    /// How many notes.
+    pub notes: usize,
+}
+
+impl Omitted {
+    pub(super) fn count(&mut self, severity: Severity) {
+        match severity {
+            Severity::Error => self.errors += 1,
+            Severity::Warning => self.warnings += 1,
+            Severity::Note => self.notes += 1,
+        }
+    }
+
+    /// How many they are together.
+    pub fn total(self) -> usize {
+        self.errors + self.warnings + self.notes
+    }
 }
 
 impl Report {
-    /// How many findings are of this severity.
+    /// How many findings are of this severity, described or not.
     pub fn count(&self, severity: Severity) -> usize {
-        self.findings.iter().filter(|finding| finding.severity == severity).count()
+        let described = self.findings.iter().filter(|finding| finding.severity == severity).count();
+        described
+            + match severity {
+                Severity::Error => self.omitted.errors,
+                Severity::Warning => self.omitted.warnings,
+                Severity::Note => self.omitted.notes,
+            }
     }
 
     /// Whether the document can be used.
@@ -40,6 +81,29 @@ impl Report {
         for finding in &mut self.findings {
             if finding.severity == Severity::Warning {
                 finding.severity = Severity::Error;
+            }
+        }
+        self.omitted.errors += std::mem::take(&mut self.omitted.warnings);
+        self
+    }
+}
+
+impl Report {
+    /// The same findings with their places in another text; `offset` says where a byte of this one is there.
+    pub(crate) fn moved_to(mut self, text: &str, offset: impl Fn(usize) -> usize) -> Self {
+        for finding in &mut self.findings {
+            let start = offset(finding.span.start);
+            finding.span = start..offset(finding.span.end).max(start);
+        }
+        self.findings.sort_by_key(|finding| finding.span.start);
+        let tree = parse(text).tree;
+        let mut budget = POINTERS * text.len() + (1 << 20);
+        let mut position = TextPosition::start(text);
+        for finding in &mut self.findings {
+            position.advance_to(finding.span.start);
+            (finding.line, finding.column) = (position.line, position.column);
+            if let Some(tree) = &tree {
+                finding.pointer = tree.pointer_within(tree.node_at(finding.span.start), &mut budget);
             }
         }
         self

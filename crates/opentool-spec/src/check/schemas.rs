@@ -1,26 +1,33 @@
 //! Schemas.
 
 use foldhash::HashSet;
-use serde_json::Value;
 
 use super::{
     checker::Checker,
     code::Code,
-    draft::{At, Remedy, object_text},
+    draft::{At, Remedy},
     field::{may, should},
     kind::DocumentKind,
+    values::type_of_value,
+    words::{said_boolean, type_meant},
 };
 use crate::{
-    json::near::misspelt,
     model::{Schema, SchemaType},
     tree::{Edit, Kind, NodeId, json_string, quote},
 };
+
+/// The types of the spec, for messages.
+const SIX: &str = "boolean, integer, number, string, array or object";
+/// The keywords under which a value has several schemas.
+const BRANCHES: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 
 /// Where a schema is, as far as the check depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SchemaPlace {
     Anywhere,
-    /// A property of generation A, which may have `"required": true` of its own.
+    /// A property of an object, which may have `"required": true` of its own.
+    Property,
+    /// A property of the parameters of generation A, which is the same with the direction of OpenDyn.
     GenerationA,
 }
 
@@ -36,6 +43,17 @@ impl Checker<'_, '_> {
     /// A schema; `owner` is the parameter or return value it belongs to.
     pub(super) fn schema(&mut self, schema: NodeId, owner: Option<NodeId>) {
         self.schema_at(schema, owner, SchemaPlace::Anywhere);
+    }
+
+    /// The properties of an object.
+    fn properties(&mut self, properties: NodeId) {
+        let members = self.tree.children(properties).collect();
+        for property in self.last_of_each_key(members) {
+            match self.schema_inside(property) {
+                Some(inside) => self.schema(inside, None),
+                None => self.schema_at(property, None, SchemaPlace::Property),
+            }
+        }
     }
 
     pub(super) fn property_of_generation_a(&mut self, property: NodeId) {
@@ -92,8 +110,15 @@ impl Checker<'_, '_> {
         if self.reference(schema, owner) {
             return;
         }
+        if place != SchemaPlace::Property
+            && let Some(inside) = self.schema_inside(schema)
+        {
+            self.wrapped_schema(schema, inside);
+            self.schema(inside, None);
+            return;
+        }
         let object = self.object("schema", schema, fields, &["$ref"]);
-        self.references_in_unknown_keys(schema, &object.members);
+        self.keywords(schema, &object.members);
         let [declared, _, properties, items, values, required, reference] = object.members;
         if reference.is_some() {
             return; // a reference under a wrong name
@@ -105,12 +130,12 @@ impl Checker<'_, '_> {
                     Some(SchemaType::Object)
                 } else if items.is_some() {
                     Some(SchemaType::Array)
+                } else if values.is_some_and(|values| self.all_strings(values)) {
+                    Some(SchemaType::String)
                 } else {
-                    values.filter(|values| self.all_strings(*values)).map(|_| SchemaType::String)
+                    self.type_of_branches(schema)
                 };
-                let message = "the schema has neither `type` nor `$ref`".to_owned();
-                let remedy = Remedy::Add(schema, "type", json_string(meant.unwrap_or(SchemaType::String).as_str()));
-                self.propose(meant.is_some(), Code::NoType, At::Value(schema), message, remedy);
+                self.no_type(schema, meant);
                 meant
             }
         };
@@ -119,7 +144,8 @@ impl Checker<'_, '_> {
         match properties {
             Some(properties) => {
                 if self.tree.kind(properties) == Kind::Object {
-                    self.schemas(properties);
+                    self.older_properties(schema, properties, required);
+                    self.properties(properties);
                 } else {
                     let null = self.tree.kind(properties) == Kind::Null;
                     let remedy = if null && schema_type != Some(SchemaType::Object) {
@@ -155,10 +181,11 @@ impl Checker<'_, '_> {
         if let Some(values) = values
             && self.optional(values, fields[4])
         {
-            self.values(values, schema_type);
+            self.values(schema, values, schema_type);
         }
         match required {
-            Some(required) if place == SchemaPlace::GenerationA && self.tree.kind(required) == Kind::Bool => {}
+            // It says that the property is required, which the object around it reports.
+            Some(required) if place != SchemaPlace::Anywhere && said_boolean(self.tree.raw(required)).is_some() => {}
             Some(required) if self.optional(required, fields[5]) => {
                 let properties = properties.filter(|properties| self.tree.kind(*properties) == Kind::Object);
                 self.required_list(required, properties);
@@ -167,23 +194,43 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Unknown keys are kept as they are, but a reference inside them is checked like any other.
-    fn references_in_unknown_keys(&mut self, schema: NodeId, known: &[Option<NodeId>]) {
+    /// A schema without a type; adding one that follows from the rest changes nothing for those who knew.
+    fn no_type(&mut self, schema: NodeId, meant: Option<SchemaType>) {
         let tree = self.tree;
-        let mut waiting: Vec<_> = tree
-            .children(schema)
-            .filter(|member| tree.kind(*member).is_container())
-            .filter(|member| !known.contains(&Some(*member)) && !tree.key(*member).starts_with("x-"))
-            .collect();
-        while let Some(node) = waiting.pop() {
-            let reference = tree.get(node, "$ref");
-            if let Some((reference, text)) = reference.and_then(|reference| Some((reference, tree.string(reference)?)))
-            {
-                self.references.add_schema(node);
-                self.references.add_reference(node, reference, text);
+        let branches = BRANCHES.into_iter().find(|key| tree.get(schema, key).is_some());
+        let message = match branches {
+            Some(key) => format!("the schema has no `type`: `{key}` alone is not understood by readers of the spec"),
+            None => "the schema has neither `type` nor `$ref`".to_owned(),
+        };
+        let remedy = match (meant, branches) {
+            (Some(meant), _) => Remedy::Add(schema, "type", json_string(meant.as_str())),
+            (None, Some(key)) => {
+                let help = format!(
+                    "choose one type for the value, and add it as `type`; describe the rest of `{key}` in words"
+                );
+                Remedy::Edits(help, vec![tree.insert_member(schema, "type", &json_string("string"))])
             }
-            waiting.extend(tree.children(node).filter(|child| tree.kind(*child).is_container()));
+            (None, None) => {
+                let help = format!("add the type of the value: {SIX}; for example `\"type\": \"string\"`");
+                Remedy::Edits(help, vec![tree.insert_member(schema, "type", &json_string("string"))])
+            }
+        };
+        self.propose(meant.is_some(), Code::NoType, At::Value(schema), message, remedy);
+    }
+
+    /// The type that `const`, or every branch of a union, has.
+    fn type_of_branches(&self, schema: NodeId) -> Option<SchemaType> {
+        let tree = self.tree;
+        if let Some(value) = tree.get(schema, "const") {
+            return type_of_value(tree.kind(value), tree.raw(value));
         }
+        let union = BRANCHES.into_iter().find_map(|key| tree.get(schema, key))?;
+        let mut types = tree.children(union).map(|branch| {
+            let name = tree.string(tree.get(branch, "type")?)?;
+            SchemaType::from_name(&name)
+        });
+        let first = types.next()??;
+        types.all(|other| other == Some(first)).then_some(first)
     }
 
     fn all_strings(&self, list: NodeId) -> bool {
@@ -236,55 +283,28 @@ impl Checker<'_, '_> {
     }
 
     fn unknown_type(&mut self, declared: NodeId, name: &str) -> Option<SchemaType> {
-        let known = "boolean, integer, number, string, array or object";
-        let message = format!("{} is not a type: it is one of {known}", quote(name));
+        let message = match name.trim() {
+            "" => format!("the type is empty: it is one of {SIX}"),
+            _ => format!("{} is not a type: it is one of {SIX}", quote(name)),
+        };
         let meant = type_meant(name);
-        let remedy = Remedy::Replace(declared, json_string(meant.unwrap_or("string")));
+        let remedy = match meant {
+            Some(meant) => Remedy::Replace(declared, json_string(meant)),
+            None => {
+                let edit = self.tree.replace_value(declared, json_string("string"));
+                Remedy::Edits("write the type of the value, for example `\"string\"`".to_owned(), vec![edit])
+            }
+        };
         self.propose(meant.is_some(), Code::UnknownType, At::Value(declared), message, remedy);
         meant.and_then(SchemaType::from_name)
     }
 
     fn type_of_wrong_kind(&mut self, declared: NodeId) -> Option<SchemaType> {
         let message = format!("`type` must be a string, not {}", self.tree.kind(declared).described());
-        let remedy = Remedy::Replace(declared, json_string("string"));
-        self.suggest(Code::WrongType, At::Value(declared), message, remedy);
+        let help = format!("write one of {SIX}, for example `\"string\"`");
+        let edit = self.tree.replace_value(declared, json_string("string"));
+        self.suggest(Code::WrongType, At::Value(declared), message, Remedy::Edits(help, vec![edit]));
         None
-    }
-
-    /// The allowed values: strings, or values of the declared type.
-    fn values(&mut self, values: NodeId, schema_type: Option<SchemaType>) {
-        let mut as_text = None;
-        for value in self.tree.children(values) {
-            let kind = self.tree.kind(value);
-            match schema_type {
-                Some(SchemaType::String) if kind != Kind::String => {
-                    let scalar = matches!(kind, Kind::Number | Kind::Bool);
-                    let message = format!("a value of a string must be a string, not {}", kind.described());
-                    let text = if scalar { self.tree.raw(value).to_owned() } else { self.tree.inline(value) };
-                    let remedy = Remedy::Replace(value, json_string(&text));
-                    self.propose(scalar, Code::EnumMismatch, At::Value(value), message, remedy);
-                }
-                Some(wanted @ (SchemaType::Boolean | SchemaType::Integer | SchemaType::Number)) => {
-                    let text = match kind {
-                        Kind::String => self.tree.string(value),
-                        _ => Some(self.tree.raw(value).into()),
-                    };
-                    if !text.is_some_and(|text| fits(&text, wanted)) {
-                        let message = format!("{} is not {}", quote(&self.tree.inline(value)), wanted.described());
-                        let help = format!("write {}, or remove it", wanted.described());
-                        self.report(Code::EnumMismatch, At::Value(value), message, Some(help));
-                    } else if kind == Kind::String {
-                        as_text = as_text.or(Some(value));
-                    }
-                }
-                _ => {}
-            }
-        }
-        if let (Some(value), Some(wanted)) = (as_text, schema_type) {
-            let message =
-                format!("the values of {} are written as strings: they are sent as {wanted}s", wanted.described());
-            self.report(Code::EnumAsText, At::Value(value), message, None);
-        }
     }
 
     /// Checks that the list of required properties names only properties that exist.
@@ -315,70 +335,5 @@ impl Checker<'_, '_> {
         let help = format!("remove {}", if others.is_empty() { "it" } else { "them" });
         let edit: Edit = tree.replace_value(required, format!("[{}]", kept.join(", ")));
         self.fix(Code::UnknownRequired, At::Value(*first), message, Remedy::Edits(help, vec![edit]));
-    }
-
-    /// A schema that refers to another. Readers ignore the siblings of a reference, so a fix removes them.
-    /// Returns whether the schema is a reference.
-    pub(super) fn reference(&mut self, schema: NodeId, owner: Option<NodeId>) -> bool {
-        let tree = self.tree;
-        let Some(reference) = tree.get(schema, "$ref") else { return false };
-        let Some(text) = tree.string(reference) else {
-            let message = format!("`$ref` must be a string, not {}", tree.kind(reference).described());
-            let null = tree.kind(reference) == Kind::Null;
-            self.propose(null, Code::WrongType, At::Value(reference), message, Remedy::Remove(reference));
-            return false;
-        };
-        self.references.add_reference(schema, reference, text);
-        let is_sibling = |key: &str| key != "$ref" && !key.starts_with("x-");
-        let Some(sibling) = tree.children(schema).find(|member| is_sibling(&tree.key(*member))) else { return true };
-        let mut kept: Vec<_> = tree
-            .children(schema)
-            .filter(|member| !is_sibling(&tree.key(*member)))
-            .map(|member| (tree.key(member), tree.inline(member)))
-            .collect();
-        let mut edits = Vec::new();
-        let mut help = "keep only the reference".to_owned();
-        if let Some(description) = tree.get(schema, "description").filter(|text| tree.kind(*text) == Kind::String) {
-            match owner.filter(|owner| tree.get(*owner, "description").is_none()) {
-                Some(owner) => {
-                    edits.push(tree.insert_member(owner, "description", tree.raw(description)));
-                    help.push_str(", and move the description beside `schema`");
-                }
-                None if tree.get(schema, "x-description").is_none() => {
-                    kept.push(("x-description".into(), tree.raw(description).to_owned()));
-                    help.push_str(", and keep the description as `x-description`");
-                }
-                None => {}
-            }
-        }
-        edits.push(tree.replace_value(schema, object_text(&kept)));
-        let message = format!("readers ignore {} beside `$ref`", quote(&tree.key(sibling)));
-        self.fix(Code::ReferenceSiblings, At::Key(sibling), message, Remedy::Edits(help, edits));
-        true
-    }
-}
-
-/// The type a misspelt or foreign name means.
-fn type_meant(name: &str) -> Option<&'static str> {
-    SchemaType::from_name(name).or_else(|| SchemaType::from_alias(name)).map(SchemaType::as_str).or_else(
-        || match name {
-            "str" | "text" | "char" | "date" | "datetime" | "uuid" => Some("string"),
-            "list" | "tuple" | "set" | "vec" | "[]" => Some("array"),
-            "dict" | "map" | "struct" | "json" | "any" => Some("object"),
-            "i32" | "i64" | "u32" | "u64" | "uint" | "int32" | "int64" | "byte" => Some("integer"),
-            "f32" | "f64" | "decimal" | "real" => Some("number"),
-            _ => misspelt(name, SchemaType::ALL.map(SchemaType::as_str)),
-        },
-    )
-}
-
-/// Whether a text, without quotes, is a value of the type.
-fn fits(text: &str, wanted: SchemaType) -> bool {
-    match (serde_json::from_str(text), wanted) {
-        (Ok(Value::Bool(_)), SchemaType::Boolean) | (Ok(Value::Number(_)), SchemaType::Number) => true,
-        (Ok(Value::Number(number)), SchemaType::Integer) => {
-            !number.is_f64() || number.as_f64().is_some_and(|number| number.fract() == 0.0)
-        }
-        _ => false,
     }
 }

@@ -33,6 +33,7 @@ impl Checker<'_, '_> {
             let named = signature.parameters.iter().filter_map(|nodes| self.tree.string(nodes.name?));
             let names: HashSet<_> = named.collect();
             self.signature_extensions(&signature, &names);
+            self.type_pairs(&signature);
             let mut results = Names::new();
             if let Some((returns, name, schema)) = signature.returns {
                 self.returned(returns, schema);

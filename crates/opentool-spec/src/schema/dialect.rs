@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::dropped::{DropLog, Dropped};
 use super::node::{self, Presence};
-use super::{keyword, openai_strict};
+use super::{gemini, keyword, ollama, openai_strict};
 
 /// The JSON Schema that a provider accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -20,6 +20,10 @@ pub enum Dialect {
     OpenAiStrict,
     /// Anthropic tool use: the root has no combinators.
     Anthropic,
+    /// Gemini function calling, as `parametersJsonSchema`: a part of JSON Schema.
+    Gemini,
+    /// Ollama, which reads types, descriptions, choices, properties and items, and no references.
+    Ollama,
 }
 
 /// A schema as a provider takes it.
@@ -59,12 +63,22 @@ impl Dialect {
         match self {
             Dialect::OpenAi => plain(schema, true),
             Dialect::Anthropic => plain(schema, false),
+            Dialect::Gemini => then(plain(schema, false), gemini::adapt),
+            Dialect::Ollama => then(plain(schema, true), ollama::adapt),
             Dialect::OpenAiStrict => match openai_strict::adapt(schema) {
                 Ok((schema, dropped)) => Adapted { schema, strict: true, dropped, obstacles: Vec::new() },
                 Err(obstacles) => Adapted { obstacles, ..plain(schema, true) },
             },
         }
     }
+}
+
+/// Writes a schema that providers take in the dialect of one of them.
+fn then(adapted: Adapted, write: fn(&Value) -> (Value, Vec<Dropped>)) -> Adapted {
+    let (schema, more) = write(&adapted.schema);
+    let mut dropped = adapted.dropped;
+    dropped.extend(more);
+    Adapted { schema, dropped, ..adapted }
 }
 
 /// Drops the bounds of 64-bit integers, which every reader of them has anyway.

@@ -5,8 +5,10 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::depth::MAX_SCHEMA_DEPTH;
+use super::dropped::Dropped;
 use super::error::NormaliseError;
 use super::keyword::{self, Holds};
+use super::losses::Losses;
 use super::normalise::{normalise, normalise_output};
 use super::{depth, nullable};
 use crate::json::pointer;
@@ -43,11 +45,22 @@ impl OpenTool {
     /// [`NormaliseError::Unresolved`] where the document has no schema for a reference, [`NormaliseError::TooDeep`] where
     /// a schema is nested deeper than [`MAX_SCHEMA_DEPTH`].
     pub fn input_schema(&self, function: &Function) -> Result<Value, NormaliseError> {
+        self.input_schema_and_losses(function).map(|(schema, _)| schema)
+    }
+
+    /// The same with what the document says and the schema does not.
+    pub(super) fn input_schema_and_losses(&self, function: &Function) -> Result<(Value, Vec<Dropped>), NormaliseError> {
         let mut exporter = Exporter::new(self);
+        exporter.losses.of_function(function);
         let mut properties = Map::new();
         let mut required = Vec::new();
         for parameter in &function.parameters {
+            let outer = exporter.losses.enter("properties");
+            let inner = exporter.losses.enter(&parameter.name);
+            exporter.losses.of_value(parameter.description.as_deref(), &parameter.schema, &parameter.extra);
             let mut property = exporter.write(&parameter.schema, 0)?;
+            exporter.losses.leave(inner);
+            exporter.losses.leave(outer);
             describe(&mut property, parameter.description.as_deref());
             if parameter.required {
                 required.push(parameter.name.as_str());
@@ -55,9 +68,9 @@ impl OpenTool {
             properties.entry(parameter.name.as_str()).or_insert(property);
         }
         let mut schema = json!({ "type": "object", "properties": properties, "required": required });
-        exporter.write_definitions(&mut schema)?;
+        let losses = exporter.write_definitions(&mut schema)?;
         keeping_null(&mut schema, normalise)?;
-        Ok(schema)
+        Ok((schema, losses))
     }
 
     /// Writes the return value of a function of this document as a JSON Schema; none where it returns nothing.
@@ -66,13 +79,24 @@ impl OpenTool {
     ///
     /// As [`OpenTool::input_schema`].
     pub fn output_schema(&self, function: &Function) -> Result<Option<Value>, NormaliseError> {
+        Ok(self.output_schema_and_losses(function)?.map(|(schema, _)| schema))
+    }
+
+    /// The same with what the document says and the schema does not.
+    pub(super) fn output_schema_and_losses(
+        &self,
+        function: &Function,
+    ) -> Result<Option<(Value, Vec<Dropped>)>, NormaliseError> {
         let Some(returns) = &function.returns else { return Ok(None) };
         let mut exporter = Exporter::new(self);
+        let mark = exporter.losses.enter("return");
+        exporter.losses.of_value(returns.description.as_deref(), &returns.schema, &returns.extra);
         let mut schema = exporter.write(&returns.schema, 0)?;
+        exporter.losses.leave(mark);
         describe(&mut schema, returns.description.as_deref());
-        exporter.write_definitions(&mut schema)?;
+        let losses = exporter.write_definitions(&mut schema)?;
         keeping_null(&mut schema, normalise_output)?;
-        Ok(Some(schema))
+        Ok(Some((schema, losses)))
     }
 }
 
@@ -99,17 +123,19 @@ struct Exporter<'a> {
     /// The schemas of the document that have been referred to, by name, and those of them yet to be written.
     used: HashSet<String>,
     open: Vec<(String, &'a Schema)>,
+    losses: Losses,
 }
 
 impl<'a> Exporter<'a> {
     fn new(document: &'a OpenTool) -> Self {
-        Self { document, used: HashSet::new(), open: Vec::new() }
+        Self { document, used: HashSet::new(), open: Vec::new(), losses: Losses::default() }
     }
 
     fn write(&mut self, schema: &Schema, depth: usize) -> Result<Value, NormaliseError> {
         if depth > MAX_SCHEMA_DEPTH {
             return Err(NormaliseError::TooDeep { limit: MAX_SCHEMA_DEPTH });
         }
+        self.losses.of_schema(schema);
         let mut written = Map::new();
         if let Some(reference) = &schema.reference {
             written.insert("$ref".into(), self.refer(reference)?.into());
@@ -131,13 +157,19 @@ impl<'a> Exporter<'a> {
         }
         if let Some(properties) = &schema.properties {
             let mut named = Map::new();
+            let outer = self.losses.enter("properties");
             for (name, property) in properties {
+                let inner = self.losses.enter(name);
                 named.insert(name.clone(), self.write(property, depth + 1)?);
+                self.losses.leave(inner);
             }
+            self.losses.leave(outer);
             written.insert("properties".into(), named.into());
         }
         if let Some(items) = &schema.items {
+            let mark = self.losses.enter("items");
             written.insert("items".into(), self.write(items, depth + 1)?);
+            self.losses.leave(mark);
         }
         if let Some(required) = schema.required.as_ref().filter(|required| !required.is_empty()) {
             written.insert("required".into(), required.as_slice().into());
@@ -202,16 +234,20 @@ impl<'a> Exporter<'a> {
         Ok(())
     }
 
-    /// Writes all schemas referred to into `$defs`.
-    fn write_definitions(mut self, root: &mut Value) -> Result<(), NormaliseError> {
+    /// Writes all schemas referred to into `$defs`, and returns what was lost.
+    fn write_definitions(mut self, root: &mut Value) -> Result<Vec<Dropped>, NormaliseError> {
         let mut definitions = Map::new();
+        let outer = self.losses.enter("$defs");
         while let Some((name, schema)) = self.open.pop() {
+            let inner = self.losses.enter(&name);
             definitions.insert(name, self.write(schema, 0)?);
+            self.losses.leave(inner);
         }
+        self.losses.leave(outer);
         if !definitions.is_empty() {
             root["$defs"] = definitions.into();
         }
-        Ok(())
+        Ok(self.losses.into_dropped())
     }
 }
 

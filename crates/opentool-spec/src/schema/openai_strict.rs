@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::dropped::{DropLog, Dropped};
 use super::keyword::{self, has_type};
 use super::nullable;
+use crate::pattern;
 
 /// The limits that the provider documents for one schema.
 const MAX_PROPERTIES: usize = 5_000;
@@ -142,6 +143,12 @@ impl StrictWriter {
         {
             self.obstacle("enum", "a choice between arrays or objects cannot be strict");
         }
+        if schema.get("enum").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+            self.obstacle("enum", "an enum without values cannot be strict");
+        }
+        if let Some(fault) = schema.get("pattern").and_then(Value::as_str).and_then(pattern_fault) {
+            self.obstacle("pattern", format!("a pattern that cannot be used cannot be strict: {fault}"));
+        }
         for union in ["anyOf", "oneOf"] {
             if self.report.is_at_root() && schema.contains_key(union) {
                 self.obstacle(union, "the root of a strict schema is a plain object");
@@ -275,6 +282,11 @@ fn is_supported(keyword: &str) -> bool {
             | "minItems"
             | "maxItems"
     )
+}
+
+/// What is wrong with a pattern; look-around is dropped instead.
+fn pattern_fault(text: &str) -> Option<String> {
+    if has_look_around(text) { None } else { pattern::fault(text) }
 }
 
 fn has_look_around(pattern: &str) -> bool {

@@ -23,6 +23,10 @@ pub enum Target {
     OpenAiStrict,
     /// `tools` of Anthropic's messages.
     Anthropic,
+    /// `tools` of Gemini's `generateContent`.
+    Gemini,
+    /// `tools` of Ollama's chat.
+    Ollama,
     /// `tools` of the result of MCP's `tools/list`.
     Mcp,
     /// By name, the description, the schema of the input and that of the output.
@@ -31,8 +35,15 @@ pub enum Target {
 
 impl Target {
     /// All targets.
-    pub const ALL: [Target; 5] =
-        [Target::OpenAi, Target::OpenAiStrict, Target::Anthropic, Target::Mcp, Target::JsonSchema];
+    pub const ALL: [Target; 7] = [
+        Target::OpenAi,
+        Target::OpenAiStrict,
+        Target::Anthropic,
+        Target::Gemini,
+        Target::Ollama,
+        Target::Mcp,
+        Target::JsonSchema,
+    ];
 
     /// The target's name on the command line.
     pub const fn as_str(self) -> &'static str {
@@ -40,6 +51,8 @@ impl Target {
             Target::OpenAi => "openai",
             Target::OpenAiStrict => "openai-strict",
             Target::Anthropic => "anthropic",
+            Target::Gemini => "gemini",
+            Target::Ollama => "ollama",
             Target::Mcp => "mcp",
             Target::JsonSchema => "json-schema",
         }
@@ -54,7 +67,7 @@ impl fmt::Display for Target {
 
 /// A name that no [`Target`] has.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("unknown target {0:?}; it is one of openai, openai-strict, anthropic, mcp, json-schema")]
+#[error("unknown target {0:?}; it is one of openai, openai-strict, anthropic, gemini, ollama, mcp, json-schema")]
 pub struct UnknownTarget(String);
 
 impl FromStr for Target {
@@ -87,15 +100,64 @@ pub struct ToolReport {
     pub obstacles: Vec<Dropped>,
 }
 
-/// A function whose schemas cannot be written.
+/// A function that cannot be written for a target.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("function {function:?} cannot be converted: {source}")]
+#[error("function {function:?} cannot be converted: {reason}")]
 #[non_exhaustive]
 pub struct ToolListError {
     /// The function's name.
     pub function: String,
     /// What is wrong with it.
-    pub source: NormaliseError,
+    #[source]
+    pub reason: ToolListFault,
+}
+
+/// Why a function cannot be written for a target.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ToolListFault {
+    /// Its schemas cannot be written.
+    #[error(transparent)]
+    Schema(#[from] NormaliseError),
+    /// The target refuses the name of the function.
+    #[error("{target} takes only names that {rule}")]
+    FunctionName {
+        /// Who refuses it.
+        target: Target,
+        /// The rule.
+        rule: &'static str,
+    },
+    /// The target refuses the name of a parameter.
+    #[error("{target} refuses the parameter {parameter:?}: it takes only names that {rule}")]
+    ParameterName {
+        /// Who refuses it.
+        target: Target,
+        /// The name.
+        parameter: String,
+        /// The rule.
+        rule: &'static str,
+    },
+}
+
+impl Target {
+    /// The rule that a name must keep for this target, beyond that of the spec; and whether this one keeps it.
+    fn refuses_function(self, name: &str) -> Option<ToolListFault> {
+        let begins = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+        let rule = "begin with a letter or `_`";
+        (self == Target::Gemini && !begins).then_some(ToolListFault::FunctionName { target: self, rule })
+    }
+
+    fn refuses_parameter(self, name: &str) -> Option<ToolListFault> {
+        let of = |allowed: fn(char) -> bool| (1..=64).contains(&name.len()) && name.chars().all(allowed);
+        let (fits, rule) = match self {
+            Target::Anthropic => (
+                of(|char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-' | '.')),
+                "have 1 to 64 of a-z, A-Z, 0-9, `_`, `-` and `.`",
+            ),
+            _ => return None,
+        };
+        (!fits).then(|| ToolListFault::ParameterName { target: self, parameter: name.to_owned(), rule })
+    }
 }
 
 /// Writes the list of tools that `target` takes, from tools whose schemas are normalised.
@@ -123,9 +185,15 @@ pub fn tool_list<'a>(tools: impl IntoIterator<Item = SchemaTool<'a>>, target: Ta
     };
     let tools = tools.into_iter();
     let tools = match target {
-        Target::OpenAi => tools
+        Target::Gemini => {
+            let declarations: Vec<Value> =
+                tools.map(|tool| gemini_tool(&tool, adapt(&tool, Dialect::Gemini).0)).collect();
+            json!([{ "functionDeclarations": declarations }])
+        }
+        Target::OpenAi | Target::Ollama => tools
             .map(|tool| {
-                let (parameters, _) = adapt(&tool, Dialect::OpenAi);
+                let dialect = if target == Target::Ollama { Dialect::Ollama } else { Dialect::OpenAi };
+                let (parameters, _) = adapt(&tool, dialect);
                 let function = json!({ "name": tool.name, "description": tool.description, "parameters": parameters });
                 json!({ "type": "function", "function": function })
             })
@@ -160,23 +228,57 @@ pub fn tool_list<'a>(tools: impl IntoIterator<Item = SchemaTool<'a>>, target: Ta
 ///
 /// [`ToolListError`] for the first function whose schemas cannot be written.
 pub fn document_tool_list(document: &OpenTool, target: Target) -> Result<ToolList, ToolListError> {
-    let written = document
-        .functions
-        .iter()
-        .map(|function| {
-            let failed = |source| ToolListError { function: function.name.clone(), source };
-            let input = document.input_schema(function).map_err(failed)?;
-            let output = document.output_schema(function).map_err(failed)?;
-            Ok((function, input, output))
-        })
-        .collect::<Result<Vec<_>, ToolListError>>()?;
+    let mut losses = Vec::new();
+    let mut written = Vec::with_capacity(document.functions.len());
+    for function in &document.functions {
+        let failed = |reason| ToolListError { function: function.name.clone(), reason };
+        let refused = function.parameters.iter().find_map(|parameter| target.refuses_parameter(&parameter.name));
+        if let Some(fault) = target.refuses_function(&function.name).or(refused) {
+            return Err(failed(fault));
+        }
+        let (input, mut lost) = document.input_schema_and_losses(function).map_err(|error| failed(error.into()))?;
+        let output = document.output_schema_and_losses(function).map_err(|error| failed(error.into()))?;
+        let (output, lost_of_output) = output.map_or((None, Vec::new()), |(output, lost)| (Some(output), lost));
+        if matches!(target, Target::Gemini | Target::Mcp | Target::JsonSchema) {
+            lost.extend(lost_of_output);
+        }
+        losses.push(lost);
+        written.push((function, input, output));
+    }
     let tools = written.iter().map(|(function, input, output)| SchemaTool {
         name: &function.name,
         description: &function.description,
         input,
         output: function.returns.as_ref().zip(output.as_ref()).map(|(returns, output)| (returns.name.as_str(), output)),
     });
-    Ok(tool_list(tools, target))
+    let mut list = tool_list(tools, target);
+    add_losses(&mut list.reports, document, losses);
+    Ok(list)
+}
+
+/// Adds what was lost on the way from the document to JSON Schema to what the target cannot express.
+fn add_losses(reports: &mut Vec<ToolReport>, document: &OpenTool, losses: Vec<Vec<Dropped>>) {
+    let mut of_target = std::mem::take(reports).into_iter().peekable();
+    for (function, mut dropped) in document.functions.iter().zip(losses) {
+        let own = of_target.next_if(|report| report.name == function.name);
+        let (more, obstacles) = own.map(|own| (own.dropped, own.obstacles)).unwrap_or_default();
+        dropped.extend(more);
+        if !dropped.is_empty() || !obstacles.is_empty() {
+            reports.push(ToolReport { name: function.name.clone(), dropped, obstacles });
+        }
+    }
+}
+
+fn gemini_tool(tool: &SchemaTool<'_>, parameters: Value) -> Value {
+    let mut written = json!({ "name": tool.name, "description": tool.description });
+    // A function without parameters leaves them out.
+    if parameters.get("properties").and_then(Value::as_object).is_some_and(|properties| !properties.is_empty()) {
+        written["parametersJsonSchema"] = parameters;
+    }
+    if let Some((_, output)) = tool.output {
+        written["responseJsonSchema"] = Dialect::Gemini.adapt(output).schema;
+    }
+    written
 }
 
 fn mcp_tool(tool: &SchemaTool<'_>) -> Value {

@@ -1,6 +1,6 @@
 //! Changes to a text, and how a tree's owner expresses them without disturbing the rest.
 
-use super::node::{Kind, NodeId, Tree};
+use super::node::{NodeId, Tree};
 use crate::json::quoted;
 
 /// The replacement of a byte range by another text.
@@ -95,58 +95,6 @@ impl Tree<'_> {
         match self.next_sibling(child) {
             Some(after) => Edit::remove(start, self.key_span(after).0),
             None => Edit::remove(start, end),
-        }
-    }
-
-    /// Writes an array that takes the place of `node`, one element a line where the node spans several lines.
-    pub(crate) fn layout_array(&self, node: NodeId, elements: Vec<String>) -> String {
-        if elements.is_empty() || !self.raw(node).contains('\n') {
-            return format!("[{}]", elements.join(", "));
-        }
-        let source = self.source();
-        let (start, _) = self.key_span(node);
-        let line = source[..start].rfind('\n').map_or(0, |newline| newline + 1);
-        let lead: String = source[line..].chars().take_while(|char| matches!(char, ' ' | '\t')).collect();
-        let break_ = if source[..line].ends_with("\r\n") { "\r\n" } else { "\n" };
-        let inner = format!("{break_}{lead}{}", self.indent_step());
-        let separator = format!(",{inner}");
-        format!("[{inner}{}{break_}{lead}]", elements.join(&separator))
-    }
-
-    /// How the author indents: the difference between the root and its first member.
-    fn indent_step(&self) -> &str {
-        let first = self.children(Tree::ROOT).next().map(|member| self.key_span(member).0);
-        let lead =
-            first.and_then(|at| indentation(self.source(), at)).map(|lead| lead.trim_start_matches(['\r', '\n']));
-        lead.filter(|lead| !lead.is_empty()).unwrap_or("  ")
-    }
-
-    /// The text of a value on one line, or as it stands where it is short of line breaks already.
-    pub(crate) fn inline(&self, node: NodeId) -> String {
-        let mut text = String::new();
-        self.write_inline(node, &mut text);
-        text
-    }
-
-    fn write_inline(&self, node: NodeId, out: &mut String) {
-        match self.kind(node) {
-            Kind::Object | Kind::Array => {
-                let object = self.kind(node) == Kind::Object;
-                out.push(if object { '{' } else { '[' });
-                for (index, child) in self.children(node).enumerate() {
-                    if index > 0 {
-                        out.push_str(", ");
-                    }
-                    if object {
-                        let (start, end) = self.key_span(child);
-                        out.push_str(&self.source()[start..end]);
-                        out.push_str(": ");
-                    }
-                    self.write_inline(child, out);
-                }
-                out.push(if object { '}' } else { ']' });
-            }
-            _ => out.push_str(self.raw(node)),
         }
     }
 }

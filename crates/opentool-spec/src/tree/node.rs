@@ -136,8 +136,7 @@ impl<'a> Tree<'a> {
     /// The name of a member of an object; empty for an element of an array, which has none.
     pub(crate) fn key(&self, id: NodeId) -> Cow<'a, str> {
         let node = self.node(id);
-        let (start, end) = (node.key_start as usize, node.key_end as usize);
-        let raw = if start < end { &self.text[start + 1..end - 1] } else { "" };
+        let raw = key_text(self.text, node.key_start as usize, node.key_end as usize);
         JsonString { raw, escaped: node.key_escaped }.decode()
     }
 
@@ -152,7 +151,7 @@ impl<'a> Tree<'a> {
     }
 
     pub(crate) fn bool(&self, id: NodeId) -> Option<bool> {
-        (self.kind(id) == Kind::Bool).then(|| self.raw(id) == "true")
+        (self.kind(id) == Kind::Bool).then(|| self.raw(id).eq_ignore_ascii_case("true"))
     }
 
     /// The member of an object with this name; the last one where it stands twice, as JSON readers have it.
@@ -161,6 +160,24 @@ impl<'a> Tree<'a> {
             return None;
         }
         self.children(object).filter(|member| self.key(*member) == key).last()
+    }
+
+    /// The innermost node at a byte of the text.
+    pub(crate) fn node_at(&self, at: usize) -> NodeId {
+        let begin = |id: u32| self.key_span(NodeId(id)).0;
+        // Nodes are in the order of the text.
+        let (mut low, mut high) = (0, self.nodes.len() as u32);
+        while low + 1 < high {
+            let middle = low + (high - low) / 2;
+            if begin(middle) <= at { low = middle } else { high = middle }
+        }
+        let mut node = NodeId(low);
+        while self.span(node).1 <= at
+            && let Some(parent) = self.parent(node)
+        {
+            node = parent;
+        }
+        node
     }
 
     /// The JSON pointer of a node. Past `budget` bytes its long names are cut short, and the budget is spent.
@@ -202,6 +219,16 @@ impl<'a> Tree<'a> {
             }
         }
         path
+    }
+}
+
+/// The text of a key without its quotes, which an author may have left out.
+pub(super) fn key_text(text: &str, start: usize, end: usize) -> &str {
+    // An element of an array has its index for both.
+    let raw = if start < end { &text[start..end] } else { "" };
+    match raw.as_bytes().first() {
+        Some(b'"' | b'\'') => &raw[1..raw.len() - 1],
+        _ => raw,
     }
 }
 

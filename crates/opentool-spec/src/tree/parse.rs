@@ -1,20 +1,28 @@
 //! From a text to a tree, without recursion, going on after faults that people make by hand.
 
+use std::collections::BTreeMap;
+
 use foldhash::{HashSet, HashSetExt as _};
 
 use super::{
     edit::Edit,
-    node::{Kind, Node, NodeId, Tree},
+    node::{Kind, Node, NodeId, Tree, key_text},
     quote::quote,
+    repair::{bare_key, literal_of_another_language, single_quoted, with_controls},
 };
-use crate::json::{JsonError, JsonErrorKind, JsonString, Lexer, MAX_DEPTH, NumberLiteral};
+use crate::json::{JsonError, JsonErrorKind, JsonString, Lexer, MAX_DEPTH, NumberLiteral, quoted};
 
 /// The result of parsing: a tree where one could be made, and what was wrong with the text.
 #[derive(Debug)]
 pub(crate) struct Parsed<'a> {
     pub(crate) tree: Option<Tree<'a>>,
     pub(crate) faults: Vec<SyntaxFault>,
+    /// How many more there are of each kind.
+    pub(crate) omitted: BTreeMap<FaultKind, usize>,
 }
+
+/// The most faults that are described: in a hostile text there are as many as bytes.
+const MOST_FAULTS: usize = 5_000;
 
 /// A fault of the text itself, at a byte range.
 #[derive(Debug)]
@@ -28,7 +36,7 @@ pub(crate) struct SyntaxFault {
     pub(crate) edit: Option<Edit>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FaultKind {
     NotJson,
     TooDeep,
@@ -47,10 +55,11 @@ pub(crate) fn parse(text: &str) -> Parsed<'_> {
         nodes: Vec::with_capacity(text.len() / 16 + 1),
         open: Vec::new(),
         faults: Vec::new(),
+        omitted: BTreeMap::new(),
     };
     let complete = parser.document();
-    let Parser { nodes, faults, .. } = parser;
-    Parsed { tree: complete.is_some().then_some(Tree { text, nodes }), faults }
+    let Parser { nodes, faults, omitted, .. } = parser;
+    Parsed { tree: complete.is_some().then_some(Tree { text, nodes }), faults, omitted }
 }
 
 struct Parser<'a> {
@@ -61,6 +70,7 @@ struct Parser<'a> {
     /// The containers that are open, outermost first, each with the number of its children so far.
     open: Vec<(u32, u32)>,
     faults: Vec<SyntaxFault>,
+    omitted: BTreeMap<FaultKind, usize>,
 }
 
 /// A key and its place, or the index of an array's element.
@@ -78,7 +88,7 @@ impl<'a> Parser<'a> {
             return self.fatal(0, "a document of 4 GiB or more cannot be read");
         }
         if self.text.starts_with('\u{feff}') {
-            self.faults.push(SyntaxFault {
+            self.fault(SyntaxFault {
                 kind: FaultKind::ByteOrderMark,
                 span: (0, 3),
                 message: "the text starts with a byte order mark".to_owned(),
@@ -100,6 +110,16 @@ impl<'a> Parser<'a> {
             } else {
                 return self.end_of_text();
             }
+        }
+    }
+
+    /// Records a fault; the last one, which ends the reading, always.
+    fn fault(&mut self, fault: SyntaxFault) {
+        let is_last = fault.edit.is_none() && matches!(fault.kind, FaultKind::NotJson | FaultKind::TooDeep);
+        if self.faults.len() < MOST_FAULTS || is_last {
+            self.faults.push(fault);
+        } else {
+            *self.omitted.entry(fault.kind).or_default() += 1;
         }
     }
 
@@ -132,8 +152,8 @@ impl<'a> Parser<'a> {
                     }
                     label = Label::default();
                 }
-                Some(b'"') => {
-                    let (end, _) = self.token(Lexer::string)?;
+                Some(b'"' | b'\'') => {
+                    let (end, _) = self.string()?;
                     return self.leaf(Kind::String, end, label);
                 }
                 Some(b'-' | b'0'..=b'9') => {
@@ -144,11 +164,57 @@ impl<'a> Parser<'a> {
                 Some(b't') if self.literal("true") => return self.leaf(Kind::Bool, start + 4, label),
                 Some(b'f') if self.literal("false") => return self.leaf(Kind::Bool, start + 5, label),
                 Some(b'n') if self.literal("null") => return self.leaf(Kind::Null, start + 4, label),
-                Some(b'\'') => return self.fatal(start, "JSON strings stand in double quotes"),
-                Some(_) => return self.unexpected("a value"),
+                Some(_) => {
+                    let (kind, end) = self.foreign_literal()?;
+                    return self.leaf(kind, end, label);
+                }
                 None => return self.unclosed(),
             }
         }
+    }
+
+    /// A string in double quotes, or with a fault in single ones: where it ends, and whether it has escapes.
+    fn string(&mut self) -> Option<(usize, bool)> {
+        let start = self.at;
+        if self.peek() == Some(b'\'') {
+            let Some((end, meant)) = single_quoted(self.text, start) else {
+                return self.fatal(start, "JSON strings stand in double quotes");
+            };
+            let edit = Edit::replace(start, end, quoted(&meant));
+            self.recovered((start, end), "JSON strings stand in double quotes", "write it in double quotes", edit);
+            return Some((end, self.text[start..end].contains('\\')));
+        }
+        let mut lexer = Lexer::starting_at(self.text, start);
+        let error = match lexer.string() {
+            Ok(JsonString { escaped, .. }) => return Some((lexer.position(), escaped)),
+            Err(error) => error,
+        };
+        let Some((end, repaired)) =
+            with_controls(self.text, start).filter(|_| error.kind == JsonErrorKind::ControlCharacter)
+        else {
+            return self.token_fault(error);
+        };
+        let tab = self.bytes[error.at] == b'\t';
+        let what = if tab {
+            "a tab in a string is written as `\\t`"
+        } else {
+            "a control character in a string is written as an escape"
+        };
+        self.recovered((error.at, error.at + 1), what, "write the escape", Edit::replace(start, end, repaired));
+        Some((end, self.text[start..end].contains('\\')))
+    }
+
+    /// A literal as another language writes it, such as `True`.
+    fn foreign_literal(&mut self) -> Option<(Kind, usize)> {
+        let start = self.at;
+        let Some((word, kind, meant)) = literal_of_another_language(&self.text[start..]) else {
+            return self.unexpected("a value");
+        };
+        let end = start + word.len();
+        let message = format!("JSON has no `{word}`");
+        let help = format!("write `{meant}`");
+        self.recovered((start, end), &message, &help, Edit::replace(start, end, meant));
+        Some((kind, end))
     }
 
     fn literal(&self, word: &str) -> bool {
@@ -158,7 +224,7 @@ impl<'a> Parser<'a> {
 
     fn open_container(&mut self, kind: Kind, label: Label) -> Option<()> {
         if self.open.len() == MAX_DEPTH {
-            self.faults.push(SyntaxFault {
+            self.fault(SyntaxFault {
                 kind: FaultKind::TooDeep,
                 span: (self.at, self.at + 1),
                 message: format!("values nest more than {MAX_DEPTH} levels deep"),
@@ -209,16 +275,19 @@ impl<'a> Parser<'a> {
     /// Reads `"key" :` of a member.
     fn key(&mut self) -> Option<Label> {
         let start = self.at;
-        match self.peek() {
-            Some(b'"') => {}
-            Some(b'\'') => return self.fatal(start, "JSON strings stand in double quotes"),
-            Some(b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'$') => {
-                return self.fatal(start, "a key must stand in double quotes");
+        let (end, escaped) = match self.peek() {
+            Some(b'"' | b'\'') => self.string()?,
+            Some(_) => {
+                let Some(word) = bare_key(&self.text[start..]) else {
+                    return self.unexpected("a key in double quotes");
+                };
+                let end = start + word.len();
+                let edit = Edit::replace(start, end, quoted(word));
+                self.recovered((start, end), "a key must stand in double quotes", "write it in double quotes", edit);
+                (end, false)
             }
-            Some(_) => return self.unexpected("a key in double quotes"),
             None => return self.unclosed(),
-        }
-        let (end, JsonString { escaped, .. }) = self.token(Lexer::string)?;
+        };
         self.at = end;
         self.skip_space()?;
         if self.peek() != Some(b':') {
@@ -255,7 +324,7 @@ impl<'a> Parser<'a> {
                         return self.next_label(kind).map(Some);
                     }
                 }
-                Some(b'"') if count > 0 => return self.missing_comma(value_end, kind).map(Some),
+                Some(b'"' | b'\'') if count > 0 => return self.missing_comma(value_end, kind).map(Some),
                 Some(b'{' | b'[' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') if count > 0 && kind == Kind::Array => {
                     return self.missing_comma(value_end, kind).map(Some);
                 }
@@ -296,7 +365,7 @@ impl<'a> Parser<'a> {
     /// Reports every key that a later member of the same object repeats.
     fn find_duplicate_keys(&mut self, container: u32, members: u32) {
         const FEW: u32 = 8;
-        let key = |node: &Node| &self.text[node.key_start as usize + 1..node.key_end as usize - 1];
+        let key = |node: &Node| key_text(self.text, node.key_start as usize, node.key_end as usize);
         let mut member = container + 1;
         let mut ids = Vec::with_capacity(members as usize);
         let mut escaped = false;
@@ -328,7 +397,7 @@ impl<'a> Parser<'a> {
         for id in repeated {
             let node = self.nodes[id as usize];
             let raw = &self.text[node.key_start as usize..node.key_end as usize];
-            self.faults.push(SyntaxFault {
+            self.fault(SyntaxFault {
                 kind: FaultKind::DuplicateKey,
                 span: (node.key_start as usize, node.key_end as usize),
                 message: format!("the key {} stands again below: readers keep the last one", quote(raw)),
@@ -393,7 +462,7 @@ impl<'a> Parser<'a> {
         } else {
             return;
         };
-        self.faults.push(SyntaxFault {
+        self.fault(SyntaxFault {
             kind,
             span,
             message: format!("{} {message}", quote(literal.text)),
@@ -404,7 +473,7 @@ impl<'a> Parser<'a> {
     }
 
     fn recovered(&mut self, span: (usize, usize), message: &str, help: &str, edit: Edit) {
-        self.faults.push(SyntaxFault {
+        self.fault(SyntaxFault {
             kind: FaultKind::NotJson,
             span,
             message: message.to_owned(),
@@ -460,7 +529,7 @@ impl<'a> Parser<'a> {
     /// Records a fault after which the text cannot be read on.
     fn fatal<T>(&mut self, at: usize, message: &str) -> Option<T> {
         let length = self.text[at..].chars().next().map_or(0, char::len_utf8);
-        self.faults.push(SyntaxFault {
+        self.fault(SyntaxFault {
             kind: FaultKind::NotJson,
             span: (at, at + length),
             message: message.to_owned(),

