@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn limits_and_keys_of_sources_can_stand_in_a_file() {
-        let options = parse(
+        let (options, _) = parse(
             r#"
             max-body = "512k"
             max-result = "4M"
