@@ -32,6 +32,7 @@ use crate::{
 const EXAMPLES: &str = "\
 Examples:
   opentool serve                              Serve the demo tools at http://127.0.0.1:9627
+  opentool trust                              Let the opentool.toml of this folder count
   opentool tools http://127.0.0.1:9627        List the tools of a server
   opentool call http://127.0.0.1:9627 add a=1 b=2
   opentool chat --model ollama:qwen3          Chat with a model that calls tools

@@ -53,7 +53,7 @@ pub(super) struct Options {
     // The process manager of the ecosystem gives several in one, which our own option does not: a key may have a comma.
     #[arg(long = "opentoolServerApiKeys", value_delimiter = ',', hide = true)]
     pub(super) listed_api_keys: Vec<Secret>,
-    /// A file with a `name:key` a line; read again when it changes
+    /// A file with a `name:key` a line, each key of at least 8 characters; read again when it changes
     #[arg(long, value_name = "FILE", help_heading = "Who may call")]
     pub(super) api_keys_file: Option<PathBuf>,
     /// Lets callers in without a key, also from other machines
