@@ -101,6 +101,7 @@ fn prefer_environment(options: &mut Options) {
 
 async fn serve(options: &Options, export: Option<&'static Export>) -> Result<(), Failure> {
     let signals = signals::listen().map_err(|source| Failure::Runtime { source })?;
+    let hangups = signals::Hangups::listen().map_err(|source| Failure::Runtime { source })?;
     let read_keys = options.source_keys.read()?;
     let keys = options.source_api_key.iter().chain(&read_keys).map(Secret::expose);
     let sources = source::open_all(&options.sources, keys, &options.libraries)?;
@@ -122,7 +123,7 @@ async fn serve(options: &Options, export: Option<&'static Export>) -> Result<(),
     let port = options.port.unwrap_or(DEFAULT_PORT);
     let bound = server.bind((host, port)).await.map_err(|error| explain(error, host, port))?;
     announce::announce(options, &bound, sources.iter().all(|(source, _)| !source.is_remote()));
-    reload_on_hangup(&bound)?;
+    reload_on(hangups, &bound);
     drain_on(signals, &bound);
     bound.serve().await;
     Ok(())
@@ -253,8 +254,7 @@ fn free_port(host: &str, taken: u16) -> u16 {
 }
 
 /// Reads keys and certificates again at each SIGHUP, which would end the process otherwise.
-fn reload_on_hangup(bound: &BoundServer) -> Result<(), Failure> {
-    let mut hangups = signals::Hangups::listen().map_err(|source| Failure::Runtime { source })?;
+fn reload_on(mut hangups: signals::Hangups, bound: &BoundServer) {
     let handle = bound.reload_handle();
     tokio::spawn(async move {
         loop {
@@ -267,7 +267,6 @@ fn reload_on_hangup(bound: &BoundServer) -> Result<(), Failure> {
             }
         }
     });
-    Ok(())
 }
 
 /// Starts the drain at the first signal and ends the process at the next.

@@ -74,6 +74,25 @@ async fn a_new_certificate_is_used_without_a_restart() {
 }
 
 #[tokio::test]
+async fn a_reload_uses_a_new_certificate_at_once_and_says_what_is_wrong_with_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = issue(folder.path());
+    let server = Server::new(every_way())
+        .configure(|config| config.tls(folder.path().join("cert.pem"), folder.path().join("key.pem")));
+    let bound = server.bind("127.0.0.1:0").await.unwrap();
+    let (addr, handle, reload) = (bound.local_addr().unwrap(), bound.shutdown_handle(), bound.reload_handle());
+    let server = Running { addr, admin: None, handle, task: tokio::spawn(bound.serve()) };
+    assert_eq!(add(&server, &first).await.unwrap(), 3);
+    let second = issue(folder.path());
+    reload.reload().unwrap();
+    assert_eq!(add(&server, &second).await.unwrap(), 3);
+    fs::write(folder.path().join("cert.pem"), "nonsense").unwrap();
+    let problem = reload.reload().unwrap_err().to_string();
+    assert!(problem.ends_with("cert.pem: it holds no certificate in PEM form"), "{problem}");
+    assert_eq!(add(&server, &second).await.unwrap(), 3, "what was read before stays in use");
+}
+
+#[tokio::test]
 async fn certificates_that_cannot_be_used_are_an_error_of_binding() {
     let folder = tempfile::tempdir().unwrap();
     let (cert, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
