@@ -164,27 +164,32 @@ fn formats_are_asserted_where_the_operator_says_so() {
 #[test]
 fn a_tool_of_a_source_whose_pattern_needs_backtracking_is_left_out() {
     let with_pattern = |pattern: &str| {
-        let mut document = document(&["look"], Some("http://127.0.0.1:1"));
+        let mut document = document(&["look", "other"], Some("http://127.0.0.1:1"));
         let schema = json!({ "type": "string", "pattern": pattern });
         document["functions"][0]["parameters"] = json!([{ "name": "name", "description": "Which.", "schema": schema }]);
-        document.to_string()
+        document
     };
-    let folder = TestFolder::with("evil.json", with_pattern(r"^(?=(\w+)+$)(\w+)+\1$"));
-    let refusal = r"/properties/name/pattern: the pattern `^(?=(\w+)+$)(\w+)+\1$` has look-around or a back reference";
-    let served = Served::start(&folder, &["evil.json"], &[]);
-    served.wait_for_log(refusal);
-    let attacked = served.call("look", json!({ "name": "a".repeat(32 << 10) }));
-    assert_eq!(attacked["error"]["code"], 405, "it is left out: {attacked}");
-    for arguments in [&["call", "evil.json", "look", "name=a"][..], &["tools", "evil.json"]] {
-        let ran = folder.run(arguments);
-        assert!(ran.code != Some(0) && ran.stderr.contains(refusal), "{arguments:?}: {ran:?}");
-    }
+    let serve = |pattern: &str| {
+        let document = with_pattern(pattern);
+        let remote = Script::start(move |_| Some((200, document.to_string())));
+        Served::start(&TestFolder::new(), &[&remote.url()], &[])
+    };
+    let attack = json!({ "name": "a".repeat(32 << 10) });
+    let backtracks = r"^(?=(\w+)+$)(\w+)+\1$";
+    let served = serve(backtracks);
+    served.wait_for_log(
+        r"/properties/name/pattern: the pattern `^(?=(\w+)+$)(\w+)+\1$` has look-around or a back reference",
+    );
+    assert_eq!(served.call("look", attack.clone())["error"]["code"], 405, "it is left out");
+    assert_eq!(served.get("/opentool/load").json()["functions"][0]["name"], "other", "and nothing else is");
     // What other engines take exponential time for is linear here: the body of the attack is answered.
-    folder.put("evil.json", with_pattern("^(([a-z])+.)+[A-Z]([a-z])+$"));
-    let served = Served::start(&folder, &["evil.json"], &[]);
-    let refused = served.call("look", json!({ "name": "a".repeat(32 << 10) }));
-    assert_eq!(refused["error"]["code"], 400);
+    let served = serve("^(([a-z])+.)+[A-Z]([a-z])+$");
+    assert_eq!(served.call("look", attack)["error"]["code"], 400);
     assert_eq!(served.get("/healthz").status, 200);
+
+    let folder = TestFolder::with("evil.json", with_pattern(backtracks).to_string());
+    let ran = folder.run(&["tools", "evil.json"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains(backtracks) && ran.stderr.contains("look-around"), "{ran:?}");
 }
 
 #[test]
