@@ -195,7 +195,7 @@ impl Checker<'_, '_> {
     }
 }
 
-/// Why a text cannot be the base URL of a server; none where it can. Clients refuse what is refused here.
+/// Why a text is no URL of a server; none where it is one.
 fn server_url_fault(text: &str) -> Option<&'static str> {
     let Ok(url) = Url::parse(text.trim()) else {
         return Some("it is no URL");
@@ -204,10 +204,6 @@ fn server_url_fault(text: &str) -> Option<&'static str> {
         Some("it does not begin with http:// or https://")
     } else if !url.has_host() {
         Some("it names no host")
-    } else if !url.username().is_empty() || url.password().is_some() {
-        Some("a document is no place for a user name or password")
-    } else if url.query().is_some() || url.fragment().is_some() {
-        Some("a base URL has no `?` or `#`")
     } else {
         None
     }

@@ -112,8 +112,6 @@ fn a_server_url_that_is_none_is_an_error() {
         ("tools.example:80", "it does not begin with http:// or https://"),
         ("/opentool", "it is no URL"),
         ("ftp://tools.example", "it does not begin with http:// or https://"),
-        ("http://me:pw@tools.example", "a document is no place for a user name or password"),
-        ("https://tools.example/?key=1", "a base URL has no `?` or `#`"),
         ("http://", "it is no URL"),
     ] {
         let text = schema(r#"{"type": "string"}"#)
