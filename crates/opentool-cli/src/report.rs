@@ -12,10 +12,10 @@ use std::io::{self, Write};
 
 use opentool_spec::Severity;
 
-use crate::terminal::{note, visible};
+use crate::terminal::note;
 
 pub(crate) use checked::Checked;
-pub(crate) use chosen::{MAX_FINDINGS, most_serious};
+pub(crate) use chosen::{MAX_FINDINGS, and_more, most_serious};
 pub(crate) use human::Shown;
 pub(crate) use totals::{Totals, counted, counted_all};
 
@@ -63,7 +63,7 @@ impl<W: Write> Reporter<W> {
             self.begun = true;
         }
         if more > 0 && !self.quiet {
-            let more = format!("… and {more} more in {}: --max-findings shows them", visible(checked.name));
+            let more = and_more(more, checked.name, self.most);
             match self.format {
                 Format::Human => writeln!(self.out, "{more}\n")?,
                 // Standard output is for programs.

@@ -4,16 +4,23 @@
 //! are no back-references.
 
 use jsonschema_regex::to_rust_regex;
-use regex::Regex;
+use regex::RegexBuilder;
 
-/// Why a pattern cannot be used; none where it can.
-pub(crate) fn fault(pattern: &str) -> Option<String> {
+/// How large the pattern of a value may be when it is compiled, in bytes.
+pub(crate) const OF_VALUES: usize = 4 << 20;
+/// How large a pattern of names, under `patternProperties`, may be.
+pub(crate) const OF_NAMES: usize = 128 << 10;
+
+/// Why a pattern cannot be used; none where it can. It may be as large as `limit` when it is compiled.
+pub(crate) fn fault(pattern: &str, limit: usize) -> Option<String> {
     let Ok(translated) = to_rust_regex(pattern) else {
         return Some(syntax_fault(pattern).unwrap_or_else(|| "it is not a regular expression".to_owned()));
     };
-    match Regex::new(&translated) {
+    match RegexBuilder::new(&translated).size_limit(limit).build() {
         Ok(_) => None,
-        Err(regex::Error::CompiledTooBig(_)) => Some("it needs too much memory".to_owned()),
+        Err(regex::Error::CompiledTooBig(_)) => {
+            Some("it is too large: repeat less in it, or state lengths with `minLength` and `maxLength`".to_owned())
+        }
         Err(_) => Some(syntax_fault(&translated).unwrap_or_else(|| "it is not a regular expression".to_owned())),
     }
 }

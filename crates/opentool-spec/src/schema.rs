@@ -38,7 +38,7 @@ pub use dropped::Dropped;
 pub use error::NormaliseError;
 pub use import::{Imported, SchemaTool, functions_from_schemas};
 pub use normalise::{normalise, normalise_output};
-pub use tool_import::{ImportError, ImportedTools, import_tools};
+pub use tool_import::{ImportError, ImportedTools, RefusedTool, import_tools};
 pub use tool_list::{
     Target, ToolList, ToolListError, ToolListFault, ToolReport, UnknownTarget, document_tool_list, tool_list,
 };

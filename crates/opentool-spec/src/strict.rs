@@ -189,6 +189,13 @@ impl Inliner<'_> {
 
     /// Applies what stands beside a reference to the schema that has taken its place.
     fn narrow(&mut self, inlined: &mut Schema, beside: &Schema, depth: usize) {
+        let is_alone = beside.values.is_none()
+            && beside.properties.is_none()
+            && beside.required.is_none()
+            && beside.extra.is_empty();
+        if is_alone {
+            return;
+        }
         let schema_type = inlined.schema_type.unwrap_or(SchemaType::Object);
         if let Some(values) = beside.values.as_ref().filter(|values| !values.is_empty()) {
             inlined.values = Some(values.iter().map(|value| typed(value, schema_type)).collect());

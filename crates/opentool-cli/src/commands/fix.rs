@@ -11,7 +11,7 @@ use crate::{
     failure::Failure,
     input::{Input, looks_like_a_document, walk},
     replace::replace_file,
-    report::{Checked, MAX_FINDINGS, Shown, counted, counted_all, most_serious},
+    report::{Checked, MAX_FINDINGS, Shown, and_more, counted, counted_all, most_serious},
     terminal::{complain, note, visible, warn, write_data},
 };
 
@@ -178,7 +178,7 @@ impl Fix {
             note(&format_args!("{}\n", Shown::new(&checked, finding)));
         }
         if more > 0 && !self.quiet {
-            note(&format_args!("… and {more} more in {}: --max-findings shows them\n", visible(name)));
+            note(&format_args!("{}\n", and_more(more, name, self.max_findings)));
         }
     }
 

@@ -31,7 +31,7 @@ seen by its shape.
 Standard output: the document. Standard error: what a document cannot express, as warnings. Names that a function may \
 not have are changed, and said to be so.
 
-Exit codes: 0 imported; 1 the file is none of these, or one of its schemas cannot be used; 2 wrong usage, or an \
+Exit codes: 0 imported; 1 the file is none of these, or a tool was left out because its schema cannot be used; 2 wrong usage, or an \
 unreadable file.";
 
 /// Make an OpenTool document of a provider's tool list, MCP tools or JSON Schemas
@@ -72,6 +72,9 @@ impl Import {
         if !self.quiet {
             warn_of_losses(&imported.reports);
         }
+        for refused in &imported.refused {
+            complain(&visible(&refused.to_string()));
+        }
         self.write(&name, &imported)
     }
 
@@ -95,7 +98,7 @@ impl Import {
             }
             None => write_data(&visible_json(&text)).map_err(Failure::output)?,
         }
-        Ok(if report.is_usable() { ExitStatus::Success } else { ExitStatus::Errors })
+        Ok(if report.is_usable() && imported.refused.is_empty() { ExitStatus::Success } else { ExitStatus::Errors })
     }
 }
 

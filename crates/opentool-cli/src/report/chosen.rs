@@ -2,8 +2,16 @@
 
 use opentool_spec::{Finding, Report, Severity};
 
+use crate::terminal::visible;
+
 /// The most findings of a document that are shown unless the user says otherwise.
 pub(crate) const MAX_FINDINGS: usize = 200;
+
+/// Says how many findings are not shown; without a limit they are so many that they were only counted.
+pub(crate) fn and_more(more: usize, name: &str, most: usize) -> String {
+    let way = if most == 0 { "" } else { ": --max-findings shows them" };
+    format!("… and {more} more in {}{way}", visible(name))
+}
 
 /// The findings of at least this severity, at most `most` of them (0 for all), and how many more there are.
 ///

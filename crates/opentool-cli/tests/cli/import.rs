@@ -117,3 +117,17 @@ fn a_json_schema_of_anything_becomes_one_function() {
     assert_eq!(function["name"], "colour");
     assert_eq!(function["parameters"][0]["schema"], serde_json::json!({"type": "string", "enum": ["red", "green"]}));
 }
+
+#[test]
+fn a_tool_whose_schema_cannot_be_used_is_left_out_and_the_others_are_imported() {
+    let list = r##"[{"name": "good", "input_schema": {"type": "object"}},
+        {"name": "bad", "input_schema": {"type": "object", "properties": {"a": {"$ref": "#/definitions/Gone"}}}}]"##;
+    let ran = TestFolder::new().run_with(&["import", "-"], list);
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stderr.contains("error: the tool \"bad\" is left out: schema refers to \"#/definitions/Gone\""),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(json(&ran.stdout)["functions"].as_array().unwrap().len(), 1);
+}

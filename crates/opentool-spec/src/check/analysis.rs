@@ -11,7 +11,7 @@ use super::{
     report::{Omitted, POINTERS, Report},
 };
 use crate::json::near::misspelt;
-use crate::tree::{FaultKind, Parsed, SyntaxFault, Tree, parse};
+use crate::tree::{FaultKind, NodeId, Parsed, SyntaxFault, Tree, parse};
 
 /// Checks a document of any kind.
 ///
@@ -154,7 +154,26 @@ impl<'a> Analysis<'a> {
 
 /// Whether a JSON text is meant to be a document of ours: it says so, or has functions.
 fn is_meant_for_us(tree: &Tree<'_>) -> bool {
-    tree.children(Tree::ROOT).any(|member| misspelt(&tree.key(member), ["opentool", "opendyn", "functions"]).is_some())
+    let is_function = |function: NodeId| {
+        tree.get(function, "name").is_some()
+            && ["description", "parameters"].iter().any(|key| tree.get(function, key).is_some())
+    };
+    let mut has_info = false;
+    let mut has_functions = false;
+    for member in tree.children(Tree::ROOT) {
+        let key = tree.key(member);
+        if misspelt(&key, ["opentool", "opendyn"]).is_some() {
+            return true;
+        }
+        has_info |= key == "info";
+        if misspelt(&key, ["functions"]).is_some() && tree.kind(member).is_container() {
+            has_functions = true;
+            if tree.children(member).any(is_function) {
+                return true;
+            }
+        }
+    }
+    has_info && has_functions
 }
 
 fn foreign_draft(text: &str, format: ForeignFormat) -> Draft {

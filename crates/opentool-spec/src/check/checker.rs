@@ -26,8 +26,8 @@ pub(super) struct Checker<'t, 'a> {
     pub(super) signatures: Vec<Signature>,
     /// The objects with a misspelt member, which has been reported.
     pub(super) renamed: HashSet<NodeId>,
-    /// The patterns seen so far, each with what is wrong with it.
-    pub(super) patterns: HashMap<String, Option<String>>,
+    /// The patterns seen so far and how large each may be, with what is wrong with it.
+    pub(super) patterns: HashMap<(String, usize), Option<String>>,
     /// Whether the walk is inside parameters of an older generation, which a fix will move.
     pub(super) in_older: bool,
 }
@@ -38,7 +38,7 @@ impl<'t, 'a> Checker<'t, 'a> {
             tree,
             kind,
             generation: DocumentGeneration::C,
-            drafts: Drafts::default(),
+            drafts: Drafts::for_length(tree.source().len()),
             references: References::default(),
             signatures: Vec::new(),
             renamed: HashSet::new(),

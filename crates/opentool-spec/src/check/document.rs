@@ -9,7 +9,7 @@ use super::{
     field::{SpecObject, may, must, should},
     kind::{DocumentKind, is_one_point_x},
 };
-use crate::tree::{Kind, NodeId, Tree, json_string, quote};
+use crate::tree::{Edit, Kind, NodeId, Tree, json_string, quote};
 
 /// Keys that are checked with the references, and the one by which editors find the format's schema.
 const HANDLED: &[&str] = &["components", "definitions", "$defs", "$schema"];
@@ -32,8 +32,16 @@ impl Checker<'_, '_> {
                 r#"{{"{key}": "{version}", "info": {{"title": "Untitled", "version": "1.0.0"}}, "functions": []}}"#
             );
             let message = format!("a document is a JSON object, not {found}");
-            let help = format!("write an object: `{minimal}`");
-            let edits = vec![self.tree.replace_value(root, minimal)];
+            let named = |function: NodeId| self.tree.get(function, "name").is_some();
+            let is_list = self.tree.kind(root) == Kind::Array && self.tree.children(root).any(named);
+            let (help, edits) = if is_list {
+                let (before, after) = minimal.split_at(minimal.len() - "[]}".len());
+                let (start, end) = self.tree.span(root);
+                let edits = vec![Edit::insert(start, before), Edit::insert(end, after.trim_start_matches("[]"))];
+                (format!("put the functions into an object: `{before}[…]}}`"), edits)
+            } else {
+                (format!("write an object: `{minimal}`"), vec![self.tree.replace_value(root, minimal)])
+            };
             self.suggest(Code::NotAnObject, At::Value(root), message, Remedy::Edits(help, edits));
             return;
         }
@@ -187,7 +195,7 @@ impl Checker<'_, '_> {
     }
 }
 
-/// Why a text cannot be the base URL of a server; none where it can. Clients refuse what is refused here.
+/// Why a text is no URL of a server; none where it is one.
 fn server_url_fault(text: &str) -> Option<&'static str> {
     let Ok(url) = Url::parse(text.trim()) else {
         return Some("it is no URL");
@@ -196,10 +204,6 @@ fn server_url_fault(text: &str) -> Option<&'static str> {
         Some("it does not begin with http:// or https://")
     } else if !url.has_host() {
         Some("it names no host")
-    } else if !url.username().is_empty() || url.password().is_some() {
-        Some("a document is no place for a user name or password")
-    } else if url.query().is_some() || url.fragment().is_some() {
-        Some("a base URL has no `?` or `#`")
     } else {
         None
     }

@@ -19,19 +19,26 @@ pub(super) struct Draft {
     pub(super) fix: Option<Fix>,
 }
 
-/// The most findings of each kind that are described: with a fix, without one, and notes. Those beyond are only counted, so
-/// that memory stays in proportion to the text; a fix that is not described is made in a later pass.
-const MOST: usize = 5_000;
-
 /// The findings of a document, and how many more there are.
-#[derive(Debug, Default)]
+///
+/// Of each kind (with a fix, without one, notes) only some are described, in proportion to the text, so that memory is too;
+/// those beyond are counted. A fix that is not described is made in a later pass.
+#[derive(Debug)]
 pub(super) struct Drafts {
     pub(super) list: Vec<Draft>,
+    most: usize,
     described: [usize; 3],
     pub(super) omitted: Omitted,
 }
 
 impl Drafts {
+    /// For a text of so many bytes.
+    pub(super) fn for_length(bytes: usize) -> Self {
+        const AT_LEAST: usize = 5_000;
+        const BYTES_EACH: usize = 64;
+        Drafts { list: Vec::new(), most: AT_LEAST + bytes / BYTES_EACH, described: [0; 3], omitted: Omitted::default() }
+    }
+
     /// Whether one more can be described; otherwise it is counted.
     pub(super) fn has_room(&mut self, code: Code, automatic: bool) -> bool {
         let described = match code.severity() {
@@ -39,7 +46,7 @@ impl Drafts {
             Severity::Note => &mut self.described[1],
             _ => &mut self.described[2],
         };
-        let room = *described < MOST;
+        let room = *described < self.most;
         if room {
             *described += 1;
         } else {
@@ -102,6 +109,12 @@ impl Remedy {
             }
             Remedy::Edits(help, _) => help.clone(),
         }
+    }
+
+    /// The same as an example, whose values are the author's to choose.
+    pub(super) fn into_example(self, tree: &Tree<'_>) -> Self {
+        let help = format!("{}, with values of your own", self.help(tree));
+        Remedy::Edits(help, self.into_edits(tree))
     }
 
     pub(super) fn into_edits(self, tree: &Tree<'_>) -> Vec<Edit> {

@@ -195,7 +195,7 @@ impl Checker<'_, '_> {
             KeywordValue::Never => false,
             KeywordValue::Pattern => {
                 if kind == Kind::String {
-                    self.pattern(&tree.string(member).unwrap_or_default(), At::Value(member));
+                    self.pattern(&tree.string(member).unwrap_or_default(), pattern::OF_VALUES, At::Value(member));
                 }
                 kind == Kind::String
             }
@@ -223,7 +223,7 @@ impl Checker<'_, '_> {
             }
             KeywordValue::NamedByPattern => {
                 for schema in tree.children(member).filter(|_| kind == Kind::Object) {
-                    self.pattern(&tree.key(schema), At::Key(schema));
+                    self.pattern(&tree.key(schema), pattern::OF_NAMES, At::Key(schema));
                     inner.push(schema);
                 }
                 kind == Kind::Object
@@ -290,16 +290,14 @@ impl Checker<'_, '_> {
         !names.is_empty() && tree.children(node).all(is_type) && !repeats
     }
 
-    fn pattern(&mut self, text: &str, at: At) {
-        let fault = match self.patterns.get(text) {
+    fn pattern(&mut self, text: &str, limit: usize, at: At) {
+        let known = (text.to_owned(), limit);
+        let fault = match self.patterns.get(&known) {
             Some(fault) => fault.clone(),
-            None => {
-                let fault =
-                    if self.patterns.len() < COMPILED { pattern::fault(text) } else { pattern::syntax_fault(text) };
-                self.patterns.insert(text.to_owned(), fault.clone());
-                fault
-            }
+            None if self.patterns.len() < COMPILED => pattern::fault(text, limit),
+            None => pattern::syntax_fault(text),
         };
+        self.patterns.insert(known, fault.clone());
         let Some(fault) = fault else { return };
         let message = format!("the pattern {} cannot be used: {fault}", quote(text));
         let help = "correct it; a pattern is a regular expression without look-around and back-references";

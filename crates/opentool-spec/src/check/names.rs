@@ -42,6 +42,7 @@ pub(super) fn valid_name(names: &Names<'_>, name: &str, index: usize) -> String 
         .map(|char| if char.is_ascii_alphanumeric() || char == '-' { char } else { '_' })
         .take(LONGEST_NAME)
         .collect();
+    let kept = kept.trim_matches('_').to_owned();
     if kept.bytes().any(|byte| byte.is_ascii_alphanumeric()) && !names.contains_key(&*kept) {
         kept
     } else {

@@ -105,6 +105,7 @@ impl Checker<'_, '_> {
         let Some(node) = object.members[index] else {
             let message = format!("the {} has no `{}`", object.noun, field.name);
             let remedy = Remedy::Add(object.node, field.name, value());
+            let remedy = if automatic { remedy } else { remedy.into_example(self.tree) };
             self.propose(automatic, Code::MissingField, At::Value(object.node), message, remedy);
             return None;
         };

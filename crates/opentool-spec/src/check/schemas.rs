@@ -12,10 +12,13 @@ use super::{
     words::{said_boolean, type_meant},
 };
 use crate::{
+    json::near::misspelt,
     model::{Schema, SchemaType},
     tree::{Edit, Kind, NodeId, json_string, quote},
 };
 
+/// How many names of a list are compared for "did you mean", and with how many each.
+const COMPARED: usize = 100;
 /// The types of the spec, for messages.
 const SIX: &str = "boolean, integer, number, string, array or object";
 /// The keywords under which a value has several schemas.
@@ -322,17 +325,35 @@ impl Checker<'_, '_> {
             properties.map(|all| tree.children(all).map(|member| tree.key(member)).collect()).unwrap_or_default();
         let unknown: Vec<_> = names.iter().filter(|(_, name)| !known.contains(name)).collect();
         let Some((first, name)) = unknown.first() else { return };
-        let kept: Vec<_> = tree
-            .children(required)
-            .filter(|name| tree.string(*name).is_none_or(|name| known.contains(&name)))
-            .map(|name| tree.inline(name))
-            .collect();
+        // A misspelt name means the property, where that is not in the list already.
+        let listed: HashSet<_> = names.iter().map(|(_, name)| name).collect();
+        let others = properties.into_iter().flat_map(|all| tree.children(all)).map(|member| tree.key(member));
+        let others: Vec<_> = others.filter(|other| !listed.contains(other)).take(COMPARED).collect();
+        let meant = |name: &str| misspelt(name, others.iter().map(|other| &**other)).map(json_string);
+        let mut budget = COMPARED;
+        let mut corrected = HashSet::default();
+        let mut kept = Vec::new();
+        for node in tree.children(required) {
+            let unknown = tree.string(node).filter(|name| !known.contains(name));
+            match unknown {
+                None => kept.push(tree.inline(node)),
+                Some(name) if budget > 0 => {
+                    budget -= 1;
+                    kept.extend(meant(&name).filter(|meant| corrected.insert(meant.clone())));
+                }
+                Some(_) => {}
+            }
+        }
         let others = match unknown.len() - 1 {
             0 => String::new(),
             others => format!(" and {others} more"),
         };
         let message = format!("`required` names {}{others}, which is no property", quote(name));
-        let help = format!("remove {}", if others.is_empty() { "it" } else { "them" });
+        let help = match (meant(name), others.is_empty()) {
+            (Some(meant), true) => format!("replace it by `{meant}`"),
+            (None, true) => "remove it".to_owned(),
+            _ => "correct or remove them".to_owned(),
+        };
         let edit: Edit = tree.replace_value(required, format!("[{}]", kept.join(", ")));
         self.fix(Code::UnknownRequired, At::Value(*first), message, Remedy::Edits(help, vec![edit]));
     }

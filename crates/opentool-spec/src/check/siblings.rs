@@ -84,11 +84,12 @@ impl Checker<'_, '_> {
                 help.push_str(", and move the description beside `schema`");
                 continue;
             }
-            let kept = format!("x-{key}");
-            if members.iter().all(|(other, _)| *other != kept) {
-                help.push_str(&format!(", and keep `{key}` as `{kept}`"));
-                members.push((kept, NewValue::Node(*sibling)));
+            let mut kept = format!("x-{key}");
+            while members.iter().any(|(other, _)| *other == kept) {
+                kept.push_str("-2");
             }
+            help.push_str(&format!(", and keep `{key}` as `{kept}`"));
+            members.push((kept, NewValue::Node(*sibling)));
         }
         let Some(first) = siblings.first() else { return };
         let lines = tree.has_lines(schema) && members.len() > 1;

@@ -145,7 +145,7 @@ impl Checker<'_, '_> {
     fn raw_pointer(&mut self, owner: NodeId) {
         let message = "`void *` is a raw address, which callers must not see: name the type it points to".to_owned();
         let remedy = Remedy::Add(owner, "x-handle", json_string("object"));
-        self.suggest(Code::RawPointer, At::Value(owner), message, remedy);
+        self.suggest(Code::RawPointer, At::Value(owner), message, remedy.into_example(self.tree));
     }
 
     fn object_passed(&mut self, at: At) {

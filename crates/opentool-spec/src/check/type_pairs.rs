@@ -45,7 +45,7 @@ impl Checker<'_, '_> {
             return;
         }
         let star = if passed.pointer { " *" } else { "" };
-        let message = format!("{} cannot be passed as `{name}{star}`", schema_type.described());
+        let message = format!("{} is not passed as `{name}{star}`", schema_type.described());
         let instead = match schema_type {
             SchemaType::String => "a string is passed as `char *`",
             _ => "a boolean is passed as `bool`",

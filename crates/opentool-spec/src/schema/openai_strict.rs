@@ -286,7 +286,7 @@ fn is_supported(keyword: &str) -> bool {
 
 /// What is wrong with a pattern; look-around is dropped instead.
 fn pattern_fault(text: &str) -> Option<String> {
-    if has_look_around(text) { None } else { pattern::fault(text) }
+    if has_look_around(text) { None } else { pattern::fault(text, pattern::OF_VALUES) }
 }
 
 fn has_look_around(pattern: &str) -> bool {

@@ -31,6 +31,19 @@ pub struct ImportedTools {
     pub format: ForeignFormat,
     /// What was lost, for each tool where something was; pointers are those of the document or of the tool's schema.
     pub reports: Vec<ToolReport>,
+    /// The tools whose schemas cannot be used, which the document does not have.
+    pub refused: Vec<RefusedTool>,
+}
+
+/// A tool whose schema cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the tool {name:?} is left out: {source}")]
+#[non_exhaustive]
+pub struct RefusedTool {
+    /// The name of the tool.
+    pub name: String,
+    /// What is wrong with its schema.
+    pub source: NormaliseError,
 }
 
 /// Why no document could be made.
@@ -52,14 +65,9 @@ pub enum ImportError {
     /// The text is nothing that is known.
     #[error("it is no list of tools of OpenAI, Anthropic, Gemini, Ollama or MCP, and no JSON Schema")]
     Unknown,
-    /// The schema of a tool cannot be used.
-    #[error("the tool {name:?} cannot be imported: {source}")]
-    Tool {
-        /// The name of the tool.
-        name: String,
-        /// What is wrong with its schema.
-        source: NormaliseError,
-    },
+    /// The tools refer to each other's schemas in a way that cannot be followed.
+    #[error(transparent)]
+    Schema(#[from] NormaliseError),
 }
 
 /// Makes a document of a list of tools (OpenAI, Anthropic, Gemini, Ollama, MCP's `tools/list`), a request that has one, or JSON
@@ -77,7 +85,7 @@ pub enum ImportError {
 ///
 /// # Errors
 ///
-/// Where the text is nothing of the kind, or the schema of a tool cannot be used.
+/// Where the text is nothing of the kind. A tool whose schema cannot be used is left out.
 pub fn import_tools(text: &str, info: Info, name: &str) -> Result<ImportedTools, ImportError> {
     let text = text.trim_start_matches('\u{feff}');
     let report = check(text);
@@ -267,12 +275,20 @@ impl Found<'_> {
         name
     }
 
-    fn into_document(self, info: Info, format: ForeignFormat) -> Result<ImportedTools, ImportError> {
-        for tool in &self.tools {
-            let failed = |source| ImportError::Tool { name: tool.name.clone(), source };
-            normalise(&mut tool.input.clone()).map_err(failed)?;
-            tool.output.clone().map_or(Ok(()), |mut output| normalise_output(&mut output)).map_err(failed)?;
-        }
+    fn into_document(mut self, info: Info, format: ForeignFormat) -> Result<ImportedTools, ImportError> {
+        let mut refused = Vec::new();
+        self.tools.retain(|tool| {
+            let output = tool.output.clone();
+            let usable = normalise(&mut tool.input.clone())
+                .and_then(|()| output.map_or(Ok(()), |mut output| normalise_output(&mut output)));
+            match usable {
+                Ok(()) => true,
+                Err(source) => {
+                    refused.push(RefusedTool { name: tool.name.clone(), source });
+                    false
+                }
+            }
+        });
         let tools = self.tools.iter().map(|tool| {
             let schema = SchemaTool::new(&tool.name, &tool.description, &tool.input);
             match &tool.output {
@@ -280,8 +296,7 @@ impl Found<'_> {
                 None => schema,
             }
         });
-        let name = String::new();
-        let mut imported = functions_from_schemas(tools).map_err(|source| ImportError::Tool { name, source })?;
+        let mut imported = functions_from_schemas(tools)?;
         let mut dropped = std::mem::take(&mut imported.dropped);
         for (function, tool) in imported.functions.iter_mut().zip(&self.tools) {
             let title = tool.title.as_ref().filter(|title| **title != tool.name);
@@ -307,7 +322,7 @@ impl Found<'_> {
         }
         reports.retain(|report| !report.dropped.is_empty());
         reports.extend(self.left_out);
-        Ok(ImportedTools { document, format, reports })
+        Ok(ImportedTools { document, format, reports, refused })
     }
 }
 

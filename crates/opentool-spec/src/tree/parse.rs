@@ -21,8 +21,9 @@ pub(crate) struct Parsed<'a> {
     pub(crate) omitted: BTreeMap<FaultKind, usize>,
 }
 
-/// The most faults that are described: in a hostile text there are as many as bytes.
+/// The most faults that are described, and one more for so many bytes of the text: in a hostile one every byte is one.
 const MOST_FAULTS: usize = 5_000;
+const BYTES_PER_FAULT: usize = 64;
 
 /// A fault of the text itself, at a byte range.
 #[derive(Debug)]
@@ -116,7 +117,7 @@ impl<'a> Parser<'a> {
     /// Records a fault; the last one, which ends the reading, always.
     fn fault(&mut self, fault: SyntaxFault) {
         let is_last = fault.edit.is_none() && matches!(fault.kind, FaultKind::NotJson | FaultKind::TooDeep);
-        if self.faults.len() < MOST_FAULTS || is_last {
+        if self.faults.len() < MOST_FAULTS + self.text.len() / BYTES_PER_FAULT || is_last {
             self.faults.push(fault);
         } else {
             *self.omitted.entry(fault.kind).or_default() += 1;

@@ -86,6 +86,9 @@ fn fix_never_edits_json_that_is_no_document_at_all() {
         r#"{"name": "package", "version": "1.0.0", "dependencies": {"opentool": "1"}}"#,
         r#"{"info": {"titel": "T"}, "item": [1,]}"#,
         r#"{"definitions": {"A": 1}, "compilerOptions": {}}"#,
+        r#"{"model": "m", "functions": "functions.json", "info": {}}"#,
+        r#"{"functions": {"timeout": 3}, "host": "x"}"#,
+        r#"[{"name": "f", "description": "F.", "parameters": {"a": {"type": "string"}}}]"#,
         "[1, 2]",
         "{}",
     ] {

@@ -12,6 +12,7 @@ mod documents;
 mod extensions;
 mod foreign;
 mod hostile;
+mod lossless;
 mod missed_faults;
 mod properties;
 mod required;

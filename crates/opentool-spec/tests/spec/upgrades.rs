@@ -197,3 +197,10 @@ fn descriptions_of_references_are_kept_under_another_name() {
         json!({"$ref": "#/schemas/C", "x-title": "Colour", "x-default": "red"})
     );
 }
+
+#[test]
+fn a_misspelt_name_in_a_list_of_required_properties_is_corrected() {
+    let parameters = r#"[{"name": "p", "schema": {"type": "object", "properties": {"city": {"type": "string"}, "day": {"type": "string"}},
+        "required": ["citty", "day", "nothing"]}, "required": true}]"#;
+    assert_eq!(fixed_parameters(parameters)[0]["schema"]["required"], json!(["city", "day"]));
+}
