@@ -11,6 +11,8 @@ use serde_json::{Map, Value};
 
 use crate::blocking::BlockingPool;
 use crate::gate::ExclusivePermit;
+use crate::question::{AttachedRespondent, Question, Respondent, UserAnswer};
+use crate::result_check::ResultChecker;
 use crate::sink::EventSink;
 use crate::{Cancellation, Progress, ProgressMessage, ToolDefinition, ToolError, ToolOutput};
 
@@ -124,6 +126,12 @@ impl ToolContext {
         self
     }
 
+    /// Sets what answers the [questions](Self::ask) of the tools that are called with this context.
+    #[must_use]
+    pub fn with_respondent(self, respondent: impl Respondent) -> Self {
+        self.with_typed(AttachedRespondent::new(Arc::new(respondent)))
+    }
+
     /// Adds a JSON value under a name, replacing one that is there.
     pub fn insert(&mut self, key: impl Into<String>, value: impl Into<Value>) {
         self.values_mut().named.insert(key.into(), value.into());
@@ -213,13 +221,11 @@ impl ToolContext {
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         let scope = self.scope.as_ref()?;
-        let timeout = scope.timeout?;
-        if let Some(thread) = scope.thread.get() {
-            return thread.started.get()?.checked_add(timeout);
+        let deadline = scope.first_deadline(scope.timeout?)?;
+        match self.typed::<AttachedRespondent>() {
+            Some(respondent) => deadline.checked_add(respondent.waited(now())),
+            None => Some(deadline),
         }
-        // The clock is read when the tool asks here, or when the call first waits; most calls do neither.
-        // A time beyond what the clock can represent is no deadline.
-        *scope.deadline.get_or_init(|| now().checked_add(timeout))
     }
 
     /// Returns how much time is left before the deadline.
@@ -284,6 +290,40 @@ impl ToolContext {
         if let Some(sink) = self.sink() {
             sink.progress(Progress { done, total, message: message.into().0 });
         }
+    }
+
+    /// Asks the person on whose behalf the tool was called, and waits for the answer, which counts against no deadline.
+    ///
+    /// The schema is that of an object. Some callers get the question as the answer to their call and call again with the answer, so that the
+    /// tool runs from its start: ask before anything that has an effect, and ask the same questions in the same order. See [`Respondent`].
+    ///
+    /// # Errors
+    ///
+    /// Where there is no way to ask anybody, and where the answer does not fit the schema.
+    pub async fn ask(&self, message: impl Into<String>, schema: Value) -> Result<UserAnswer, ToolError> {
+        self.ask_question(Question::new(message, schema)).await
+    }
+
+    /// Asks a question that has a name: [`ask`](Self::ask).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ask`](Self::ask).
+    pub async fn ask_question(&self, question: Question) -> Result<UserAnswer, ToolError> {
+        let Some(respondent) = self.typed::<AttachedRespondent>() else {
+            let message = "the tool has a question, and this caller has no way to answer it";
+            return Err(ToolError::unavailable(message).with_retryable(false));
+        };
+        let checker = ResultChecker::compile(&question.schema).map_err(|reason| {
+            ToolError::failed("the tool's question cannot be asked").with_detail(format!("its schema: {reason}"))
+        })?;
+        let answer = respondent.ask(question, now).await?;
+        if let UserAnswer::Accepted(content) = &answer {
+            checker
+                .check(&ToolOutput::json(content)?)
+                .map_err(|error| ToolError::failed(format!("the answer cannot be used: {error}")))?;
+        }
+        Ok(answer)
     }
 
     /// Runs code that blocks its thread, on the executor's bounded pool.
@@ -416,6 +456,16 @@ impl ToolContext {
 }
 
 impl Scope {
+    /// Returns the deadline of a call that has waited for no answer.
+    fn first_deadline(&self, timeout: Duration) -> Option<Instant> {
+        if let Some(thread) = self.thread.get() {
+            return thread.started.get()?.checked_add(timeout);
+        }
+        // The clock is read when the tool asks here, or when the call first waits; most calls do neither.
+        // A time beyond what the clock can represent is no deadline.
+        *self.deadline.get_or_init(|| now().checked_add(timeout))
+    }
+
     /// Lets the clock start on a thread, unless it is already running.
     fn thread_clock(&self) -> Option<Arc<ThreadClock>> {
         if self.deadline.get().is_some() {

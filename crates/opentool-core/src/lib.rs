@@ -65,6 +65,7 @@ mod metadata;
 mod middleware;
 mod output;
 mod policy;
+mod question;
 mod resolver;
 mod result_check;
 mod returns;
@@ -100,6 +101,7 @@ pub use output::{Annotations, Link, Part, PartContent, Resource, ResourceContent
 pub use policy::{
     ApprovalPolicy, ApprovalRequest, Ask, ErrorPolicy, LimitPolicy, Limits, UnknownTool, UnknownToolPolicy,
 };
+pub use question::{Question, Respondent, UserAnswer};
 pub use resolver::{Chain, Resolver};
 pub use returns::{IntoToolError, Text};
 pub use schema::{input_schema, output_schema};

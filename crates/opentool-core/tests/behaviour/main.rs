@@ -16,6 +16,7 @@ mod outputs;
 mod overdue;
 mod pool;
 mod property;
+mod questions;
 mod results;
 mod scheduling;
 mod sources;

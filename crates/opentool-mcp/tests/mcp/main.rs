@@ -1,6 +1,7 @@
 //! The server over real sockets and pipes, spoken to message by message.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod asking;
 mod calls;
 mod client;
 mod hostile;
