@@ -5,6 +5,7 @@ mod asking;
 mod calls;
 mod client;
 mod hostile;
+mod judged_by_rmcp;
 mod legacy;
 mod lists;
 mod stateless;
