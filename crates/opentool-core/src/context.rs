@@ -11,8 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::blocking::BlockingPool;
 use crate::gate::ExclusivePermit;
-use crate::question::{AttachedRespondent, Question, Respondent, UserAnswer};
-use crate::result_check::ResultChecker;
+use crate::question::AttachedRespondent;
 use crate::sink::EventSink;
 use crate::{Cancellation, Progress, ProgressMessage, ToolDefinition, ToolError, ToolOutput};
 
@@ -124,12 +123,6 @@ impl ToolContext {
     pub fn with_cancellation(mut self, cancellation: Cancellation) -> Self {
         self.cancellation = OnceLock::from(cancellation);
         self
-    }
-
-    /// Sets what answers the [questions](Self::ask) of the tools that are called with this context.
-    #[must_use]
-    pub fn with_respondent(self, respondent: impl Respondent) -> Self {
-        self.with_typed(AttachedRespondent::new(Arc::new(respondent)))
     }
 
     /// Adds a JSON value under a name, replacing one that is there.
@@ -292,40 +285,6 @@ impl ToolContext {
         }
     }
 
-    /// Asks the person on whose behalf the tool was called, and waits for the answer, which counts against no deadline.
-    ///
-    /// The schema is that of an object. Some callers get the question as the answer to their call and call again with the answer, so that the
-    /// tool runs from its start: ask before anything that has an effect, and ask the same questions in the same order. See [`Respondent`].
-    ///
-    /// # Errors
-    ///
-    /// Where there is no way to ask anybody, and where the answer does not fit the schema.
-    pub async fn ask(&self, message: impl Into<String>, schema: Value) -> Result<UserAnswer, ToolError> {
-        self.ask_question(Question::new(message, schema)).await
-    }
-
-    /// Asks a question that has a name: [`ask`](Self::ask).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`ask`](Self::ask).
-    pub async fn ask_question(&self, question: Question) -> Result<UserAnswer, ToolError> {
-        let Some(respondent) = self.typed::<AttachedRespondent>() else {
-            let message = "the tool has a question, and this caller has no way to answer it";
-            return Err(ToolError::unavailable(message).with_retryable(false));
-        };
-        let checker = ResultChecker::compile(&question.schema).map_err(|reason| {
-            ToolError::failed("the tool's question cannot be asked").with_detail(format!("its schema: {reason}"))
-        })?;
-        let answer = respondent.ask(question, now).await?;
-        if let UserAnswer::Accepted(content) = &answer {
-            checker
-                .check(&ToolOutput::json(content)?)
-                .map_err(|error| ToolError::failed(format!("the answer cannot be used: {error}")))?;
-        }
-        Ok(answer)
-    }
-
     /// Runs code that blocks its thread, on the executor's bounded pool.
     ///
     /// It is for async tools; a sync tool runs there as a whole. A thread cannot be stopped: past the deadline the call has
@@ -477,7 +436,7 @@ impl Scope {
 }
 
 /// The current time, by tokio's clock, which tests can pause.
-fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 

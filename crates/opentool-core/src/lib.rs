@@ -46,6 +46,7 @@
 #[path = "private.rs"]
 pub mod __private;
 mod arguments;
+mod asking;
 mod blocking;
 mod call;
 mod cancellation;

@@ -18,8 +18,8 @@ const LIMIT: usize = 10_000;
 
 /// The calls that wait for answers.
 ///
-/// The client holds nothing but a random name for what is kept here, so there is nothing that it could change, and a name is good for one
-/// use, by the caller that got it, for the same tool and arguments.
+/// The client holds nothing but a random name for what is kept here, so there is nothing that it could change, and a name is
+/// good for one use, by the caller that got it, for the same tool and arguments.
 #[derive(Debug, Default)]
 pub(crate) struct PendingCalls(Mutex<HashMap<String, Pending>>);
 
