@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::blocking::BlockingPool;
 use crate::gate::ExclusivePermit;
+use crate::question::AttachedRespondent;
 use crate::sink::EventSink;
 use crate::{Cancellation, Progress, ProgressMessage, ToolDefinition, ToolError, ToolOutput};
 
@@ -213,13 +214,11 @@ impl ToolContext {
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         let scope = self.scope.as_ref()?;
-        let timeout = scope.timeout?;
-        if let Some(thread) = scope.thread.get() {
-            return thread.started.get()?.checked_add(timeout);
+        let deadline = scope.first_deadline(scope.timeout?)?;
+        match self.typed::<AttachedRespondent>() {
+            Some(respondent) => deadline.checked_add(respondent.waited(now())),
+            None => Some(deadline),
         }
-        // The clock is read when the tool asks here, or when the call first waits; most calls do neither.
-        // A time beyond what the clock can represent is no deadline.
-        *scope.deadline.get_or_init(|| now().checked_add(timeout))
     }
 
     /// Returns how much time is left before the deadline.
@@ -416,6 +415,16 @@ impl ToolContext {
 }
 
 impl Scope {
+    /// Returns the deadline of a call that has waited for no answer.
+    fn first_deadline(&self, timeout: Duration) -> Option<Instant> {
+        if let Some(thread) = self.thread.get() {
+            return thread.started.get()?.checked_add(timeout);
+        }
+        // The clock is read when the tool asks here, or when the call first waits; most calls do neither.
+        // A time beyond what the clock can represent is no deadline.
+        *self.deadline.get_or_init(|| now().checked_add(timeout))
+    }
+
     /// Lets the clock start on a thread, unless it is already running.
     fn thread_clock(&self) -> Option<Arc<ThreadClock>> {
         if self.deadline.get().is_some() {
@@ -427,7 +436,7 @@ impl Scope {
 }
 
 /// The current time, by tokio's clock, which tests can pause.
-fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 

@@ -46,6 +46,7 @@
 #[path = "private.rs"]
 pub mod __private;
 mod arguments;
+mod asking;
 mod blocking;
 mod call;
 mod cancellation;
@@ -67,6 +68,7 @@ mod middleware;
 mod output;
 mod patterns;
 mod policy;
+mod question;
 mod resolver;
 mod result_check;
 mod returns;
@@ -105,6 +107,7 @@ pub use output::{Annotations, Link, Part, PartContent, Resource, ResourceContent
 pub use policy::{
     ApprovalPolicy, ApprovalRequest, Ask, ErrorPolicy, LimitPolicy, Limits, UnknownTool, UnknownToolPolicy,
 };
+pub use question::{Question, Respondent, UserAnswer};
 pub use resolver::{Chain, Resolver};
 pub use returns::{IntoToolError, Text};
 pub use schema::{input_schema, output_schema};

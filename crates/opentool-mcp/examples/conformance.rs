@@ -8,10 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use opentool_core::testing::FakeTool;
-use opentool_core::{BoxFuture, ChangeSignal, Part, Resource, ToolChanges, ToolError, ToolOutput, ToolSource, Toolbox};
+use opentool_core::{
+    BoxFuture, ChangeSignal, Part, Question, Resource, ToolChanges, ToolContext, ToolError, ToolOutput, ToolSource,
+    Toolbox, UserAnswer,
+};
 use opentool_mcp::Mcp;
 use opentool_server::Server;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
 /// A red pixel.
@@ -42,6 +45,116 @@ impl ToolSource for Fixtures {
 
 fn image() -> Part {
     Part::media("image/png", PNG)
+}
+
+/// The schema of an object with one required property.
+fn one(name: &str, kind: &str) -> Value {
+    json!({ "type": "object", "properties": { name: { "type": kind } }, "required": [name] })
+}
+
+/// A tool that asks a question and answers with what it got.
+fn asks(name: &str, key: &'static str, message: &'static str, schema: Value, said: &'static str) -> FakeTool {
+    FakeTool::new(name).acts(move |_, context| {
+        let question = Question::new(message, schema.clone()).with_key(key);
+        async move { said_about(&context, question, said).await }
+    })
+}
+
+async fn said_about(context: &ToolContext, question: Question, said: &str) -> Result<ToolOutput, ToolError> {
+    Ok(ToolOutput::text(match context.ask_question(question).await? {
+        UserAnswer::Accepted(content) => format!("{said}: action=accept, content={}", Value::Object(content)),
+        UserAnswer::Declined => format!("{said}: action=decline"),
+        _ => format!("{said}: action=cancel"),
+    }))
+}
+
+/// The tools that ask the user.
+fn asking() -> Vec<FakeTool> {
+    let user = json!({
+        "type": "object",
+        "properties": {
+            "username": { "type": "string", "description": "User's response" },
+            "email": { "type": "string", "description": "User's email address" },
+        },
+        "required": ["username", "email"],
+    });
+    let message_schema = one("message", "string");
+    let elicitation = FakeTool::new("test_elicitation").with_schema(message_schema).acts(move |arguments, context| {
+        let message = arguments.value().ok().and_then(|value| value["message"].as_str().map(str::to_owned));
+        let question = Question::new(message.unwrap_or_default(), user.clone());
+        async move { said_about(&context, question, "User response").await }
+    });
+    let steps = FakeTool::new("test_input_required_result_multi_round").acts(|_, context| async move {
+        let first = Question::new("Step 1: What is your name?", one("name", "string")).with_key("step1");
+        context.ask_question(first).await?;
+        let second = Question::new("Step 2: What is your favorite color?", one("color", "string")).with_key("step2");
+        said_about(&context, second, "Both steps are done").await
+    });
+    let streams = FakeTool::new("test_streaming_elicitation").acts(|_, context| async move {
+        context.progress(1.0, None, None);
+        said_about(&context, Question::new("Go on?", one("ok", "boolean")), "Went on").await
+    });
+    vec![
+        elicitation,
+        asks("test_elicitation_sep1034_defaults", "defaults", "Please check", defaults(), "Elicitation completed"),
+        asks("test_elicitation_sep1330_enums", "enums", "Please choose", enums(), "Elicitation completed"),
+        asks(
+            "test_input_required_result_elicitation",
+            "user_name",
+            "What is your name?",
+            one("name", "string"),
+            "Hello",
+        ),
+        asks("test_input_required_result_request_state", "confirm", "Please confirm", one("ok", "boolean"), "state-ok"),
+        asks(
+            "test_input_required_result_tampered_state",
+            "confirm",
+            "Please confirm",
+            one("ok", "boolean"),
+            "state-ok",
+        ),
+        asks("test_missing_capability", "confirm", "Please confirm", one("ok", "boolean"), "asked"),
+        steps,
+        streams,
+    ]
+}
+
+fn defaults() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "name": { "type": "string", "default": "John Doe" },
+            "age": { "type": "integer", "default": 30 },
+            "score": { "type": "number", "default": 95.5 },
+            "status": { "type": "string", "enum": ["active", "inactive", "pending"], "default": "active" },
+            "verified": { "type": "boolean", "default": true },
+        },
+    })
+}
+
+fn enums() -> Value {
+    let titled = |word: &str| {
+        json!([
+            { "const": "value1", "title": format!("First {word}") },
+            { "const": "value2", "title": format!("Second {word}") },
+            { "const": "value3", "title": format!("Third {word}") },
+        ])
+    };
+    let options = json!(["option1", "option2", "option3"]);
+    json!({
+        "type": "object",
+        "properties": {
+            "untitledSingle": { "type": "string", "enum": options },
+            "titledSingle": { "type": "string", "oneOf": titled("Option") },
+            "legacyEnum": {
+                "type": "string",
+                "enum": ["opt1", "opt2", "opt3"],
+                "enumNames": ["Option One", "Option Two", "Option Three"],
+            },
+            "untitledMulti": { "type": "array", "items": { "type": "string", "enum": options } },
+            "titledMulti": { "type": "array", "items": { "anyOf": titled("Choice") } },
+        },
+    })
 }
 
 fn fixtures() -> Fixtures {
@@ -82,6 +195,7 @@ fn fixtures() -> Fixtures {
             async { Ok(ToolOutput::text("The tools changed.")) }
         }),
     ];
+    let tools = tools.into_iter().chain(asking());
     Fixtures { tools: Toolbox::from_tools(tools).unwrap().with_title("conformance fixtures"), changed, is_extended }
 }
 

@@ -1,7 +1,7 @@
 //! The Model Context Protocol for opentool.
 //!
-//! Most agents speak MCP. With this crate, whatever opentool can call (a Rust function, a C library, an OpenTool server) is in front
-//! of them: over HTTP, on the port of an [`opentool-server`](https://docs.rs/opentool-server), or over stdio.
+//! Most agents speak MCP. With this crate, whatever opentool can call (a Rust function, a C library, an OpenTool server) is
+//! in front of them: over HTTP, on the port of an [`opentool-server`](https://docs.rs/opentool-server), or over stdio.
 //!
 #![cfg_attr(feature = "server", doc = include_str!("../docs/server.md"))]
 //!

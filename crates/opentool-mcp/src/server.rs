@@ -4,6 +4,7 @@
 //! [`stdio`] know where it came from and which revision it is of.
 
 mod answer;
+mod ask;
 mod cache;
 mod call;
 mod content;
@@ -17,6 +18,8 @@ mod listen;
 pub(crate) mod mcp;
 mod message;
 mod mirror;
+mod pending;
+mod random;
 mod result;
 mod revision;
 mod settings;

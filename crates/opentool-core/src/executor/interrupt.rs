@@ -40,6 +40,8 @@ async fn out_of_time(context: &ToolContext) -> ToolError {
             // The thread started its clock meanwhile.
             (Clock::WaitingForThread { .. }, Clock::Running { .. }) => {}
             (Clock::WaitingForThread { limit, .. }, _) => return context.pool().no_free_thread(limit),
+            // The call has waited for the answer to a question, or still does.
+            (Clock::Running { .. }, Clock::Running { until: Some(later), .. }) if later > until => {}
             (Clock::Running { timeout, .. }, _) => return ToolError::timeout(timeout),
         }
     }

@@ -18,6 +18,7 @@ mod overdue;
 mod patterns;
 mod pool;
 mod property;
+mod questions;
 mod results;
 mod scheduling;
 #[cfg(feature = "signing")]

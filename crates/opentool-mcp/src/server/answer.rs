@@ -24,6 +24,14 @@ struct ErrorResponse<'a> {
 }
 
 #[derive(Serialize)]
+struct Request<'a, P> {
+    jsonrpc: &'static str,
+    id: &'a str,
+    method: &'a str,
+    params: P,
+}
+
+#[derive(Serialize)]
 struct Notification<'a, P> {
     jsonrpc: &'static str,
     method: &'a str,
@@ -43,6 +51,11 @@ pub(crate) fn result(id: &RawValue, result: impl Serialize) -> Vec<u8> {
 pub(crate) fn error(id: Option<&RawValue>, error: &ProtocolError) -> Vec<u8> {
     // An id, a number, texts and a parsed value can always be written.
     serde_json::to_vec(&ErrorResponse { jsonrpc: "2.0", id, error }).unwrap_or_default()
+}
+
+/// Writes a request to the client.
+pub(crate) fn request(id: &str, method: &str, params: impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(&Request { jsonrpc: "2.0", id, method, params }).unwrap_or_default()
 }
 
 /// Writes a notification.

@@ -1,18 +1,25 @@
 //! `tools/call`: one call, from its parameters to its answer.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use futures_util::StreamExt;
-use opentool_core::{ErrorKind, Host, Outcome, Progress, ToolCall, ToolContext, ToolError, ToolEvent, TraceContext};
+use opentool_core::{
+    ErrorKind, Host, Outcome, Progress, Question, ToolCall, ToolContext, ToolError, ToolEvent, TraceContext,
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::answer;
+use super::ask::{self, Collector, ElicitParams};
 use super::content::{CallResult, OutputInfo, Reader};
 use super::definition::is_object_schema;
 use super::engine::{Caller, Engine};
 use super::error::ProtocolError;
 use super::message::{Params, string};
+use super::pending::CallIdentity;
+use super::result::Envelope;
 use super::revision::Revision;
 use super::sink::MessageSink;
 
@@ -23,6 +30,23 @@ pub(crate) struct CallRequest {
     pub(crate) progress_token: Option<Box<RawValue>>,
     /// The trace that the request itself names.
     pub(crate) trace: Option<TraceContext>,
+    input: Input,
+}
+
+/// What a call of a stateless revision says about questions.
+#[derive(Default)]
+struct Input {
+    can_ask: bool,
+    /// The name of the call that this one continues.
+    state: Option<String>,
+    answers: HashMap<String, Box<RawValue>>,
+}
+
+/// The questions of a call that may end with them.
+pub(crate) struct Asking {
+    pub(crate) collector: Collector,
+    can_ask: bool,
+    identity: CallIdentity,
 }
 
 impl CallRequest {
@@ -42,11 +66,36 @@ impl CallRequest {
         Ok(Self {
             call: ToolCall::new(&*id, &*name, arguments),
             progress_token: meta.progress_token().map(ToOwned::to_owned),
+            input: Input {
+                can_ask: ask::answers_questions(meta.capabilities),
+                state: params.request_state.and_then(string).map(Cow::into_owned),
+                answers: read_answers(params.input_responses)?,
+            },
             trace: match (trace, state) {
                 (Some(trace), Some(state)) => Some(trace.with_tracestate(state)),
                 (trace, _) => trace,
             },
         })
+    }
+
+    /// Takes up the questions of a call: those that it has answers to, and those that it will have.
+    pub(crate) fn asking(&mut self, engine: &Engine, key_name: Option<&Arc<str>>) -> Result<Asking, ProtocolError> {
+        let Input { can_ask, state, answers } = std::mem::take(&mut self.input);
+        let identity = CallIdentity::new(&self.call, key_name);
+        let mut known = HashMap::new();
+        if let Some(state) = state {
+            let resumed = engine.pending.resume(&state, &identity).ok_or_else(|| {
+                ProtocolError::invalid_params(
+                    "`requestState` is none of this call, is used up or has expired: call without it",
+                )
+            })?;
+            known = resumed.answers;
+            // An answer to what was not asked is nothing that this server has to read.
+            for (key, response) in answers.into_iter().filter(|(key, _)| resumed.asked.contains(key)) {
+                known.insert(key, ask::read_answer(&response).map_err(unusable_answer)?);
+            }
+        }
+        Ok(Asking { collector: Collector::new(known), can_ask, identity })
     }
 
     /// Returns the context of the call: with the trace that it names, otherwise that of its transport.
@@ -64,6 +113,14 @@ pub(crate) struct FinishedCall {
     pub(crate) message: Vec<u8>,
     /// Why it failed, if it did.
     pub(crate) error: Option<ErrorKind>,
+    /// Whether the request asked for what its client cannot do.
+    pub(crate) is_bad_request: bool,
+}
+
+impl FinishedCall {
+    fn new(message: Vec<u8>, error: Option<ErrorKind>) -> Self {
+        Self { message, error, is_bad_request: false }
+    }
 }
 
 /// Where the progress of a call goes, and under which token.
@@ -72,38 +129,105 @@ pub(crate) struct ProgressReport<'a> {
     pub(crate) sink: &'a dyn MessageSink,
 }
 
+/// What answers a call, and whom.
+#[derive(Clone, Copy)]
+pub(crate) struct CallFrame<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) host: &'a Host,
+    pub(crate) caller: Caller,
+    pub(crate) id: &'a RawValue,
+}
+
 /// Runs a call and words its answer.
 pub(crate) async fn run(
-    engine: &Engine,
-    host: &Host,
-    caller: Caller,
-    id: &RawValue,
+    frame: CallFrame<'_>,
     call: ToolCall,
     context: &ToolContext,
     progress: Option<ProgressReport<'_>>,
+    asking: Option<Asking>,
 ) -> FinishedCall {
-    let outcome = match progress {
-        None => Ok(host.run(call, context).await),
-        Some(report) => watch(host, call, context, caller.revision, &report).await,
+    let CallFrame { engine, host, caller, id } = frame;
+    let running = async {
+        match progress {
+            None => Ok(host.run(call, context).await),
+            Some(report) => watch(host, call, context, caller.revision, &report).await,
+        }
+    };
+    let outcome = match &asking {
+        None => running.await,
+        Some(asking) => tokio::select! {
+            biased;
+            outcome = running => outcome,
+            // The call is dropped, and begins anew with the answers.
+            questions = asking.collector.questions() => return input_required(frame, asking, &questions),
+        },
     };
     let reader = Reader { revision: caller.revision, server: engine.server_info(host) };
     match outcome {
         Ok(outcome) => {
             let error = outcome.error().map(ToolError::kind);
-            FinishedCall { message: answer_outcome(host, id, &outcome, reader), error }
+            FinishedCall::new(answer_outcome(host, id, &outcome, reader), error)
         }
         Err(error) => failed(id, &error, reader),
     }
 }
 
 /// Words the answer to a call that the server could not let end.
-pub(crate) fn stopped(engine: &Engine, host: &Host, caller: Caller, id: &RawValue) -> FinishedCall {
+pub(crate) fn stopped(frame: CallFrame<'_>) -> FinishedCall {
+    let CallFrame { engine, host, caller, id } = frame;
     let error = ToolError::new(ErrorKind::Timeout, "the server stopped before the tool answered").with_retryable(true);
     failed(id, &error, Reader { revision: caller.revision, server: engine.server_info(host) })
 }
 
 fn failed(id: &RawValue, error: &ToolError, reader: Reader<'_>) -> FinishedCall {
-    FinishedCall { message: answer::result(id, CallResult::failure(error, reader)), error: Some(error.kind()) }
+    FinishedCall::new(answer::result(id, CallResult::failure(error, reader)), Some(error.kind()))
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InputRequired<'a> {
+    input_requests: BTreeMap<&'a str, InputRequest<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_state: Option<String>,
+    #[serde(flatten)]
+    envelope: Envelope<'a>,
+}
+
+#[derive(Serialize)]
+struct InputRequest<'a> {
+    method: &'static str,
+    params: ElicitParams<'a>,
+}
+
+/// Words the questions of a call, which its client answers by calling again.
+fn input_required(frame: CallFrame<'_>, asking: &Asking, questions: &[(String, Question)]) -> FinishedCall {
+    let CallFrame { engine, host, id, .. } = frame;
+    if !asking.can_ask {
+        let message = answer::error(Some(id), &ProtocolError::cannot_ask());
+        return FinishedCall { message, error: Some(ErrorKind::Unavailable), is_bad_request: true };
+    }
+    let asked = questions.iter().map(|(key, _)| key.clone()).collect();
+    let requests = questions.iter().map(|(key, question)| {
+        (key.as_str(), InputRequest { method: ask::METHOD, params: ElicitParams::from(question) })
+    });
+    let result = InputRequired {
+        input_requests: requests.collect(),
+        request_state: engine.pending.keep(asking.identity.clone(), asked, asking.collector.answers().clone()),
+        envelope: Envelope::input_required(engine.server_info(host)),
+    };
+    FinishedCall::new(answer::result(id, result), None)
+}
+
+/// Reads the answers that a client gives with a call, each as its text.
+fn read_answers(responses: Option<&RawValue>) -> Result<HashMap<String, Box<RawValue>>, ProtocolError> {
+    match responses {
+        Some(responses) => serde_json::from_str(responses.get()).map_err(unusable_answer),
+        None => Ok(HashMap::new()),
+    }
+}
+
+fn unusable_answer(reason: serde_json::Error) -> ProtocolError {
+    ProtocolError::invalid_params(format!("`inputResponses` cannot be used: {reason}"))
 }
 
 fn answer_outcome(host: &Host, id: &RawValue, outcome: &Outcome, reader: Reader<'_>) -> Vec<u8> {

@@ -13,6 +13,7 @@ use super::error::ProtocolError;
 use super::list::{ListResult, Page};
 use super::message::{Params, string};
 use super::mirror::MirroredParams;
+use super::pending::PendingCalls;
 use super::result::Envelope;
 use super::revision::Revision;
 use super::settings::Settings;
@@ -32,6 +33,7 @@ pub(crate) struct Engine {
     default_info: Box<RawValue>,
     /// Which arguments are mirrored in headers, for the tools that were listed last.
     mirrored: RwLock<Option<Arc<MirroredParams>>>,
+    pub(crate) pending: PendingCalls,
 }
 
 /// Who asks.
@@ -94,7 +96,13 @@ impl Engine {
         };
         // Three texts can always be written.
         let default_info = to_raw_value(&info).unwrap_or_else(|_| RawValue::NULL.to_owned());
-        Self { settings, server_info: OnceLock::new(), default_info, mirrored: RwLock::new(None) }
+        Self {
+            settings,
+            server_info: OnceLock::new(),
+            default_info,
+            mirrored: RwLock::new(None),
+            pending: PendingCalls::default(),
+        }
     }
 
     /// Returns the name and the version of the server.

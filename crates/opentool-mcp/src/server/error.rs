@@ -23,6 +23,7 @@ impl ProtocolError {
     pub(crate) const INVALID_PARAMS: i32 = -32602;
     pub(crate) const INTERNAL: i32 = -32603;
     pub(crate) const HEADER_MISMATCH: i32 = -32020;
+    pub(crate) const MISSING_CAPABILITY: i32 = -32021;
     pub(crate) const UNSUPPORTED_REVISION: i32 = -32022;
 
     pub(crate) fn new(code: i32, message: impl Into<String>) -> Self {
@@ -52,6 +53,14 @@ impl ProtocolError {
 
     pub(crate) fn method_not_found(method: &str) -> Self {
         Self::new(Self::METHOD_NOT_FOUND, format!("there is no method `{}`", shortened(method)))
+    }
+
+    /// The tool has a question, and the client has not said that it can ask it.
+    pub(crate) fn cannot_ask() -> Self {
+        let message = "the tool has a question, and the client does not declare the capability `elicitation`";
+        let mut error = Self::new(Self::MISSING_CAPABILITY, message);
+        error.data = Some(json!({ "requiredCapabilities": { "elicitation": {} } }));
+        error
     }
 
     pub(crate) fn unsupported_revision(requested: &str) -> Self {

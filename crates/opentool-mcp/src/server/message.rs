@@ -21,8 +21,11 @@ pub(crate) enum Message<'a> {
         method: Cow<'a, str>,
         params: Params<'a>,
     },
-    /// The answer to a request of ours. There are none.
-    Response,
+    /// The answer to a request of ours; without a result it is an error.
+    Response {
+        id: &'a RawValue,
+        result: Option<&'a RawValue>,
+    },
 }
 
 /// A message that cannot be answered as one, and the id that the answer carries, where it could be read.
@@ -73,6 +76,13 @@ pub(crate) struct Params<'a> {
     /// Of `initialize`.
     #[serde(borrow)]
     pub(crate) protocol_version: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) capabilities: Option<&'a RawValue>,
+    /// Of `tools/call`, where it is made again with answers.
+    #[serde(borrow)]
+    pub(crate) input_responses: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) request_state: Option<&'a RawValue>,
     /// Of `notifications/cancelled`.
     #[serde(borrow)]
     pub(crate) request_id: Option<&'a RawValue>,
@@ -132,10 +142,12 @@ impl<'a> Members<'a> {
             return Err(invalid(r#"`jsonrpc` must be "2.0""#));
         }
         let Some(method) = self.method else {
-            if self.result.is_some() || self.error.is_some() {
-                return Ok(Message::Response);
-            }
-            return Err(invalid("`method` is missing"));
+            return match id {
+                Some(id) if self.result.is_some() || self.error.is_some() => {
+                    Ok(Message::Response { id, result: self.result })
+                }
+                _ => Err(invalid("`method` is missing")),
+            };
         };
         let Some(method) = string(method) else { return Err(invalid("`method` must be a string")) };
         let params = match self.params {

@@ -30,6 +30,12 @@ impl<'a> Envelope<'a> {
         }
     }
 
+    /// Makes the members of a result that asks for input.
+    pub(crate) fn input_required(server: &'a RawValue) -> Self {
+        let meta = ServerMeta { server: Some(server), subscription: None };
+        Self { result_type: Some("input_required"), meta: Some(meta) }
+    }
+
     /// Makes the members of the result that ends a subscription.
     pub(crate) fn end_of_subscription(id: &'a RawValue) -> Self {
         Self { result_type: Some("complete"), meta: Some(ServerMeta::of_subscription(id)) }

@@ -12,7 +12,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::answer::{self, on_one_line};
-use super::call::{self, CallRequest, ProgressReport};
+use super::ask::{self, Elicitor, OpenQuestions};
+use super::call::{self, Asking, CallFrame, CallRequest, ProgressReport};
 use super::engine::{self, Caller, Engine};
 use super::error::ProtocolError;
 use super::in_flight::CallsInFlight;
@@ -42,6 +43,8 @@ where
         lines: LineSink(sender),
         in_flight: CallsInFlight::default(),
         revision: None,
+        can_ask: false,
+        questions: OpenQuestions::default(),
         closing: Cancellation::new(),
         tasks: JoinSet::new(),
     };
@@ -90,6 +93,9 @@ struct Connection {
     in_flight: CallsInFlight,
     /// What was agreed on by `initialize`.
     revision: Option<Revision>,
+    /// Whether the client said then that it can ask the user.
+    can_ask: bool,
+    questions: OpenQuestions,
     calls_allowed: Arc<Semaphore>,
     /// Given when the client has closed its side.
     closing: Cancellation,
@@ -118,6 +124,7 @@ impl Connection {
             while self.tasks.try_join_next().is_some() {}
         };
         self.closing.cancel();
+        self.questions.close();
         // Calls that were asked for are answered, if they end soon.
         let _ = timeout(GRACE, async { while self.tasks.join_next().await.is_some() {} }).await;
         self.in_flight.cancel_all();
@@ -137,7 +144,7 @@ impl Connection {
                     self.in_flight.cancel(id);
                 }
             }
-            Ok(Message::Response) => {}
+            Ok(Message::Response { id, result }) => self.questions.answer(id, result),
             Err(unreadable) => {
                 self.lines.send(answer::error(unreadable.id, &unreadable.error)).await;
             }
@@ -152,6 +159,8 @@ impl Connection {
                 self.notify_changes();
             }
             self.revision = revision.or(self.revision);
+            self.can_ask =
+                revision.is_some_and(Revision::has_structured_content) && ask::answers_questions(params.capabilities);
             return Some(message);
         }
         let revision = match self.revision_of(method, params) {
@@ -193,7 +202,7 @@ impl Connection {
 
     /// Starts a call, which answers by itself.
     fn call(&mut self, id: &RawValue, params: &Params<'_>, caller: Caller) -> Option<Vec<u8>> {
-        let request = match CallRequest::read(id, params) {
+        let mut request = match CallRequest::read(id, params) {
             Ok(request) => request,
             Err(error) => return Some(answer::error(Some(id), &error)),
         };
@@ -202,7 +211,20 @@ impl Connection {
             let error = ProtocolError::internal(format!("too many calls in flight: the server runs {limit} at once"));
             return Some(answer::error(Some(id), &error));
         };
-        let context = request.context(None);
+        let mut context = request.context(None);
+        let mut asking = None;
+        if caller.revision.is_stateless() {
+            match request.asking(&self.engine, None) {
+                Ok(taken_up) => {
+                    context = context.with_respondent(taken_up.collector.clone());
+                    asking = Some(taken_up);
+                }
+                Err(error) => return Some(answer::error(Some(id), &error)),
+            }
+        } else if self.can_ask {
+            let elicitor = Elicitor { sink: Arc::new(self.lines.clone()), questions: self.questions.clone() };
+            context = context.with_respondent(elicitor);
+        }
         let in_flight = self.in_flight.enter(id, context.cancellation().clone());
         let task = LineCall {
             engine: self.engine.clone(),
@@ -212,6 +234,7 @@ impl Connection {
             caller,
             request,
             context,
+            asking,
         };
         self.tasks.spawn(async move {
             let _kept = (permit, in_flight);
@@ -260,14 +283,16 @@ struct LineCall {
     caller: Caller,
     request: CallRequest,
     context: ToolContext,
+    asking: Option<Asking>,
 }
 
 impl LineCall {
     async fn run(self) {
-        let Self { engine, host, lines, id, caller, request, context } = self;
+        let Self { engine, host, lines, id, caller, request, context, asking } = self;
         let CallRequest { call, progress_token, .. } = request;
         let progress = progress_token.as_deref().map(|token| ProgressReport { token, sink: &lines });
-        let finished = call::run(&engine, &host, caller, &id, call, &context, progress).await;
+        let frame = CallFrame { engine: &engine, host: &host, caller, id: &id };
+        let finished = call::run(frame, call, &context, progress, asking).await;
         // A client that has cancelled its request waits for no answer.
         if !context.is_cancelled() {
             lines.send(finished.message).await;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use opentool_core::testing::FakeTool;
-use opentool_core::{Executor, Host, IntoToolSource, ToolOutput};
+use opentool_core::{Executor, Host, IntoToolSource, ToolOutput, UserAnswer};
 use opentool_mcp::Mcp;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines};
@@ -193,4 +193,37 @@ async fn calls_at_once_are_bounded() {
     }
     let refused = client.receive().await;
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(2), &json!(-32603)));
+}
+
+#[tokio::test]
+async fn a_tool_asks_over_the_same_pipe() {
+    let asks = || {
+        FakeTool::new("asks").acts(|_, context| async move {
+            let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
+            Ok(match context.ask("Your name?", schema).await? {
+                UserAnswer::Accepted(content) => ToolOutput::text(content["name"].to_string()),
+                _ => ToolOutput::text("nobody"),
+            })
+        })
+    };
+    let mut client = Client::start(Mcp::new(), asks());
+    let params = json!({ "protocolVersion": "2025-06-18", "capabilities": { "elicitation": {} }, "clientInfo": {} });
+    client.ask("initialize", params).await;
+    let question = client.ask("tools/call", json!({ "name": "asks" })).await;
+    assert_eq!(question["method"], "elicitation/create");
+    let answer = json!({ "action": "accept", "content": { "name": "Ann" } });
+    client.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": answer })).await;
+    assert_eq!(client.receive().await["result"]["content"][0]["text"], "\"Ann\"");
+    let mut meta = stateless_meta();
+    meta["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": {} });
+    let asked = client.ask("tools/call", json!({ "name": "asks", "_meta": meta })).await["result"].take();
+    assert_eq!(asked["resultType"], "input_required");
+    let again = json!({
+        "name": "asks", "_meta": meta, "requestState": asked["requestState"], "inputResponses": { "question-1": answer },
+    });
+    assert_eq!(client.ask("tools/call", again).await["result"]["content"][0]["text"], "\"Ann\"");
+    client.send(&message("tools/call", json!({ "name": "asks" }))).await;
+    client.receive().await;
+    let rest = client.close().await;
+    assert_eq!(rest[0]["result"]["isError"], true, "there is nobody left to answer: {rest:?}");
 }

@@ -14,7 +14,8 @@ use tracing::Instrument;
 use super::sessions::{Session, Sessions};
 use super::{events, headers};
 use crate::server::answer;
-use crate::server::call::{self, CallRequest, FinishedCall, ProgressReport};
+use crate::server::ask::{self, Elicitor};
+use crate::server::call::{self, Asking, CallFrame, CallRequest, FinishedCall, ProgressReport};
 use crate::server::engine::{self, Caller, Engine};
 use crate::server::error::ProtocolError;
 use crate::server::listen::{self, End, Filter};
@@ -70,7 +71,10 @@ impl Answer {
 
 impl From<Answer> for FrontendResponse {
     fn from(answer: Answer) -> Self {
-        let response = Self::json(answer.status, answer.message);
+        let mut response = Self::json(answer.status, answer.message);
+        if answer.status == StatusCode::SERVICE_UNAVAILABLE {
+            response = response.with_header(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
         match answer.session.and_then(|id| HeaderValue::from_str(&id).ok()) {
             Some(id) => response.with_header(HeaderName::from_static(headers::SESSION), id),
             None => response,
@@ -132,7 +136,7 @@ impl Endpoint {
     async fn decide(&self, request: &FrontendRequest<'_>, message: Message<'_>) -> Action {
         let headers = request.headers();
         match message {
-            Message::Response => Action::Accepted,
+            Message::Response { id, result } => self.answered(request, id, result),
             Message::Notification { method, params } => self.notified(request, &method, &params),
             Message::Request { id, method, params } => match headers::revision(headers, &method, &params) {
                 Err(error) => Action::Answer(Answer::bad_request(Some(id), &error)),
@@ -202,7 +206,10 @@ impl Endpoint {
         Action::Answer(Answer::ok(match method {
             "initialize" => {
                 let (message, revision) = self.engine.initialize(host, id, params).await;
-                let session = revision.and_then(|revision| self.sessions.begin(revision, request.key_name().cloned()));
+                let session = revision.and_then(|revision| {
+                    let can_ask = revision.has_structured_content() && ask::answers_questions(params.capabilities);
+                    self.sessions.begin(revision, can_ask, request.key_name().cloned())
+                });
                 return Action::Answer(Answer { status: StatusCode::OK, message, session });
             }
             "ping" | "logging/setLevel" => self.engine.empty(host, id, caller),
@@ -222,6 +229,19 @@ impl Endpoint {
             Ok(session) => {
                 if let (Some(session), "notifications/cancelled", Some(id)) = (session, method, params.request_id) {
                     session.calls.cancel(id);
+                }
+                Action::Accepted
+            }
+        }
+    }
+
+    /// Passes on the answer to a question of a tool.
+    fn answered(&self, request: &FrontendRequest<'_>, id: &RawValue, result: Option<&RawValue>) -> Action {
+        match self.session(request) {
+            Err(answer) => Action::Answer(answer),
+            Ok(session) => {
+                if let Some(session) = session {
+                    session.questions.answer(id, result);
                 }
                 Action::Accepted
             }
@@ -266,7 +286,10 @@ impl Endpoint {
             let session = session.clone();
             async move {
                 match Message::read(message.get().as_bytes()) {
-                    Ok(Message::Response) => None,
+                    Ok(Message::Response { id, result }) => {
+                        self.answered(request, id, result);
+                        None
+                    }
                     Ok(Message::Notification { method, params }) => {
                         self.notified(request, &method, &params);
                         None
@@ -298,26 +321,26 @@ impl Endpoint {
 
     async fn call_in_batch(&self, request: &FrontendRequest<'_>, planned: PlannedCall) -> Vec<u8> {
         match CallTask::new(self, request, planned, None) {
-            Ok(task) => task.run(None).await.0,
+            Ok(task) => task.run(None).await.message,
             Err(refused) => refused.message,
         }
     }
 
     async fn call(&self, request: &FrontendRequest<'_>, planned: PlannedCall, body: RequestBody) -> FrontendResponse {
         let is_stateless = planned.caller.revision.is_stateless();
-        let streams = planned.request.progress_token.is_some() && headers::accepts_events(request.headers());
+        let can_ask = planned.session.as_ref().is_some_and(|session| session.can_ask);
+        let streams =
+            (planned.request.progress_token.is_some() || can_ask) && headers::accepts_events(request.headers());
         let task = match CallTask::new(self, request, planned, Some(body)) {
             Ok(task) => task,
-            Err(refused) => {
-                return FrontendResponse::from(refused).with_header(RETRY_AFTER, HeaderValue::from_static("1"));
-            }
+            Err(refused) => return refused.into(),
         };
         if streams {
             let (response, sink) = events::open();
             tokio::spawn(task.stream(sink, is_stateless).in_current_span());
             return response;
         }
-        let (message, counted) = if is_stateless {
+        let answered = if is_stateless {
             // A client that goes away drops this future, which cancels the call.
             task.run(None).await
         } else {
@@ -327,7 +350,8 @@ impl Endpoint {
                 Err(_) => return FrontendResponse::empty(StatusCode::INTERNAL_SERVER_ERROR),
             }
         };
-        FrontendResponse::json(StatusCode::OK, message).with_call(&counted)
+        let status = if answered.is_bad_request { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+        FrontendResponse::json(status, answered.message).with_call(&answered.counted)
     }
 
     fn open_subscription(&self, request: &FrontendRequest<'_>, id: Box<RawValue>, filter: Filter) -> FrontendResponse {
@@ -396,8 +420,14 @@ fn not_allowed() -> FrontendResponse {
 
 fn too_many_listeners(id: Option<&RawValue>) -> FrontendResponse {
     let error = ProtocolError::internal("as many streams are open as may be; try again later");
-    FrontendResponse::from(Answer::new(StatusCode::SERVICE_UNAVAILABLE, answer::error(id, &error)))
-        .with_header(RETRY_AFTER, HeaderValue::from_static("1"))
+    Answer::new(StatusCode::SERVICE_UNAVAILABLE, answer::error(id, &error)).into()
+}
+
+/// A call that has its answer.
+struct AnsweredCall {
+    message: Vec<u8>,
+    is_bad_request: bool,
+    counted: CountedCall,
 }
 
 /// A call with everything that it needs, so that it can go on without its connection.
@@ -406,6 +436,8 @@ struct CallTask {
     host: Arc<Host>,
     planned: PlannedCall,
     context: ToolContext,
+    /// Set where the client calls again with answers.
+    asking: Option<Asking>,
     counted: CountedCall,
     cut_off: Cancellation,
     /// Counts against the limit of bytes held while the arguments are there.
@@ -417,7 +449,7 @@ impl CallTask {
     fn new(
         endpoint: &Endpoint,
         request: &FrontendRequest<'_>,
-        planned: PlannedCall,
+        mut planned: PlannedCall,
         body: Option<RequestBody>,
     ) -> Result<Self, Answer> {
         let refused = |error: TooManyCalls| {
@@ -425,10 +457,19 @@ impl CallTask {
             Answer::new(StatusCode::SERVICE_UNAVAILABLE, answer::error(Some(&planned.id), &error))
         };
         let counted = request.count_call(planned.request.call.name.clone()).map_err(refused)?;
+        let mut context = planned.request.context(request.trace());
+        let mut asking = None;
+        if planned.caller.revision.is_stateless() {
+            let taken_up = planned.request.asking(&endpoint.engine, request.key_name());
+            let taken_up = taken_up.map_err(|error| Answer::ok(answer::error(Some(&planned.id), &error)))?;
+            context = context.with_respondent(taken_up.collector.clone());
+            asking = Some(taken_up);
+        }
         Ok(Self {
             engine: endpoint.engine.clone(),
             host: request.host().clone(),
-            context: planned.request.context(request.trace()),
+            context,
+            asking,
             planned,
             counted,
             cut_off: request.cut_off(),
@@ -437,29 +478,35 @@ impl CallTask {
     }
 
     /// Runs the call and returns its answer.
-    async fn run(self, sink: Option<&dyn MessageSink>) -> (Vec<u8>, CountedCall) {
-        let Self { engine, host, planned, context, mut counted, cut_off, _body } = self;
+    async fn run(self, sink: Option<&dyn MessageSink>) -> AnsweredCall {
+        let Self { engine, host, planned, context, asking, mut counted, cut_off, _body } = self;
         let PlannedCall { id, request: CallRequest { call, progress_token, .. }, caller, session } = planned;
         let _in_flight = session.map(|session| session.calls.enter(&id, context.cancellation().clone()));
         let progress = match (&progress_token, sink) {
             (Some(token), Some(sink)) => Some(ProgressReport { token, sink }),
             _ => None,
         };
-        let FinishedCall { message, error } = tokio::select! {
+        let frame = CallFrame { engine: &engine, host: &host, caller, id: &id };
+        let FinishedCall { message, error, is_bad_request } = tokio::select! {
             // The call first: one that is ready at once does not register for the signal.
             biased;
-            finished = call::run(&engine, &host, caller, &id, call, &context, progress) => finished,
-            () = cut_off.cancelled() => call::stopped(&engine, &host, caller, &id),
+            finished = call::run(frame, call, &context, progress, asking) => finished,
+            () = cut_off.cancelled() => call::stopped(frame),
         };
         counted.finish(error);
-        (message, counted)
+        AnsweredCall { message, is_bad_request, counted }
     }
 
     /// Runs the call and sends its progress and its answer as events.
-    async fn stream(self, sink: events::EventSink, ends_with_client: bool) {
+    async fn stream(mut self, sink: events::EventSink, ends_with_client: bool) {
+        let sink = Arc::new(sink);
+        if let Some(session) = self.planned.session.as_ref().filter(|session| session.can_ask) {
+            let elicitor = Elicitor { sink: sink.clone(), questions: session.questions.clone() };
+            self.context = std::mem::take(&mut self.context).with_respondent(elicitor);
+        }
         let run = async {
-            let (message, _counted) = self.run(Some(&sink)).await;
-            let _ = sink.send(message).await;
+            let answered = self.run(Some(&*sink)).await;
+            let _ = sink.send(answered.message).await;
         };
         if ends_with_client {
             tokio::select! {

@@ -1,7 +1,6 @@
 //! The sessions of clients that begin with `initialize`: [`Sessions`].
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,17 +8,19 @@ use std::time::Duration;
 use opentool_core::Cancellation;
 use tokio::time::Instant;
 
+use crate::server::ask::OpenQuestions;
 use crate::server::in_flight::CallsInFlight;
+use crate::server::random;
 use crate::server::revision::Revision;
-
-/// How many random bytes an id has.
-const ID_BYTES: usize = 24;
 
 /// What a client said when it began, and what it has under way.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) revision: Revision,
     pub(super) calls: CallsInFlight,
+    /// Whether its client said that it can ask the user.
+    pub(super) can_ask: bool,
+    pub(super) questions: OpenQuestions,
     /// Given when the session is over.
     pub(super) over: Cancellation,
     /// The name of the API key that it was begun with.
@@ -59,6 +60,7 @@ impl Session {
 
     fn end(&self) {
         self.over.cancel();
+        self.questions.close();
         self.calls.cancel_all();
     }
 }
@@ -77,11 +79,13 @@ impl Sessions {
     }
 
     /// Begins a session and returns its id; none where there may be no sessions, or the system has no random bytes.
-    pub(super) fn begin(&self, revision: Revision, key_name: Option<Arc<str>>) -> Option<String> {
-        let id = (self.limit > 0).then(random_id).flatten()?;
+    pub(super) fn begin(&self, revision: Revision, can_ask: bool, key_name: Option<Arc<str>>) -> Option<String> {
+        let id = (self.limit > 0).then(random::name).flatten()?;
         let session = Session {
             revision,
             calls: CallsInFlight::default(),
+            can_ask,
+            questions: OpenQuestions::default(),
             over: Cancellation::new(),
             key_name,
             is_listening: AtomicBool::new(false),
@@ -140,17 +144,6 @@ impl Sessions {
     }
 }
 
-fn random_id() -> Option<String> {
-    let mut bytes = [0; ID_BYTES];
-    getrandom::fill(&mut bytes).ok()?;
-    let mut id = String::with_capacity(2 * ID_BYTES);
-    for byte in bytes {
-        // Writing to a string does not fail.
-        let _ = write!(id, "{byte:02x}");
-    }
-    Some(id)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -160,7 +153,7 @@ mod tests {
     const ANN: Option<&str> = Some("ann");
 
     fn begin(sessions: &Sessions, key: Option<&str>) -> String {
-        sessions.begin(Revision::V2025_11_25, key.map(Arc::from)).unwrap()
+        sessions.begin(Revision::V2025_11_25, false, key.map(Arc::from)).unwrap()
     }
 
     fn is_open(sessions: &Sessions, id: &str, key: Option<&str>) -> bool {
@@ -171,7 +164,7 @@ mod tests {
     async fn a_session_belongs_to_its_key_and_expires() {
         let sessions = Sessions::new(10, Duration::from_secs(60));
         let id = begin(&sessions, ANN);
-        assert_eq!(id.len(), 2 * ID_BYTES);
+        assert!(id.len() > 32 && id.bytes().all(|byte| byte.is_ascii_graphic()));
         assert!(is_open(&sessions, &id, ANN));
         assert!(!is_open(&sessions, &id, None) && !is_open(&sessions, &id, Some("ben")));
         tokio::time::advance(Duration::from_secs(50)).await;
@@ -201,6 +194,6 @@ mod tests {
         assert!(is_open(&sessions, &second, None) && is_open(&sessions, &third, None));
         sessions.end(&third);
         assert!(!is_open(&sessions, &third, None));
-        assert_eq!(Sessions::new(0, Duration::MAX).begin(Revision::V2025_11_25, None), None);
+        assert_eq!(Sessions::new(0, Duration::MAX).begin(Revision::V2025_11_25, false, None), None);
     }
 }

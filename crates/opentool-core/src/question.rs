@@ -1,0 +1,147 @@
+//! Questions that a tool asks while it runs: [`Question`], [`UserAnswer`], and what answers them: [`Respondent`].
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_core::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use crate::ToolError;
+
+/// A question of a tool to the person on whose behalf it was called.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Question {
+    /// What the tool calls the question, where it has a name for it.
+    pub key: Option<String>,
+    /// The question, in words.
+    pub message: String,
+    /// The JSON Schema of the answer: an object with properties that are text, numbers, booleans or one of several texts.
+    pub schema: Value,
+}
+
+impl Question {
+    /// Asks something.
+    pub fn new(message: impl Into<String>, schema: Value) -> Self {
+        Self { key: None, message: message.into(), schema }
+    }
+
+    /// Names the question, so that it is known again where a call begins anew with its answer.
+    #[must_use]
+    pub fn with_key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+}
+
+/// What became of a [`Question`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum UserAnswer {
+    /// The answer, which fits the schema of the question.
+    Accepted(Map<String, Value>),
+    /// The person does not want to answer.
+    Declined,
+    /// The question was closed without a decision.
+    Dismissed,
+}
+
+/// What answers the questions of tools: a frontend that can reach a person, or code that stands in for one.
+///
+/// ```
+/// use opentool_core::{BoxFuture, Executor, FnTool, Question, Respondent, ToolCall, ToolContext, ToolError, UserAnswer};
+/// use serde_json::json;
+///
+/// struct AlwaysAnn;
+///
+/// impl Respondent for AlwaysAnn {
+///     fn respond(&self, _: Question) -> BoxFuture<'_, Result<UserAnswer, ToolError>> {
+///         let answer = json!({ "name": "Ann" }).as_object().cloned().unwrap_or_default();
+///         Box::pin(async { Ok(UserAnswer::Accepted(answer)) })
+///     }
+/// }
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let greet = FnTool::fallible("greet", |context: ToolContext| async move {
+///     let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] });
+///     match context.ask("What is your name?", schema).await? {
+///         UserAnswer::Accepted(answer) => Ok(format!("Hello, {}!", answer["name"].as_str().unwrap_or_default())),
+///         _ => Ok("Hello!".to_owned()),
+///     }
+/// });
+/// let context = ToolContext::new().with_respondent(AlwaysAnn);
+/// let outcome = Executor::new().host(greet).run(ToolCall::new("1", "greet", "{}"), &context).await;
+/// assert_eq!(outcome.result.unwrap().to_text(), "Hello, Ann!");
+/// # });
+/// ```
+pub trait Respondent: Send + Sync + 'static {
+    /// Answers a question.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be put to anybody.
+    fn respond(&self, question: Question) -> BoxFuture<'_, Result<UserAnswer, ToolError>>;
+}
+
+/// A respondent in the context of calls, and how long they have waited for it.
+pub(crate) struct AttachedRespondent {
+    respondent: Arc<dyn Respondent>,
+    waits: Mutex<Waits>,
+}
+
+#[derive(Default)]
+struct Waits {
+    over: Duration,
+    open: usize,
+    since: Option<Instant>,
+}
+
+impl AttachedRespondent {
+    pub(crate) fn new(respondent: Arc<dyn Respondent>) -> Self {
+        Self { respondent, waits: Mutex::default() }
+    }
+
+    /// Puts a question; the time until it is answered counts against no deadline.
+    pub(crate) async fn ask(&self, question: Question, now: fn() -> Instant) -> Result<UserAnswer, ToolError> {
+        let _open = OpenQuestion::new(self, now);
+        self.respondent.respond(question).await
+    }
+
+    /// Returns how long calls have waited for answers.
+    pub(crate) fn waited(&self, now: Instant) -> Duration {
+        let waits = self.lock();
+        waits.over + waits.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waits> {
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A question that waits for its answer.
+struct OpenQuestion<'a> {
+    respondent: &'a AttachedRespondent,
+    now: fn() -> Instant,
+}
+
+impl<'a> OpenQuestion<'a> {
+    fn new(respondent: &'a AttachedRespondent, now: fn() -> Instant) -> Self {
+        let mut waits = respondent.lock();
+        waits.open += 1;
+        waits.since.get_or_insert_with(now);
+        drop(waits);
+        Self { respondent, now }
+    }
+}
+
+impl Drop for OpenQuestion<'_> {
+    fn drop(&mut self) {
+        let mut waits = self.respondent.lock();
+        waits.open -= 1;
+        if waits.open == 0
+            && let Some(since) = waits.since.take()
+        {
+            waits.over += (self.now)().saturating_duration_since(since);
+        }
+    }
+}
