@@ -15,6 +15,7 @@ use rmcp::transport::streamable_http_client::{
 };
 use sse_stream::Sse;
 
+use super::end_report::EndReport;
 use super::error::McpError;
 use super::lines::unreadable_answer;
 use super::text::shown;
@@ -35,13 +36,14 @@ pub(crate) struct StreamableHttp {
     client: HttpClient,
     url: Url,
     secrets: Arc<Secrets>,
+    report: Arc<EndReport>,
 }
 
 impl StreamableHttp {
-    pub(crate) fn new(target: &Target) -> Result<Self, McpError> {
+    pub(crate) fn new(target: &Target, report: Arc<EndReport>) -> Result<Self, McpError> {
         let client = HttpClient::new(&target.config, &target.url)
             .map_err(|error| McpError::Setup { reason: error.to_string() })?;
-        Ok(Self { client, url: target.url.clone(), secrets: Arc::new(target.secrets.clone()) })
+        Ok(Self { client, url: target.url.clone(), secrets: Arc::new(target.secrets.clone()), report })
     }
 
     async fn send(
@@ -141,7 +143,10 @@ impl StreamableHttpClient for StreamableHttp {
             return self.failed(response, &message, session).await;
         }
         if response.is(EVENTS) {
-            return Ok(StreamableHttpPostResponse::Sse(events(response.frames(Framing::Events)), session));
+            return Ok(StreamableHttpPostResponse::Sse(
+                events(response.frames(Framing::Events), self.report.clone()),
+                session,
+            ));
         }
         if !response.is(JSON) && wants_answer {
             return Err(StreamableHttpError::UnexpectedContentType(response.content_type().map(|it| shown(&it))));
@@ -182,23 +187,31 @@ impl StreamableHttpClient for StreamableHttp {
         match response.status() {
             405 => Err(StreamableHttpError::ServerDoesNotSupportSse),
             status if !response.is_success() => Err(HttpStatusError::new(status, None).into()),
-            _ if response.is(EVENTS) => Ok(events(response.frames(Framing::Events))),
+            _ if response.is(EVENTS) => Ok(events(response.frames(Framing::Events), self.report.clone())),
             _ => Err(StreamableHttpError::UnexpectedContentType(response.content_type().map(|it| shown(&it)))),
         }
     }
 }
 
 /// The events of a stream, each within the limit.
-fn events(frames: FrameStream) -> Events {
-    let next = |frames: Option<FrameStream>| async move {
-        let mut frames = frames?;
-        match frames.next().await {
-            Ok(Some(frame)) => {
-                let event = Some(frame.name).filter(|name| !name.is_empty());
-                Some((Ok(Sse { event, data: Some(frame.data), ..Sse::default() }), Some(frames)))
+fn events(frames: FrameStream, report: Arc<EndReport>) -> Events {
+    let next = move |frames: Option<FrameStream>| {
+        let report = report.clone();
+        async move {
+            let mut frames = frames?;
+            match frames.next().await {
+                Ok(Some(frame)) => {
+                    let event = Some(frame.name).filter(|name| !name.is_empty());
+                    Some((Ok(Sse { event, data: Some(frame.data), ..Sse::default() }), Some(frames)))
+                }
+                Ok(None) => None,
+                Err(error) => {
+                    if matches!(error, HttpError::TooLarge { .. }) {
+                        report.fault(error.to_string());
+                    }
+                    Some((Err(SseError::Body(error.into())), None))
+                }
             }
-            Ok(None) => None,
-            Err(error) => Some((Err(SseError::Body(error.into())), None)),
         }
     };
     stream::unfold(Some(frames), next).boxed()

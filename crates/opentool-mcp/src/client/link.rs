@@ -208,13 +208,13 @@ impl Connector {
 
     async fn reach(&self, url: &ServerUrl) -> Result<LiveServer, McpError> {
         let target = url.target(self.settings.max_message_size)?;
-        let client = StreamableHttp::new(&target)?;
+        let report = Arc::new(EndReport::default());
+        let client = StreamableHttp::new(&target, report.clone())?;
         let mut config = StreamableHttpClientTransportConfig::with_uri(target.url.as_str());
         config.max_sse_event_size = self.settings.max_message_size;
         let events = Arc::new(LiveEvents::new(self.list.clone()));
         let transport = WorkerTransport::spawn(StreamableHttpClientWorker::new(client, config));
         let transport = Watched { transport, events: events.clone() };
-        let report = Arc::new(EndReport::default());
         match Introduction.serve_with_lifecycle(transport, any_revision()).await {
             Ok(service) => {
                 Ok(LiveServer::new(Opened { server: self.server.clone(), service, child: None, events, report }))

@@ -36,6 +36,11 @@ fn output(result: CallToolResult) -> ToolOutput {
             Err(parts) => ToolOutput::Parts(parts),
         };
     }
+    if let (Some(value), None, [part]) = (&structured_content, &meta, &*parts)
+        && let Some(json) = plain_text(part).and_then(|text| same_value(text, value))
+    {
+        return ToolOutput::Json(json);
+    }
     let mut rich = parts.into_iter().fold(RichOutput::new(), RichOutput::with_part);
     if let Some(value) = structured_content.as_ref().and_then(raw) {
         rich = rich.with_structured(value);
@@ -58,6 +63,13 @@ fn plain_text(part: &Part) -> Option<&str> {
         PartContent::Text(text) if part.annotations().is_none() && part.meta().is_none() => Some(text),
         _ => None,
     }
+}
+
+/// The text of an object that stands beside it for older clients. It still has what was lost when the object was read.
+fn same_value(text: &str, value: &Value) -> Option<Box<RawValue>> {
+    let is_alone = value.is_object() && text.starts_with('{') && text.ends_with('}');
+    let is_same = is_alone && serde_json::from_str::<Value>(text).is_ok_and(|parsed| parsed == *value);
+    is_same.then(|| RawValue::from_string(text.to_owned()).ok()).flatten()
 }
 
 fn part(block: ContentBlock) -> Option<Part> {

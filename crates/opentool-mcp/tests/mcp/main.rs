@@ -3,6 +3,16 @@
 
 mod calls;
 mod client;
+#[cfg(all(feature = "client", unix))]
+mod client_chain;
+#[cfg(all(feature = "client", unix))]
+mod client_child;
+#[cfg(all(feature = "client", unix))]
+mod client_hostile;
+#[cfg(feature = "client")]
+mod client_http;
+#[cfg(all(feature = "client", unix))]
+mod client_servers;
 mod hostile;
 mod legacy;
 mod lists;
