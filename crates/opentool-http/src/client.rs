@@ -92,6 +92,11 @@ impl HttpRequest {
         Self { method: Method::POST, ..Self::get(url) }
     }
 
+    /// Makes a DELETE request.
+    pub fn delete(url: Url) -> Self {
+        Self { method: Method::DELETE, ..Self::get(url) }
+    }
+
     /// Sets a JSON body.
     #[must_use]
     pub fn json(mut self, body: impl Into<Bytes>) -> Self {

@@ -5,15 +5,23 @@
 //!
 #![cfg_attr(feature = "server", doc = include_str!("../docs/server.md"))]
 //!
+#![cfg_attr(feature = "client", doc = include_str!("../docs/client.md"))]
+//!
 //! # Features
 //!
+//! - `client`: `McpClient`, the tools of an MCP server.
 //! - `server`: `Mcp`, which offers tools to MCP clients.
 //! - `axum`: the same as a router for an axum application.
 //!
-//! Neither is on by default.
+//! None is on by default.
 
+#[cfg(feature = "client")]
+mod client;
 #[cfg(feature = "server")]
 mod server;
+
+#[cfg(feature = "client")]
+pub use client::{command::ServerCommand, error::McpError, source::McpClient, url::ServerUrl};
 
 #[cfg(feature = "server")]
 pub use server::mcp::Mcp;

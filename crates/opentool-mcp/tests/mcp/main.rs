@@ -4,6 +4,16 @@
 mod asking;
 mod calls;
 mod client;
+#[cfg(all(feature = "client", unix))]
+mod client_chain;
+#[cfg(all(feature = "client", unix))]
+mod client_child;
+#[cfg(all(feature = "client", unix))]
+mod client_hostile;
+#[cfg(feature = "client")]
+mod client_http;
+#[cfg(all(feature = "client", unix))]
+mod client_servers;
 mod hostile;
 mod judged_by_rmcp;
 mod legacy;

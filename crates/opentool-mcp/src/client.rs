@@ -1,0 +1,24 @@
+//! The tools of MCP servers, over rmcp's client. Its types stay inside.
+//!
+//! Lower modules first: `settings`, `error` and `text` are used by all. `command` and `url` say where a server is; `child` runs a
+//! program, `lines` speaks with it, `http` with a URL. `names`, `definition` and `output` turn what a server says into what the
+//! core knows. `events` follows what comes unasked, `live` is one connection, `link` makes and renews it, `tool` and `source` are
+//! the tools.
+
+pub(crate) mod child;
+pub(crate) mod command;
+pub(crate) mod definition;
+pub(crate) mod end_report;
+pub(crate) mod error;
+pub(crate) mod events;
+pub(crate) mod http;
+pub(crate) mod lines;
+pub(crate) mod link;
+pub(crate) mod live;
+pub(crate) mod names;
+pub(crate) mod output;
+pub(crate) mod settings;
+pub(crate) mod source;
+pub(crate) mod text;
+pub(crate) mod tool;
+pub(crate) mod url;
