@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::context::now;
+use crate::patterns::PatternEngine;
 use crate::question::AttachedRespondent;
 use crate::result_check::ResultChecker;
 use crate::{Question, Respondent, ToolContext, ToolError, ToolOutput, UserAnswer};
@@ -39,7 +40,7 @@ impl ToolContext {
             let message = "the tool has a question, and this caller has no way to answer it";
             return Err(ToolError::unavailable(message).with_retryable(false));
         };
-        let checker = ResultChecker::compile(&question.schema).map_err(|reason| {
+        let checker = ResultChecker::compile(&question.schema, PatternEngine::Bounded).map_err(|reason| {
             ToolError::failed("the tool's question cannot be asked").with_detail(format!("its schema: {reason}"))
         })?;
         let answer = respondent.ask(question, now).await?;
