@@ -131,11 +131,7 @@ impl ArgumentChecker {
     }
 
     /// Checks formats as [`check_formats`](Self::check_formats) does, with the memory of a budget.
-    pub(crate) fn check_formats_within(
-        &self,
-        arguments: &str,
-        budget: Option<&MemoryBudget>,
-    ) -> Result<(), Unchecked> {
+    pub(crate) fn check_formats_within(&self, arguments: &str, budget: Option<&MemoryBudget>) -> Result<(), Unchecked> {
         let with_formats = self.0.with_formats.get_or_init(|| {
             // It was compiled without formats, and those cannot make it fail.
             has_format(&self.0.schema).then(|| validator(&self.0.schema, self.0.patterns, true).ok()).flatten()

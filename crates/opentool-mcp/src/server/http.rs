@@ -3,4 +3,6 @@
 pub(crate) mod endpoint;
 mod events;
 mod headers;
+mod reply;
 mod sessions;
+mod task;

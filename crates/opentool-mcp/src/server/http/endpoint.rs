@@ -3,25 +3,26 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use http::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER};
+use http::header::{ALLOW, HeaderValue};
 use http::{Method, StatusCode};
-use opentool_core::{Cancellation, Host, ToolContext};
-use opentool_server::{CountedCall, FrontendRequest, FrontendResponse, RequestBody, TooManyCalls};
+use opentool_core::Cancellation;
+use opentool_server::{FrontendRequest, FrontendResponse, RequestBody};
 use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::Instrument;
 
+use super::reply::Answer;
 use super::sessions::{Session, Sessions};
+use super::task::{CallTask, PlannedCall};
 use super::{events, headers};
 use crate::server::answer;
-use crate::server::ask::{self, Elicitor};
-use crate::server::call::{self, Asking, CallFrame, CallRequest, FinishedCall, ProgressReport};
+use crate::server::ask;
+use crate::server::call::CallRequest;
 use crate::server::engine::{self, Caller, Engine};
 use crate::server::error::ProtocolError;
 use crate::server::listen::{self, End, Filter};
 use crate::server::message::{Message, Params};
 use crate::server::revision::Revision;
-use crate::server::sink::MessageSink;
 
 /// How many messages a batch may have.
 const MAX_BATCH: usize = 100;
@@ -45,49 +46,6 @@ enum Action {
         id: Box<RawValue>,
         filter: Filter,
     },
-}
-
-/// An answer that is ready.
-struct Answer {
-    status: StatusCode,
-    message: Vec<u8>,
-    /// The session that it begins.
-    session: Option<String>,
-}
-
-impl Answer {
-    fn new(status: StatusCode, message: Vec<u8>) -> Self {
-        Self { status, message, session: None }
-    }
-
-    fn ok(message: Vec<u8>) -> Self {
-        Self::new(StatusCode::OK, message)
-    }
-
-    fn bad_request(id: Option<&RawValue>, error: &ProtocolError) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, answer::error(id, error))
-    }
-}
-
-impl From<Answer> for FrontendResponse {
-    fn from(answer: Answer) -> Self {
-        let mut response = Self::json(answer.status, answer.message);
-        if answer.status == StatusCode::SERVICE_UNAVAILABLE {
-            response = response.with_header(RETRY_AFTER, HeaderValue::from_static("1"));
-        }
-        match answer.session.and_then(|id| HeaderValue::from_str(&id).ok()) {
-            Some(id) => response.with_header(HeaderName::from_static(headers::SESSION), id),
-            None => response,
-        }
-    }
-}
-
-/// A call that may run.
-struct PlannedCall {
-    id: Box<RawValue>,
-    request: CallRequest,
-    caller: Caller,
-    session: Option<Arc<Session>>,
 }
 
 impl Endpoint {
@@ -320,7 +278,7 @@ impl Endpoint {
     }
 
     async fn call_in_batch(&self, request: &FrontendRequest<'_>, planned: PlannedCall) -> Vec<u8> {
-        match CallTask::new(self, request, planned, None) {
+        match CallTask::new(&self.engine, request, planned, None) {
             Ok(task) => task.run(None).await.message,
             Err(refused) => refused.message,
         }
@@ -331,7 +289,7 @@ impl Endpoint {
         let can_ask = planned.session.as_ref().is_some_and(|session| session.can_ask);
         let streams =
             (planned.request.progress_token.is_some() || can_ask) && headers::accepts_events(request.headers());
-        let task = match CallTask::new(self, request, planned, Some(body)) {
+        let task = match CallTask::new(&self.engine, request, planned, Some(body)) {
             Ok(task) => task,
             Err(refused) => return refused.into(),
         };
@@ -421,101 +379,4 @@ fn not_allowed() -> FrontendResponse {
 fn too_many_listeners(id: Option<&RawValue>) -> FrontendResponse {
     let error = ProtocolError::internal("as many streams are open as may be; try again later");
     Answer::new(StatusCode::SERVICE_UNAVAILABLE, answer::error(id, &error)).into()
-}
-
-/// A call that has its answer.
-struct AnsweredCall {
-    message: Vec<u8>,
-    is_bad_request: bool,
-    counted: CountedCall,
-}
-
-/// A call with everything that it needs, so that it can go on without its connection.
-struct CallTask {
-    engine: Arc<Engine>,
-    host: Arc<Host>,
-    planned: PlannedCall,
-    context: ToolContext,
-    /// Set where the client calls again with answers.
-    asking: Option<Asking>,
-    counted: CountedCall,
-    cut_off: Cancellation,
-    /// Counts against the limit of bytes held while the arguments are there.
-    _body: Option<RequestBody>,
-}
-
-impl CallTask {
-    /// Admits a call, if the limit of calls in flight allows it.
-    fn new(
-        endpoint: &Endpoint,
-        request: &FrontendRequest<'_>,
-        mut planned: PlannedCall,
-        body: Option<RequestBody>,
-    ) -> Result<Self, Answer> {
-        let refused = |error: TooManyCalls| {
-            let error = ProtocolError::internal(error.to_string());
-            Answer::new(StatusCode::SERVICE_UNAVAILABLE, answer::error(Some(&planned.id), &error))
-        };
-        let counted = request.count_call(planned.request.call.name.clone()).map_err(refused)?;
-        let mut context = planned.request.context(request.trace());
-        let mut asking = None;
-        if planned.caller.revision.is_stateless() {
-            let taken_up = planned.request.asking(&endpoint.engine, request.key_name());
-            let taken_up = taken_up.map_err(|error| Answer::ok(answer::error(Some(&planned.id), &error)))?;
-            context = context.with_respondent(taken_up.collector.clone());
-            asking = Some(taken_up);
-        }
-        Ok(Self {
-            engine: endpoint.engine.clone(),
-            host: request.host().clone(),
-            context,
-            asking,
-            planned,
-            counted,
-            cut_off: request.cut_off(),
-            _body: body,
-        })
-    }
-
-    /// Runs the call and returns its answer.
-    async fn run(self, sink: Option<&dyn MessageSink>) -> AnsweredCall {
-        let Self { engine, host, planned, context, asking, mut counted, cut_off, _body } = self;
-        let PlannedCall { id, request: CallRequest { call, progress_token, .. }, caller, session } = planned;
-        let _in_flight = session.map(|session| session.calls.enter(&id, context.cancellation().clone()));
-        let progress = match (&progress_token, sink) {
-            (Some(token), Some(sink)) => Some(ProgressReport { token, sink }),
-            _ => None,
-        };
-        let frame = CallFrame { engine: &engine, host: &host, caller, id: &id };
-        let FinishedCall { message, error, is_bad_request } = tokio::select! {
-            // The call first: one that is ready at once does not register for the signal.
-            biased;
-            finished = call::run(frame, call, &context, progress, asking) => finished,
-            () = cut_off.cancelled() => call::stopped(frame),
-        };
-        counted.finish(error);
-        AnsweredCall { message, is_bad_request, counted }
-    }
-
-    /// Runs the call and sends its progress and its answer as events.
-    async fn stream(mut self, sink: events::EventSink, ends_with_client: bool) {
-        let sink = Arc::new(sink);
-        if let Some(session) = self.planned.session.as_ref().filter(|session| session.can_ask) {
-            let elicitor = Elicitor { sink: sink.clone(), questions: session.questions.clone() };
-            self.context = std::mem::take(&mut self.context).with_respondent(elicitor);
-        }
-        let run = async {
-            let answered = self.run(Some(&*sink)).await;
-            let _ = sink.send(answered.message).await;
-        };
-        if ends_with_client {
-            tokio::select! {
-                () = run => {}
-                // Dropping the call cancels it.
-                () = sink.closed() => {}
-            }
-        } else {
-            run.await;
-        }
-    }
 }
