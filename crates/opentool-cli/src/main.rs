@@ -10,6 +10,7 @@ mod exports;
 mod failure;
 mod input;
 mod libraries;
+mod mcp_servers;
 mod output;
 mod replace;
 mod report;

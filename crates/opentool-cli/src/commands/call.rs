@@ -1,16 +1,15 @@
 //! `opentool call`: call a function and print its result.
 
-use std::io::Read as _;
+use std::{collections::BTreeMap, io::Read as _};
 
 use clap::Args;
 use opentool::Executor;
-use opentool_client::ClientError;
 
 use super::access::Access;
 use crate::{
     arguments,
     exit_status::ExitStatus,
-    failure::{Failure, client_error},
+    failure::{Failure, server_failure},
     libraries::LibraryOptions,
     output::as_json,
     runtime::block_on,
@@ -24,6 +23,8 @@ Examples:
   opentool call demo add a=1 b=2              A tool that comes with this program
   opentool call http://127.0.0.1:9627 add a=1 b=2
   opentool call libm.opendyn.json cos x=0 --library libm.so.6    A function of a C library
+  opentool call mcp+https://tools.example/mcp add a=1 b=2        A tool of an MCP server
+  opentool call --mcp 'npx -y some-server' add a=1 b=2
   opentool call http://127.0.0.1:9627 add --args '{\"a\": 1, \"b\": 2}'
   echo '{\"text\": \"…\"}' | opentool call demo text_statistics --args -
 
@@ -37,34 +38,49 @@ Exit codes: 0 there is a result; 1 the tool answered with an error; 2 wrong usag
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Call {
-    /// The base URL of a server, a document that names one or describes a C library, or `demo`
-    source: String,
+    /// The base URL of a server, a document that names one or describes a C library, an MCP server (mcp+https://…, or the file
+    /// of an agent), or `demo`; left out with --mcp
+    #[arg(required_unless_present = "mcp")]
+    source: Option<String>,
     /// The name of the function
-    function: String,
+    #[arg(required_unless_present = "mcp")]
+    function: Option<String>,
     /// The arguments, typed by the function's schema
     #[arg(value_name = "NAME=VALUE", conflicts_with = "args")]
     pairs: Vec<String>,
     /// The arguments as a JSON object, or `-` for standard input
     #[arg(long, value_name = "JSON")]
     args: Option<String>,
+    /// The command of an MCP server that has the function, instead of SOURCE
+    #[arg(long, value_name = "COMMAND")]
+    mcp: Option<String>,
     #[command(flatten)]
     access: Access,
     #[command(flatten)]
     libraries: LibraryOptions,
 }
 
+/// What the words of the command line stand for.
+struct Words<'a> {
+    source: Source,
+    function: &'a str,
+    pairs: Vec<String>,
+}
+
 impl Call {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
-        let source = Source::open_with(&self.source, &self.libraries)?;
+        let Words { source, function, pairs } = self.words()?;
         let key = self.access.key();
         let given = self.given()?;
         let answer = block_on(async {
-            let (toolbox, _) = source.attach(key.as_deref(), |client| client).await?;
+            let (toolbox, _) = source.attach(key.as_deref(), &BTreeMap::new()).await?;
             let arguments = match given {
                 Some(arguments) => arguments,
-                None => arguments::of_pairs(toolbox.get(&self.function).map(|tool| tool.definition()), &self.pairs)?,
+                None => arguments::of_pairs(toolbox.get(function).map(|tool| tool.definition()), &pairs)?,
             };
-            Ok(Executor::new().host(toolbox).call(&self.function, arguments).await)
+            let answer = Executor::new().host(toolbox).call(function, arguments).await;
+            source.close().await;
+            Ok(answer)
         })?;
         match answer {
             Ok(output) => {
@@ -72,14 +88,31 @@ impl Call {
                 write_data(&visible_json(&text)).map_err(Failure::output)?;
                 Ok(ExitStatus::Success)
             }
-            Err(error) => match client_error(&error) {
-                Some(error) if !matches!(error, ClientError::Call { .. }) => Err(Failure::client(error.clone())),
-                _ => {
+            Err(error) => match server_failure(&error) {
+                Some(failure) => Err(failure),
+                None => {
                     complain(&visible(error.message()));
                     Ok(ExitStatus::Errors)
                 }
             },
         }
+    }
+
+    /// Which word is what: with `--mcp`, the first names the function.
+    fn words(&self) -> Result<Words<'_>, Failure> {
+        let (source, function, pairs) = match (&self.mcp, &self.source, &self.function) {
+            (Some(command), Some(function), second) => {
+                (Source::mcp_command(command)?, function, second.iter().chain(&self.pairs).cloned().collect::<Vec<_>>())
+            }
+            (None, Some(source), Some(function)) => {
+                (Source::open_with(source, &self.libraries)?, function, self.pairs.clone())
+            }
+            _ => return Err(Failure::usage("the name of the function is missing")),
+        };
+        if self.args.is_some() && !pairs.is_empty() {
+            return Err(Failure::usage("give the arguments as NAME=VALUE or with `--args`, not both"));
+        }
+        Ok(Words { source, function, pairs })
     }
 
     /// The arguments of `--args`.

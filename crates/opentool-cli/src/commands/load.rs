@@ -35,7 +35,11 @@ impl Load {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = Source::open(&self.source)?;
         let key = self.access.key();
-        let mut text = match block_on(source.document(key.as_deref()))? {
+        let mut text = match block_on(async {
+            let document = source.document(key.as_deref()).await;
+            source.close().await;
+            document
+        })? {
             Some(document) => serde_json::to_string_pretty(&document).map_err(|error| Failure::output(error.into()))?,
             None => {
                 note(&format_args!("{source} has no document"));

@@ -78,7 +78,9 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|source| Failure::Runtime { source })?;
         let export = Export::active();
-        let served = runtime.block_on(serve(&options, export));
+        // A folder's file must not start programs of its choice.
+        let may_start = !self.options.sources.is_empty();
+        let served = runtime.block_on(serve(&options, may_start, export));
         // A tool on the blocking pool may never end; its callers have their answers.
         runtime.shutdown_background();
         served?;
@@ -93,16 +95,17 @@ fn prefer_environment(options: &mut Options) {
     }
 }
 
-async fn serve(options: &Options, export: Option<&'static Export>) -> Result<(), Failure> {
+async fn serve(options: &Options, may_start: bool, export: Option<&'static Export>) -> Result<(), Failure> {
     let signals = signals::listen().map_err(|source| Failure::Runtime { source })?;
     let keys = options.source_api_key.iter().map(Secret::expose);
-    let sources = source::open_all(&options.sources, keys, &options.libraries)?;
+    let sources = source::open_all(&options.sources, &options.mcp, keys, &options.libraries)?;
+    let mut of_file = sources.iter().take(if may_start { 0 } else { options.sources.len() });
+    if let Some((source, _)) = of_file.find(|(source, _)| source.starts_programs()) {
+        let message = format!("{source} starts programs: name it on the command line, not in the configuration file");
+        return Err(Failure::usage(message));
+    }
     let known = known::metadata(&options.read_only, &options.destructive, &options.idempotent);
-    let tools = source::join(&sources, |client| {
-        let client = if export.is_some() { client.trace_context(telemetry::current_trace) } else { client };
-        known.iter().fold(client, |client, (tool, metadata)| client.metadata(*tool, metadata.clone()))
-    });
-    let (tools, names) = tools.await?;
+    let (tools, names) = source::join(&sources, &known).await?;
     known::check(&known, &names)?;
     let server = server(options, tools, export)?;
     let host = options.host.as_deref().unwrap_or(DEFAULT_HOST);
@@ -111,6 +114,7 @@ async fn serve(options: &Options, export: Option<&'static Export>) -> Result<(),
     announce::announce(options, &bound, sources.iter().all(|(source, _)| !source.is_remote()));
     drain_on(signals, &bound);
     bound.serve().await;
+    source::close(&sources).await;
     Ok(())
 }
 

@@ -14,6 +14,8 @@ mod general;
 mod guide;
 mod library;
 mod mcp;
+#[cfg(target_os = "linux")]
+mod mcp_client;
 mod observe;
 mod readme;
 mod remote;

@@ -20,9 +20,8 @@ use super::{
     turn::{self, TurnResult},
 };
 use crate::{
-    failure::{Failure, client_error},
+    failure::{Failure, server_failure},
     source::{self, Source},
-    telemetry::{self, Export},
     terminal::{complain, visible, warn},
 };
 
@@ -51,12 +50,7 @@ impl Session {
     ) -> Result<Self, Failure> {
         let provider = model.provider().map_err(of_chat)?;
         let known = known::metadata(&[], &chat.destructive, &[]);
-        let exports = Export::active().is_some();
-        let joined = source::join(sources, |client| {
-            let client = if exports { client.trace_context(telemetry::current_trace) } else { client };
-            known.iter().fold(client, |client, (tool, metadata)| client.metadata(*tool, metadata.clone()))
-        });
-        let (joined, names) = joined.await?;
+        let (joined, names) = source::join(sources, &known).await?;
         known::check(&known, &names)?;
         let tools = names.listed().into_iter().map(str::to_owned).collect();
 
@@ -147,8 +141,8 @@ fn unfinished(said: &[Message], was_cancelled: bool) -> Option<Vec<Message>> {
 /// server.
 pub(super) fn open_sources(chat: &Chat, names: &[String]) -> Result<Vec<(Source, Option<String>)>, Failure> {
     let mut sources =
-        source::open_all(names, chat.source_api_key.iter().map(Secret::expose), &(&chat.libraries).into())?;
-    let mut remote = sources.iter_mut().filter(|(source, _)| source.is_remote());
+        source::open_all(names, &chat.mcp, chat.source_api_key.iter().map(Secret::expose), &(&chat.libraries).into())?;
+    let mut remote = sources.iter_mut().filter(|(source, _)| source.takes_key());
     if let (Some((_, slot @ None)), None) = (remote.next(), remote.next()) {
         *slot = env::var(API_KEY_VARIABLE).ok().map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
     }
@@ -158,9 +152,9 @@ pub(super) fn open_sources(chat: &Chat, names: &[String]) -> Result<Vec<(Source,
 /// The failure of the command for a failed chat.
 fn of_chat(error: ChatError) -> Failure {
     if let Cause::Tools(cause) | Cause::Tool { error: cause, .. } = error.cause()
-        && let Some(client) = client_error(cause)
+        && let Some(failure) = server_failure(cause)
     {
-        return Failure::client(client.clone());
+        return failure;
     }
     Failure::Chat { source: Box::new(error) }
 }

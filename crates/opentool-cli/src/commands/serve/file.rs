@@ -18,6 +18,9 @@ const DEFAULT: &str = "opentool.toml";
 /// The key of what stands without a name on the command line.
 const SOURCES: &str = "sources";
 
+/// The option that starts a program.
+const MCP: &str = "mcp";
+
 /// Reads the options of a file, by default of `opentool.toml` if there is one.
 pub(super) fn read(path: Option<&Path>) -> Result<Options, Failure> {
     let (path, named) = match path {
@@ -48,6 +51,9 @@ fn parse(text: &str) -> Result<Options, String> {
 
     let (mut arguments, mut sources) = (Vec::new(), Vec::new());
     for (key, value) in &table {
+        if key == MCP {
+            return Err("`mcp` would start a program of the file's choice: give `--mcp` on the command line".to_owned());
+        }
         if !known.iter().any(|known| known.name == *key) {
             return Err(unknown(key, &known));
         }
