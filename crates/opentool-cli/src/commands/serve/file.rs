@@ -46,7 +46,7 @@ fn parse(text: &str) -> Result<Options, String> {
         let aliases = argument.get_all_aliases().unwrap_or_default().into_iter().map(str::to_owned).collect();
         Some(Known { name: argument.get_long()?.to_owned(), aliases })
     });
-    let mut known: Vec<_> = named.collect();
+    let mut known: Vec<_> = named.filter(|known| known.name != MCP).collect();
     known.push(Known { name: SOURCES.to_owned(), aliases: vec!["source".to_owned()] });
 
     let (mut arguments, mut sources) = (Vec::new(), Vec::new());
