@@ -5,6 +5,7 @@ use std::io;
 use opentool::{ToolError, ToolboxError};
 use opentool_chat::{Cause, ChatError};
 use opentool_client::ClientError;
+use opentool_mcp::McpError;
 
 use crate::terminal::visible;
 
@@ -32,6 +33,8 @@ pub(crate) enum Failure {
         visible(name)
     )]
     LibraryDocument { name: String },
+    #[error("{} is an MCP server: `serve`, `mcp`, `tools`, `call`, `load` and `chat` take it", visible(name))]
+    McpServer { name: String },
     #[error("{} cannot be used: {}", visible(name), visible(reason))]
     Document { name: String, reason: String },
     #[error("the tools of {} cannot be used: {}", visible(name), visible(&source.to_string()))]
@@ -52,6 +55,8 @@ pub(crate) enum Failure {
         visible(name), settings.join("\n  "), visible(name)
     )]
     Untrusted { name: String, problem: &'static str, settings: Vec<String> },
+    #[error("{}", visible(&source.to_string()))]
+    Mcp { source: Box<McpError> },
     #[error("{}", visible(message))]
     Usage { message: String },
     #[error("{message}")]
@@ -77,6 +82,11 @@ impl Failure {
         Failure::Client { source: Box::new(source) }
     }
 
+    /// An MCP server that gave no answer.
+    pub(crate) fn mcp(source: McpError) -> Self {
+        Failure::Mcp { source: Box::new(source) }
+    }
+
     /// A library that cannot be used; what others wrote in the message keeps its lines.
     pub(crate) fn library(error: &dyn std::error::Error) -> Self {
         let message = error.to_string();
@@ -99,6 +109,12 @@ impl Failure {
                 _ => 3,
             },
             Failure::Unauthorized { .. } => 4,
+            Failure::Mcp { source } => match **source {
+                McpError::Unauthorized { .. } => 4,
+                McpError::Refused { .. } | McpError::InputRequired => 1,
+                McpError::Setup { .. } => 2,
+                _ => 3,
+            },
             Failure::Chat { source } => match source.cause() {
                 Cause::Refused { status: Some(401 | 403), .. } => 4,
                 Cause::Refused { .. } | Cause::Tool { .. } | Cause::Limit(_) => 1,
@@ -111,8 +127,17 @@ impl Failure {
     }
 }
 
-/// The failed request to a server that made a call fail, if it was one.
-pub(crate) fn client_error(error: &ToolError) -> Option<&ClientError> {
+/// The failure of the server behind a tool that made a call fail, if it was one; not what the tool or its server answered.
+pub(crate) fn server_failure(error: &ToolError) -> Option<Failure> {
+    if let Some(error) = cause::<ClientError>(error).filter(|error| !matches!(error, ClientError::Call { .. })) {
+        return Some(Failure::client(error.clone()));
+    }
+    let error = cause::<McpError>(error)?;
+    let is_answer = matches!(error, McpError::Refused { .. } | McpError::InputRequired);
+    (!is_answer).then(|| Failure::mcp(error.clone()))
+}
+
+fn cause<T: std::error::Error + 'static>(error: &ToolError) -> Option<&T> {
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
         if let Some(error) = error.downcast_ref() {

@@ -1,17 +1,25 @@
 //! What stands for SOURCE on a command line: where tools come from.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     fmt,
     path::{Path, PathBuf},
 };
 
-use opentool::{ToolDefinition, Toolbox};
+use opentool::{ToolDefinition, ToolMetadata, Toolbox};
 use opentool_client::{Client, ClientError};
 use opentool_dyn::DynLibrary;
 use opentool_spec::{Document, OpenTool};
 
-use crate::{demo, document, failure::Failure, input::Input, libraries::LibraryOptions, terminal::visible};
+use crate::{
+    demo, document,
+    failure::Failure,
+    input::Input,
+    libraries::LibraryOptions,
+    mcp_servers::McpServers,
+    telemetry::{self, Export},
+    terminal::visible,
+};
 
 /// The word for the tools that come with the binary. A file of that name is `./demo`.
 const DEMO: &str = "demo";
@@ -36,6 +44,8 @@ enum Kind {
     Described(String),
     /// A C library.
     Library(Box<DynLibrary>),
+    /// MCP servers.
+    Mcp(McpServers),
 }
 
 impl Source {
@@ -44,11 +54,20 @@ impl Source {
         Source { name: DEMO.to_owned(), kind: Kind::Demo }
     }
 
+    /// The command of an MCP server, as it stands after `--mcp`.
+    pub(crate) fn mcp_command(command: &str) -> Result<Self, Failure> {
+        let name = command.split_whitespace().next().unwrap_or_default();
+        Ok(Source { name: name.to_owned(), kind: Kind::Mcp(McpServers::from_command(command)?) })
+    }
+
     /// Takes what the user wrote: `demo`, a base URL, or a file.
     pub(crate) fn open(name: &str) -> Result<Self, Failure> {
         let scheme = name.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
         let kind = match scheme.as_deref() {
             Some("http" | "https") => Kind::Url(name.to_owned()),
+            Some("mcp+http" | "mcp+https") => {
+                Kind::Mcp(McpServers::from_url(name).ok_or_else(|| Failure::Scheme { name: shown_url(name) })?)
+            }
             Some(_) => return Err(Failure::Scheme { name: shown_url(name) }),
             None if name == DEMO => Kind::Demo,
             None => read(name)?,
@@ -63,7 +82,10 @@ impl Source {
         if word.contains(char::is_whitespace) {
             return Path::new(word).is_file();
         }
-        let is_scheme = |scheme: &str| !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let is_scheme = |scheme: &str| {
+            let scheme = scheme.strip_prefix("mcp+").unwrap_or(scheme);
+            !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        };
         let has_scheme = word.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme));
         let is_document = word.to_ascii_lowercase().ends_with(".json");
         word == DEMO || has_scheme || is_document || Path::new(word).is_file()
@@ -92,12 +114,37 @@ impl Source {
 
     /// Whether calls leave this machine's process.
     pub(crate) fn is_remote(&self) -> bool {
+        matches!(self.kind, Kind::Url(_) | Kind::Document(_) | Kind::Mcp(_))
+    }
+
+    /// Whether it has a server that a key can be given for.
+    pub(crate) fn takes_key(&self) -> bool {
+        match &self.kind {
+            Kind::Url(_) | Kind::Document(_) => true,
+            Kind::Mcp(servers) => servers.take_key(),
+            _ => false,
+        }
+    }
+
+    /// Whether an OpenTool server answers its calls.
+    pub(crate) fn has_client(&self) -> bool {
         matches!(self.kind, Kind::Url(_) | Kind::Document(_))
+    }
+
+    /// Ends the programs that were started.
+    pub(crate) async fn close(&self) {
+        if let Kind::Mcp(servers) = &self.kind {
+            servers.close().await;
+        }
     }
 
     /// Whether the user gave the URL of the server.
     pub(crate) fn is_given_by_url(&self) -> bool {
-        matches!(self.kind, Kind::Url(_))
+        match &self.kind {
+            Kind::Url(_) => true,
+            Kind::Mcp(servers) => servers.take_key(),
+            _ => false,
+        }
     }
 
     /// The server that a document names, as it may be shown.
@@ -114,6 +161,7 @@ impl Source {
     pub(crate) fn client(&self, key: Option<&str>) -> Result<Option<Client>, Failure> {
         let url = match &self.kind {
             Kind::Demo | Kind::Library(_) => return Ok(None),
+            Kind::Mcp(_) => return Err(Failure::McpServer { name: self.name.clone() }),
             Kind::Described(_) => return Err(Failure::LibraryDocument { name: self.name.clone() }),
             Kind::Url(url) => url,
             Kind::Document(document) => match &document.server {
@@ -142,8 +190,17 @@ impl Source {
     pub(crate) async fn attach(
         &self,
         key: Option<&str>,
+        known: &BTreeMap<&str, ToolMetadata>,
         prepare: impl Fn(Client) -> Client,
     ) -> Result<(Toolbox, opentool::Source), Failure> {
+        if let Kind::Mcp(servers) = &self.kind {
+            return servers.attach(key, known).await;
+        }
+        let prepare = |client: Client| {
+            let client =
+                if Export::active().is_some() { client.trace_context(telemetry::current_trace) } else { client };
+            prepare(known.iter().fold(client, |client, (tool, metadata)| client.metadata(*tool, metadata.clone())))
+        };
         let unusable = |source| Failure::Tools { name: self.to_string(), source };
         let toolbox = match (&self.kind, self.client(key)?.map(prepare)) {
             (Kind::Url(_), Some(client)) => {
@@ -172,7 +229,7 @@ impl Source {
             let title = Some(format!("{} {}", document.info.title, document.info.version));
             return Ok(Listing { title, definitions, complete: true });
         }
-        let (toolbox, _) = self.attach(key, prepare).await?;
+        let (toolbox, _) = self.attach(key, &BTreeMap::new(), prepare).await?;
         let title = toolbox.title().map(|title| format!("{title} {}", toolbox.version().unwrap_or_default()));
         let definitions = toolbox.iter().map(|tool| tool.definition().clone()).collect();
         Ok(Listing { title, definitions, complete: !toolbox.is_open() })
@@ -184,13 +241,14 @@ impl Source {
         key: Option<&str>,
         prepare: impl Fn(Client) -> Client,
     ) -> Result<Option<OpenTool>, Failure> {
-        match self.client(key)?.map(prepare) {
+        let client = if matches!(self.kind, Kind::Mcp(_)) { None } else { self.client(key)? };
+        match client.map(&prepare) {
             Some(client) => client.load().await.map_err(|error| self.failure(key.is_some(), error)),
             None => {
-                let made =
-                    demo::toolbox().map_err(|source| Failure::Tools { name: self.to_string(), source })?.to_document();
-                let made =
-                    made.map_err(|error| Failure::Document { name: self.to_string(), reason: error.to_string() })?;
+                let (toolbox, _) = self.attach(key, &BTreeMap::new(), prepare).await?;
+                let made = toolbox
+                    .to_document()
+                    .map_err(|error| Failure::Document { name: self.to_string(), reason: error.to_string() })?;
                 Ok(Some(made.document.to_strict().document))
             }
         }
@@ -203,6 +261,7 @@ impl fmt::Display for Source {
             Kind::Demo => f.write_str("the demo tools"),
             Kind::Url(url) => f.write_str(&visible(&shown_url(url))),
             Kind::Document(_) | Kind::Described(_) | Kind::Library(_) => f.write_str(&visible(&self.name)),
+            Kind::Mcp(_) => f.write_str(&visible(&shown_url(&self.name))),
         }
     }
 }
@@ -243,6 +302,7 @@ impl Names<'_> {
 /// A key stands by itself where only one source has a server, otherwise after `SOURCE=`.
 pub(crate) fn open_all<'a>(
     names: &[String],
+    mcp: &[String],
     keys: impl IntoIterator<Item = &'a str>,
     libraries: &LibraryOptions,
 ) -> Result<Vec<(Source, Option<String>)>, Failure> {
@@ -250,20 +310,23 @@ pub(crate) fn open_all<'a>(
     for name in names {
         sources.push((Source::open(name)?, None));
     }
+    for command in mcp {
+        sources.push((Source::mcp_command(command)?, None));
+    }
     if sources.is_empty() {
         sources.push((Source::demo(), None));
     }
     open_libraries(&mut sources, libraries)?;
-    let remote = sources.iter().filter(|(source, _)| source.is_remote()).count();
+    let remote = sources.iter().filter(|(source, _)| source.takes_key()).count();
     for key in keys {
-        let of_name = sources.iter_mut().filter(|(source, _)| source.is_remote()).find_map(|(source, slot)| {
+        let of_name = sources.iter_mut().filter(|(source, _)| source.takes_key()).find_map(|(source, slot)| {
             let key = key.strip_prefix(source.name())?.strip_prefix('=')?;
             Some((slot, key))
         });
         match of_name {
             Some((slot, key)) => *slot = Some(key.to_owned()),
             None if remote == 1 => {
-                for (_, slot) in sources.iter_mut().filter(|(source, _)| source.is_remote()) {
+                for (_, slot) in sources.iter_mut().filter(|(source, _)| source.takes_key()) {
                     *slot = Some(key.to_owned());
                 }
             }
@@ -290,14 +353,15 @@ fn open_libraries(sources: &mut [(Source, Option<String>)], libraries: &LibraryO
 }
 
 /// Joins sources, each with the key of its server; one name may stand only once.
-pub(crate) async fn join(
-    sources: &[(Source, Option<String>)],
+pub(crate) async fn join<'a>(
+    sources: &'a [(Source, Option<String>)],
+    known: &BTreeMap<&str, ToolMetadata>,
     prepare: impl Fn(Client) -> Client,
-) -> Result<(opentool::Source, Names<'_>), Failure> {
+) -> Result<(opentool::Source, Names<'a>), Failure> {
     let mut names = Names::default();
     let mut joined = Vec::with_capacity(sources.len());
     for (source, key) in sources {
-        let (toolbox, asked) = source.attach(key.as_deref(), &prepare).await?;
+        let (toolbox, asked) = source.attach(key.as_deref(), known, &prepare).await?;
         for name in toolbox.names() {
             if let Some(first) = names.owners.insert(name.to_owned(), source) {
                 let (first, second) = (first.to_string(), source.to_string());
@@ -310,6 +374,13 @@ pub(crate) async fn join(
     let all = || sources.iter().map(|(source, _)| source.to_string()).collect::<Vec<_>>().join(", ");
     let joined = opentool::Source::join(joined).map_err(|source| Failure::Tools { name: all(), source })?;
     Ok((joined, names))
+}
+
+/// Ends the programs that sources have started.
+pub(crate) async fn close(sources: &[(Source, Option<String>)]) {
+    for (source, _) in sources {
+        source.close().await;
+    }
 }
 
 /// A URL without what may be secret in it.
@@ -326,6 +397,9 @@ fn read(name: &str) -> Result<Kind, Failure> {
     let input = Input::from(&PathBuf::from(name));
     let text = input.read_text()?;
     let name = input.name();
+    if let Some(servers) = McpServers::from_file(&text) {
+        return servers.map(Kind::Mcp).map_err(|reason| Failure::Document { name, reason });
+    }
     match document::read(&name, &text) {
         Ok(Document::OpenTool(document)) => Ok(Kind::Document(Box::new(document))),
         Ok(_) => Ok(Kind::Described(text)),
@@ -346,9 +420,16 @@ mod tests {
 
     #[test]
     fn a_word_for_a_source_is_distinguished_from_something_to_say() {
-        for source in
-            ["demo", "http://a", "HTTPS://a?b=c", "ftp://a", "weather.json", "no/such/Weather.JSON", "Cargo.toml"]
-        {
+        for source in [
+            "demo",
+            "http://a",
+            "HTTPS://a?b=c",
+            "mcp+https://a",
+            "ftp://a",
+            "weather.json",
+            "no/such/Weather.JSON",
+            "Cargo.toml",
+        ] {
             assert!(Source::is_named_by(source), "{source}");
         }
         for prompt in
@@ -362,6 +443,7 @@ mod tests {
     fn a_source_is_the_word_demo_or_a_url_or_a_file() {
         assert!(matches!(Source::open("demo"), Ok(Source { kind: Kind::Demo, .. })));
         assert!(matches!(Source::open("HTTP://a"), Ok(Source { kind: Kind::Url(_), .. })));
+        assert!(matches!(Source::open("mcp+http://a/mcp"), Ok(Source { kind: Kind::Mcp(_), .. })));
         assert!(matches!(Source::open("ftp://a"), Err(Failure::Scheme { .. })));
         assert!(matches!(Source::open("no/such/file.json"), Err(Failure::Read { .. })));
     }

@@ -1,7 +1,8 @@
 //! The Model Context Protocol for opentool.
 //!
 //! Most agents speak MCP. With this crate, whatever opentool can call (a Rust function, a C library, an OpenTool server) is
-//! in front of them: over HTTP, on the port of an [`opentool-server`](https://docs.rs/opentool-server), or over stdio.
+//! in front of them: over HTTP, on the port of an [`opentool-server`](https://docs.rs/opentool-server), or over stdio. And
+//! the tools of every MCP server can be called like any others.
 //!
 #![cfg_attr(feature = "server", doc = include_str!("../docs/server.md"))]
 //!
@@ -27,6 +28,6 @@ pub use client::{command::ServerCommand, error::McpError, source::McpClient, url
 pub use server::mcp::Mcp;
 
 /// The sample of the README is compiled and run.
-#[cfg(all(doctest, feature = "server"))]
+#[cfg(all(doctest, feature = "client", feature = "server"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,17 +1,16 @@
 //! `opentool call`: call a function and print its result.
 
-use std::io::Read as _;
+use std::{collections::BTreeMap, io::Read as _};
 
 use clap::Args;
 use opentool::{ToolCall, ToolContext};
-use opentool_client::ClientError;
 use opentool_server::call_result;
 
 use super::access::Access;
 use crate::{
     arguments,
     exit_status::ExitStatus,
-    failure::{Failure, client_error},
+    failure::{Failure, server_failure},
     libraries::LibraryOptions,
     limits::{executor, prepared},
     output::as_json,
@@ -27,6 +26,8 @@ Examples:
   opentool call demo add a=1 b=2              A tool that comes with this program
   opentool call http://127.0.0.1:9627 add a=1 b=2
   opentool call libm.opendyn.json cos x=0 --library libm.so.6    A function of a C library
+  opentool call mcp+https://tools.example/mcp add a=1 b=2        A tool of an MCP server
+  opentool call --mcp 'npx -y some-server' add a=1 b=2
   opentool call http://127.0.0.1:9627 add --args '{\"a\": 1, \"b\": 2}'
   echo '{\"text\": \"…\"}' | opentool call demo text_statistics --args -
 
@@ -41,10 +42,13 @@ Exit codes: 0 there is a result; 1 the tool answered with an error; 2 wrong usag
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Call {
-    /// The base URL of a server, a document that names one or describes a C library, or `demo`
-    source: String,
+    /// The base URL of a server, a document that names one or describes a C library, an MCP server (mcp+https://…, or the file
+    /// of an agent), or `demo`; left out with --mcp
+    #[arg(required_unless_present = "mcp")]
+    source: Option<String>,
     /// The name of the function
-    function: String,
+    #[arg(required_unless_present = "mcp")]
+    function: Option<String>,
     /// The arguments, typed by the function's schema
     #[arg(value_name = "NAME=VALUE", conflicts_with = "args")]
     pairs: Vec<String>,
@@ -57,28 +61,40 @@ pub(super) struct Call {
     /// How large the result may be, such as 512k or 16M [default: 1M]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Running")]
     max_result: Option<usize>,
+    /// The command of an MCP server that has the function, instead of SOURCE
+    #[arg(long, value_name = "COMMAND")]
+    mcp: Option<String>,
     #[command(flatten)]
     access: Access,
     #[command(flatten)]
     libraries: LibraryOptions,
 }
 
+/// What the words of the command line stand for.
+struct Words<'a> {
+    source: Source,
+    function: &'a str,
+    pairs: Vec<String>,
+}
+
 impl Call {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
-        let source = Source::open_with(&self.source, &self.libraries)?;
+        let Words { source, function, pairs } = self.words()?;
         let (key, certificates) = (self.access.key_for(&source)?, self.access.certificates()?);
         let timeout = self.libraries.timeout();
         let given = self.given()?;
         let outcome = block_on(async {
             let prepare = |client| prepared(certificates.apply(client), timeout, self.max_result);
-            let (toolbox, _) = source.attach(key.as_deref(), prepare).await?;
+            let (toolbox, _) = source.attach(key.as_deref(), &BTreeMap::new(), prepare).await?;
             let arguments = match given {
                 Some(arguments) => arguments,
-                None => arguments::of_pairs(toolbox.get(&self.function).map(|tool| tool.definition()), &self.pairs)?,
+                None => arguments::of_pairs(toolbox.get(function).map(|tool| tool.definition()), &pairs)?,
             };
-            let call = ToolCall::new("1", self.function.as_str(), arguments);
+            let call = ToolCall::new("1", function, arguments);
             let host = executor(timeout, self.max_result).build().host(toolbox);
-            Ok(host.run(call, &ToolContext::new()).await)
+            let outcome = host.run(call, &ToolContext::new()).await;
+            source.close().await;
+            Ok(outcome)
         })?;
         match &outcome.result {
             Ok(output) => {
@@ -88,16 +104,32 @@ impl Call {
                 write_data(&visible_json(&text)).map_err(Failure::output)?;
                 Ok(ExitStatus::Success)
             }
-            Err(error) => match client_error(error) {
-                Some(error) if !matches!(error, ClientError::Call { .. }) => {
-                    Err(source.failure(key.is_some(), error.clone()))
-                }
-                _ => {
+            Err(error) => match server_failure(error) {
+                Some(Failure::Client { source: error }) => Err(source.failure(key.is_some(), *error)),
+                Some(failure) => Err(failure),
+                None => {
                     complain(&visible(error.message()));
                     Ok(ExitStatus::Errors)
                 }
             },
         }
+    }
+
+    /// Which word is what: with `--mcp`, the first names the function.
+    fn words(&self) -> Result<Words<'_>, Failure> {
+        let (source, function, pairs) = match (&self.mcp, &self.source, &self.function) {
+            (Some(command), Some(function), second) => {
+                (Source::mcp_command(command)?, function, second.iter().chain(&self.pairs).cloned().collect::<Vec<_>>())
+            }
+            (None, Some(source), Some(function)) => {
+                (Source::open_with(source, &self.libraries)?, function, self.pairs.clone())
+            }
+            _ => return Err(Failure::usage("the name of the function is missing")),
+        };
+        if self.args.is_some() && !pairs.is_empty() {
+            return Err(Failure::usage("give the arguments as NAME=VALUE or with `--args`, not both"));
+        }
+        Ok(Words { source, function, pairs })
     }
 
     /// The arguments of `--args`.

@@ -19,7 +19,7 @@ use std::io::{self, IsTerminal as _, Read as _};
 pub(super) use self::args::Chat;
 use self::{interrupt::Interrupt, model::ModelName, session::Session, words::Words};
 use super::{ExitStatus, access::warn_of_visible_key};
-use crate::failure::Failure;
+use crate::{failure::Failure, source};
 
 impl Chat {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
@@ -54,6 +54,7 @@ impl Chat {
                     () = interrupt.given() => {}
                 }
             }
+            source::close(&sources).await;
             ended
         });
         // A tool on the blocking pool, or a question without an answer, may never end.

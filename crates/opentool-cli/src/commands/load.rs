@@ -35,7 +35,11 @@ impl Load {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = Source::open(&self.source)?;
         let (key, certificates) = (self.access.key_for(&source)?, self.access.certificates()?);
-        let mut text = match block_on(source.document(key.as_deref(), |client| certificates.apply(client)))? {
+        let mut text = match block_on(async {
+            let document = source.document(key.as_deref(), |client| certificates.apply(client)).await;
+            source.close().await;
+            document
+        })? {
             Some(document) => serde_json::to_string_pretty(&document).map_err(|error| Failure::output(error.into()))?,
             None => {
                 note(&format_args!("{source} has no document"));

@@ -2,8 +2,6 @@
 
 mod agents;
 
-use std::env;
-
 use clap::Args;
 use opentool::Executor;
 use opentool_mcp::Mcp;
@@ -11,14 +9,13 @@ use opentool_mcp::Mcp;
 use self::agents::{Agent, Launch};
 use super::{
     ExitStatus,
-    access::{API_KEY_VARIABLE, Secret, warn_of_visible_key},
+    access::{API_KEY_VARIABLE, Secret, environment_key_for, warn_of_visible_key},
     known,
 };
 use crate::{
     failure::Failure,
     libraries::LibraryOptions,
     source,
-    telemetry::{self, Export},
     terminal::{note, write_data},
 };
 
@@ -42,9 +39,13 @@ Exit codes: 0 the agent is done; 2 wrong usage; 3 a source cannot be reached; 4 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct McpCommand {
-    /// Where tools come from: an OpenTool document with `server.url`, an OpenDyn document, the base URL of a server, or `demo`
+    /// Where tools come from: an OpenTool document with `server.url`, an OpenDyn document, the base URL of a server,
+    /// an MCP server (mcp+https://…, or the file of an agent), or `demo`
     #[arg(value_name = "SOURCE")]
     sources: Vec<String>,
+    /// The command of an MCP server whose tools are offered too; repeatable
+    #[arg(long, value_name = "COMMAND")]
+    mcp: Vec<String>,
     /// Prints what to put into an agent's configuration, instead of serving
     #[arg(long, value_name = "AGENT", value_enum, num_args = 0..=1, default_missing_value = "claude-code")]
     print_config: Option<Agent>,
@@ -82,25 +83,25 @@ impl McpCommand {
     }
 
     async fn serve(&self) -> Result<(), Failure> {
-        let mut sources =
-            source::open_all(&self.sources, self.source_api_key.iter().map(Secret::expose), &self.libraries)?;
-        let mut remote = sources.iter_mut().filter(|(source, _)| source.is_remote());
-        if let (Some((_, key @ None)), None, Ok(given)) = (remote.next(), remote.next(), env::var(API_KEY_VARIABLE)) {
-            *key = Some(given.trim().to_owned()).filter(|key| !key.is_empty());
+        let mut sources = source::open_all(
+            &self.sources,
+            &self.mcp,
+            self.source_api_key.iter().map(Secret::expose),
+            &self.libraries,
+        )?;
+        let mut remote = sources.iter_mut().filter(|(source, _)| source.takes_key());
+        if let (Some((source, key @ None)), None) = (remote.next(), remote.next()) {
+            *key = environment_key_for(source);
         }
         let known = known::metadata(&self.read_only, &self.destructive, &self.idempotent);
-        let is_exported = Export::active().is_some();
-        let (tools, names) = source::join(&sources, |client| {
-            let client = if is_exported { client.trace_context(telemetry::current_trace) } else { client };
-            known.iter().fold(client, |client, (tool, metadata)| client.metadata(*tool, metadata.clone()))
-        })
-        .await?;
+        let (tools, names) = source::join(&sources, &known, |client| client).await?;
         known::check(&known, &names)?;
         let mut executor = Executor::builder();
         if let Some(timeout) = self.libraries.timeout() {
             executor = executor.timeout(timeout);
         }
         let served = Mcp::new().serve_stdio(executor.build().host(tools)).await;
+        source::close(&sources).await;
         served.map_err(Failure::output)
     }
 

@@ -104,14 +104,12 @@ async fn serve(options: &Options, export: Option<&'static Export>) -> Result<(),
     let hangups = signals::Hangups::listen().map_err(|source| Failure::Runtime { source })?;
     let read_keys = options.source_keys.read()?;
     let keys = options.source_api_key.iter().chain(&read_keys).map(Secret::expose);
-    let sources = source::open_all(&options.sources, keys, &options.libraries)?;
+    let sources = source::open_all(&options.sources, &options.mcp, keys, &options.libraries)?;
     let (certificates, timeout) = (options.certificates.read()?, options.libraries.timeout());
     let known = known::metadata(&options.read_only, &options.destructive, &options.idempotent);
     let clients = RefCell::new(Vec::new());
-    let tools = source::join(&sources, |client| {
-        let client = if export.is_some() { client.trace_context(telemetry::current_trace) } else { client };
+    let tools = source::join(&sources, &known, |client| {
         let client = prepared(certificates.apply(client), timeout, options.max_result);
-        let client = known.iter().fold(client, |client, (tool, metadata)| client.metadata(*tool, metadata.clone()));
         // A clone shares what is known about the server.
         clients.borrow_mut().push(client.clone());
         client
@@ -126,6 +124,7 @@ async fn serve(options: &Options, export: Option<&'static Export>) -> Result<(),
     reload_on(hangups, &bound);
     drain_on(signals, &bound);
     bound.serve().await;
+    source::close(&sources).await;
     Ok(())
 }
 
@@ -133,7 +132,7 @@ async fn serve(options: &Options, export: Option<&'static Export>) -> Result<(),
 fn with_states(config: ConfigBuilder, sources: &[(Source, Option<String>)], clients: Vec<Client>) -> ConfigBuilder {
     let mut clients = clients.into_iter();
     sources.iter().fold(config, |config, (source, _)| {
-        let client = if source.is_remote() { clients.next() } else { None };
+        let client = if source.has_client() { clients.next() } else { None };
         let is_up = move || client.as_ref().is_none_or(|client| client.is_up() != Some(false));
         config.source_state(source.to_string(), is_up)
     })

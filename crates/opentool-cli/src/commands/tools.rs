@@ -24,6 +24,8 @@ Examples:
   opentool tools weather.opentool.json        What a document describes
   opentool tools libm.opendyn.json --library libm.so.6    The functions of a C library
   opentool tools demo                         The tools that come with this program
+  opentool tools mcp+https://tools.example/mcp            The tools of an MCP server
+  opentool tools --mcp 'npx -y some-server'
   opentool tools http://127.0.0.1:9627 --json | jq '.[].name'
 
 Exit codes: 0 listed; 2 wrong usage, or an unreadable file; 3 no server can be reached; 4 it refused the API key.";
@@ -32,8 +34,12 @@ Exit codes: 0 listed; 2 wrong usage, or an unreadable file; 3 no server can be r
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Tools {
-    /// The base URL of a server, a document, or `demo`
-    source: String,
+    /// The base URL of a server, a document, an MCP server (mcp+https://…, or the file of an agent), or `demo`
+    #[arg(required_unless_present = "mcp")]
+    source: Option<String>,
+    /// The command of an MCP server, instead of SOURCE
+    #[arg(long, value_name = "COMMAND", conflicts_with = "source")]
+    mcp: Option<String>,
     /// An array of objects with name, description, inputSchema, outputName and outputSchema
     #[arg(long)]
     json: bool,
@@ -45,11 +51,19 @@ pub(super) struct Tools {
 
 impl Tools {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
-        let source = Source::open_with(&self.source, &self.libraries)?;
+        let source = match (&self.mcp, &self.source) {
+            (Some(command), _) => Source::mcp_command(command)?,
+            (None, Some(source)) => Source::open_with(source, &self.libraries)?,
+            (None, None) => Source::demo(),
+        };
         // A document has its tools in it, so that no server needs a key.
         let key = if source.is_given_by_url() { self.access.key_for(&source)? } else { None };
         let certificates = self.access.certificates()?;
-        let listing = block_on(source.definitions(key.as_deref(), |client| certificates.apply(client)))?;
+        let listing = block_on(async {
+            let listing = source.definitions(key.as_deref(), |client| certificates.apply(client)).await;
+            source.close().await;
+            listing
+        })?;
         if self.json {
             let tools: Vec<_> = listing.definitions.iter().map(as_json).collect();
             let mut text = serde_json::to_string_pretty(&tools).map_err(|error| Failure::output(error.into()))?;

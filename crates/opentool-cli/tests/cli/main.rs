@@ -19,6 +19,8 @@ mod import;
 mod library;
 mod loads;
 mod mcp;
+#[cfg(target_os = "linux")]
+mod mcp_client;
 mod mutate;
 mod observe;
 mod operation;

@@ -160,5 +160,5 @@ fn the_guide_does_what_it_shows() {
         .filter_map(|block| block.strip_prefix("console\n"))
         .collect::<String>()
         .replace("/usr/local/bin/opentool", binary().to_str().unwrap());
-    assert_eq!(walk(&folder, &samples, "2>/dev/null"), 9);
+    assert_eq!(walk(&folder, &samples, "2>/dev/null"), 17);
 }

@@ -46,10 +46,14 @@ model is set; 3 a model or a source cannot be reached; 4 one of them refused the
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, override_usage = "opentool chat [OPTIONS] [SOURCE]... [PROMPT]")]
 pub(in crate::commands) struct Chat {
-    /// Where tools come from: base URLs of servers, documents that name one or describe a C library, `demo` [default: demo];
+    /// Where tools come from: base URLs of servers, documents that name one or describe a C library, MCP servers
+    /// (mcp+https://…, or the file of an agent), `demo` [default: demo];
     /// and what to say
     #[arg(value_name = "SOURCE|PROMPT", hide_default_value = true)]
     pub(super) words: Vec<String>,
+    /// The command of an MCP server whose tools the model gets; repeatable
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) mcp: Vec<String>,
     /// What to say, where it looks like a source
     #[arg(long, short, value_name = "TEXT")]
     pub(super) prompt: Option<String>,

@@ -19,10 +19,9 @@ use super::{
     turn::{self, TurnResult},
 };
 use crate::{
-    failure::{Failure, client_error},
+    failure::{Failure, server_failure},
     limits::{executor, prepared},
     source::{self, Source},
-    telemetry::{self, Export},
     terminal::{complain, visible, warn},
 };
 
@@ -51,14 +50,9 @@ impl Session {
     ) -> Result<Self, Failure> {
         let provider = model.provider().map_err(of_chat)?;
         let known = known::metadata(&[], &chat.destructive, &[]);
-        let exports = Export::active().is_some();
         let (certificates, timeout) = (chat.certificates.read()?, chat.libraries.timeout());
-        let joined = source::join(sources, |client| {
-            let client = if exports { client.trace_context(telemetry::current_trace) } else { client };
-            let client = prepared(certificates.apply(client), timeout, chat.max_result);
-            known.iter().fold(client, |client, (tool, metadata)| client.metadata(*tool, metadata.clone()))
-        });
-        let (joined, names) = joined.await?;
+        let prepare = |client| prepared(certificates.apply(client), timeout, chat.max_result);
+        let (joined, names) = source::join(sources, &known, prepare).await?;
         known::check(&known, &names)?;
         let tools = names.listed().into_iter().map(str::to_owned).collect();
 
@@ -150,8 +144,8 @@ fn unfinished(said: &[Message], was_cancelled: bool) -> Option<Vec<Message>> {
 pub(super) fn open_sources(chat: &Chat, names: &[String]) -> Result<Vec<(Source, Option<String>)>, Failure> {
     let read_keys = chat.source_keys.read()?;
     let keys = chat.source_api_key.iter().chain(&read_keys).map(Secret::expose);
-    let mut sources = source::open_all(names, keys, &(&chat.libraries).into())?;
-    let mut remote = sources.iter_mut().filter(|(source, _)| source.is_remote());
+    let mut sources = source::open_all(names, &chat.mcp, keys, &(&chat.libraries).into())?;
+    let mut remote = sources.iter_mut().filter(|(source, _)| source.takes_key());
     if let (Some((source, slot @ None)), None) = (remote.next(), remote.next()) {
         *slot = environment_key_for(source);
     }
@@ -161,9 +155,9 @@ pub(super) fn open_sources(chat: &Chat, names: &[String]) -> Result<Vec<(Source,
 /// The failure of the command for a failed chat.
 fn of_chat(error: ChatError) -> Failure {
     if let Cause::Tools(cause) | Cause::Tool { error: cause, .. } = error.cause()
-        && let Some(client) = client_error(cause)
+        && let Some(failure) = server_failure(cause)
     {
-        return Failure::client(client.clone());
+        return failure;
     }
     Failure::Chat { source: Box::new(error) }
 }

@@ -10,9 +10,13 @@ use crate::{libraries::LibraryOptions, size::size, time::duration};
 /// Every option may be absent, so that the file is read after the command line.
 #[derive(Debug, Default, Args)]
 pub(super) struct Options {
-    /// Where tools come from: an OpenTool document with `server.url`, an OpenDyn document, the base URL of a server, or `demo`
+    /// Where tools come from: an OpenTool document with `server.url`, an OpenDyn document, the base URL of a server,
+    /// an MCP server (mcp+https://…, or the file of an agent), or `demo`
     #[arg(value_name = "SOURCE")]
     pub(super) sources: Vec<String>,
+    /// The command of an MCP server whose tools are served; repeatable
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) mcp: Vec<String>,
 
     /// The address to bind [default: 127.0.0.1]
     #[arg(long, alias = "opentoolServerHost", help_heading = "Address")]

@@ -1,0 +1,151 @@
+//! MCP servers as sources: `--mcp`, `mcp+http://…`, and the files of agents.
+
+use std::path::Path;
+
+use super::serving::{Served, wait_until};
+use super::*;
+
+/// A server whose description has an escape code in it, and which does not end when its input does.
+const STUBBORN: &str = r#"
+echo $$ >> pids
+sleep 600 < /dev/null > /dev/null 2> /dev/null &
+echo $! >> pids
+echo 'a secret of the log' >&2
+while read -r line; do
+    id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+    case "$line" in
+    *'"initialize"'*)
+        echo '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"stubborn","version":"1"}}}' ;;
+    *'"tools/list"'*)
+        echo '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"greet","description":"Say \u001b[31mhello","inputSchema":{"type":"object","properties":{"name":{"type":"string"}}}}]}}' ;;
+    *'"tools/call"'*)
+        echo '{"jsonrpc":"2.0","id":'$id',"result":{"content":[{"type":"text","text":"hello"}]}}' ;;
+    *'"id":'*)
+        echo '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32601,"message":"no"}}' ;;
+    esac
+done
+sleep 600
+"#;
+
+fn stubborn() -> TestFolder {
+    TestFolder::with("server.sh", STUBBORN)
+}
+
+/// The processes that a server has started, itself included.
+fn started(folder: &TestFolder) -> Vec<String> {
+    let pids = std::fs::read_to_string(folder.0.path().join("pids")).unwrap();
+    pids.lines().map(str::to_owned).collect()
+}
+
+fn runs(process: &str) -> bool {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(process).join("stat")).unwrap_or_default();
+    !stat.is_empty() && !stat.rsplit(')').next().unwrap().trim_start().starts_with('Z')
+}
+
+fn quoted(arguments: &str) -> String {
+    format!("'{}' {arguments}", binary().display())
+}
+
+#[test]
+fn the_tools_of_a_program_are_listed_and_called() {
+    let folder = TestFolder::new();
+    let demo = quoted("mcp demo");
+    let ran = folder.run(&["tools", "--mcp", &demo]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert!(ran.stdout.contains("\nadd(a: integer, b: integer)\n    Add two integers.\n"), "{}", ran.stdout);
+    let ran = folder.run(&["call", "--mcp", &demo, "add", "a=1", "b=2"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "\"3\"\n"), "{}", ran.stderr);
+    let ran = folder.run(&["call", "--mcp", &demo, "add", "--args", r#"{"a":1}"#]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains("missing required argument \"b\""), "{}", ran.stderr);
+    assert_eq!(folder.run(&["call", "--mcp", &demo]).code, Some(2));
+    assert_eq!(folder.run(&["call", "--mcp", &demo, "add", "a=1", "--args", "{}"]).code, Some(2));
+}
+
+#[test]
+fn nothing_of_a_program_reaches_the_terminal_and_nothing_of_it_stays() {
+    let folder = stubborn();
+    let ran = folder.run(&["tools", "--mcp", "sh server.sh"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert!(ran.stdout.contains("\ngreet(name?: string)\n    Say \u{fffd}[31mhello\n"), "{}", ran.stdout);
+    let ran = folder.run(&["call", "--mcp", "sh server.sh", "greet", "name=x"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "\"hello\"\n"), "{}", ran.stderr);
+    let processes = started(&folder);
+    assert_eq!(processes.len(), 4);
+    assert!(!processes.iter().any(|process| runs(process)));
+}
+
+#[test]
+fn a_server_that_is_stopped_leaves_no_program() {
+    let folder = stubborn();
+    let mut served = Served::start(&folder, &["--mcp", "sh server.sh"], &[]);
+    let answer = served.call("greet", serde_json::json!({ "name": "x" }));
+    assert!(answer.to_string().contains("hello"), "{answer}");
+    let processes = started(&folder);
+    assert!(processes.iter().all(|process| runs(process)));
+    served.signal("TERM");
+    assert!(served.wait().success());
+    assert!(!processes.iter().any(|process| runs(process)));
+}
+
+#[test]
+fn a_well_behaved_program_ends_when_its_client_is_killed() {
+    let folder = TestFolder::new();
+    let script = format!("echo $$ > pids; exec {}", quoted("mcp demo"));
+    folder.put("server.sh", script);
+    let mut served = Served::start(&folder, &["--mcp", "sh server.sh"], &[]);
+    let processes = started(&folder);
+    assert!(runs(&processes[0]));
+    served.signal("KILL");
+    served.wait();
+    wait_until(|| !runs(&processes[0]), || "the program goes on".to_owned());
+}
+
+#[test]
+fn a_program_that_cannot_be_started_exits_with_3() {
+    let folder = TestFolder::new();
+    let ran = folder.run(&["tools", "--mcp", "/nowhere/no-such-server --key s3cret"]);
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.stderr.contains("the MCP server `no-such-server` cannot be started"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
+    let ran = folder.run(&["tools", "--mcp", "sh -c 'echo no such package >&2; exit 1'"]);
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.stderr.contains("ended: no such package"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_url_takes_a_key_and_a_wrong_one_exits_with_4() {
+    let folder = TestFolder::new();
+    let served = Served::start(&folder, &[], &[("OPENTOOL_API_KEY", "s3cret")]);
+    let url = format!("mcp+http://{}/mcp", served.address);
+    let ran = folder.run(&["call", &url, "add", "a=1", "b=2", "--api-key", "s3cret"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "\"3\"\n"), "{}", ran.stderr);
+    let ran = folder.run(&["tools", &url, "--api-key", "wr0ng"]);
+    assert_eq!(ran.code, Some(4));
+    assert!(ran.stderr.contains("refused access (HTTP 401)") && !ran.stderr.contains("wr0ng"), "{}", ran.stderr);
+    assert_eq!(folder.run(&["tools", "mcp+http://127.0.0.1:1/mcp"]).code, Some(3));
+    assert_eq!(folder.run(&["version", &url]).code, Some(2));
+}
+
+#[test]
+fn a_file_of_an_agent_is_a_source_and_a_folder_needs_trust_to_name_it() {
+    let folder = stubborn();
+    let servers = serde_json::json!({ "mcpServers": {
+        "first": { "command": "sh", "args": ["server.sh"], "env": { "GREETING": "${NO_SUCH:-hi}" } },
+        "second.one": { "command": binary(), "args": ["mcp", "demo"] },
+        "third": { "command": "false", "disabled": true },
+    } });
+    folder.put("agent.json", servers.to_string());
+    let ran = folder.run(&["call", "agent.json", "first_greet"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "\"hello\"\n"), "{}", ran.stderr);
+    let ran = folder.run(&["call", "agent.json", "second_one_add", "a=20", "b=22"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "\"42\"\n"), "{}", ran.stderr);
+    let count = started(&folder).len();
+    for settings in ["sources = [\"agent.json\"]\nport = 0\n", "mcp = \"sh server.sh\"\n"] {
+        folder.put("opentool.toml", settings);
+        let ran = folder.run(&["serve", "--port", "0"]);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.contains("opentool.toml is not trusted"), "{}", ran.stderr);
+    }
+    assert_eq!(started(&folder).len(), count, "an untrusted file starts nothing");
+}
