@@ -68,8 +68,10 @@ fn tools() -> Toolbox {
         // It ignores what a program is asked to end by.
         let mut shell = Command::new("sh");
         shell.args(["-c", "trap '' TERM; while :; do sleep 60; done"]);
-        let child = shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        Ok(ToolOutput::text(child.id().to_string()))
+        let mut child = shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let id = child.id();
+        std::thread::spawn(move || child.wait());
+        Ok(ToolOutput::text(id.to_string()))
     });
     let crash = FakeTool::new("crash").acts(|_, _| async {
         eprintln!("the disk is on fire");

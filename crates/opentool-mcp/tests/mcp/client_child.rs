@@ -69,7 +69,7 @@ async fn progress_reaches_who_watches_the_call() {
             _ => {}
         }
     }
-    let step = |step: f64| (step, Some(3.0), Some(format!("step {step}").into()));
+    let step = |step: f64| (step, Some(3.0), Some(format!("step {step}")));
     assert_eq!(seen, [step(1.0), step(2.0), step(3.0)]);
 }
 
