@@ -179,8 +179,9 @@ def check_everything(client):
     assert text(call("echo", message="next")) == "Echo: next"
     assert time.monotonic() - started < 10 and not client.notifications, client.notifications
 
-    # It runs as a task, which is not there yet; what matters is that there is an answer.
-    assert call("simulate-research-query", topic="bees")["content"]
+    # It runs as a task only, which is not there yet: the server's refusal reaches the model.
+    refused = call("simulate-research-query", topic="bees")
+    assert refused["isError"] and "task" in refused["content"][0]["text"], refused
     listed = {tool["name"] for tool in client.ask("tools/list", {})["tools"]}
     assert listed == called, listed ^ called
     return len(called)

@@ -64,3 +64,14 @@ impl fmt::Debug for Chain {
         write!(f, "Chain({} resolvers)", self.0.len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_shows_how_many_resolvers_it_has() {
+        let none = |_: &str| None::<Arc<dyn Tool>>;
+        assert_eq!(format!("{:?}", Chain::new().then(none).then(none)), "Chain(2 resolvers)");
+    }
+}

@@ -469,3 +469,14 @@ pub enum ConfigError {
     #[error("`enable_stop` needs an API key: without one any caller could stop the server")]
     StopWithoutKeys,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_may_always_have_8_kib() {
+        let size = |bytes| ConfigBuilder::default().max_header_size(bytes).limits.max_header_size;
+        assert_eq!([size(0), size(8192), size(8193)], [8192, 8192, 8193]);
+    }
+}

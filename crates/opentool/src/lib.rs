@@ -193,6 +193,7 @@
 //! - `server`: `opentool::server`, which serves tools over HTTP.
 //! - `tls`, `axum`: the same over HTTPS, and as a router for an axum application.
 //! - `mcp`: `opentool::mcp`, which offers tools to MCP clients; turns `server` on.
+//! - `mcp-client`: `opentool::mcp::McpClient`, which makes tools of an MCP server.
 //! - `client`: `opentool::client`, which makes tools of another server.
 //! - `dyn`: `opentool::opendyn`, which makes tools of C libraries.
 //! - `describe`: `opentool::describe`, which writes the documents of C libraries from their headers.
@@ -217,7 +218,7 @@ pub use opentool_describe as describe;
 #[cfg(feature = "dyn")]
 #[doc(inline)]
 pub use opentool_dyn as opendyn;
-#[cfg(feature = "mcp")]
+#[cfg(any(feature = "mcp", feature = "mcp-client"))]
 #[doc(inline)]
 pub use opentool_mcp as mcp;
 #[cfg(feature = "server")]
@@ -253,6 +254,8 @@ pub mod prelude {
     pub use opentool_dyn::DynLibrary;
     #[cfg(feature = "mcp")]
     pub use opentool_mcp::Mcp;
+    #[cfg(feature = "mcp-client")]
+    pub use opentool_mcp::{McpClient, ServerCommand, ServerUrl};
     #[cfg(feature = "server")]
     pub use opentool_server::{ServeError, Server};
 

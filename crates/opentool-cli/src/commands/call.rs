@@ -71,7 +71,7 @@ pub(super) struct Call {
 }
 
 /// What the words of the command line stand for.
-struct Words<'a> {
+struct CallWords<'a> {
     source: Source,
     function: &'a str,
     pairs: Vec<String>,
@@ -79,7 +79,7 @@ struct Words<'a> {
 
 impl Call {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
-        let Words { source, function, pairs } = self.words()?;
+        let CallWords { source, function, pairs } = self.words()?;
         let (key, certificates) = (self.access.key_for(&source)?, self.access.certificates()?);
         let timeout = self.libraries.timeout();
         let given = self.given()?;
@@ -116,7 +116,7 @@ impl Call {
     }
 
     /// Which word is what: with `--mcp`, the first names the function.
-    fn words(&self) -> Result<Words<'_>, Failure> {
+    fn words(&self) -> Result<CallWords<'_>, Failure> {
         let (source, function, pairs) = match (&self.mcp, &self.source, &self.function) {
             (Some(command), Some(function), second) => {
                 (Source::mcp_command(command)?, function, second.iter().chain(&self.pairs).cloned().collect::<Vec<_>>())
@@ -129,7 +129,7 @@ impl Call {
         if self.args.is_some() && !pairs.is_empty() {
             return Err(Failure::usage("give the arguments as NAME=VALUE or with `--args`, not both"));
         }
-        Ok(Words { source, function, pairs })
+        Ok(CallWords { source, function, pairs })
     }
 
     /// The arguments of `--args`.

@@ -10,7 +10,7 @@ const STUBBORN: &str = r#"
 echo $$ >> pids
 sleep 600 < /dev/null > /dev/null 2> /dev/null &
 echo $! >> pids
-echo 'a secret of the log' >&2
+printf 'for the \033[31mlog\n' >&2
 while read -r line; do
     id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
     case "$line" in
@@ -73,6 +73,20 @@ fn nothing_of_a_program_reaches_the_terminal_and_nothing_of_it_stays() {
     let processes = started(&folder);
     assert_eq!(processes.len(), 4);
     assert!(!processes.iter().any(|process| runs(process)));
+}
+
+#[test]
+fn what_a_program_says_is_logged_and_its_tools_make_a_document() {
+    let folder =
+        TestFolder::with("server.sh", format!("printf 'for the \\033[31mlog\\n' >&2; exec {}", quoted("mcp demo")));
+    let ran = folder.run(&["-v", "tools", "--mcp", "sh server.sh"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.stderr.contains("for the \\u{1b}[31mlog"), "{}", ran.stderr);
+    let servers = serde_json::json!({ "servers": { "demo": { "command": "sh", "args": ["server.sh"] } } });
+    folder.put("agent.json", servers.to_string());
+    let document = json(&folder.run(&["load", "agent.json"]).stdout);
+    let names: Vec<_> = document["functions"].as_array().unwrap().iter().map(|function| &function["name"]).collect();
+    assert!(names.contains(&&serde_json::json!("demo_add")), "{names:?}");
 }
 
 #[test]

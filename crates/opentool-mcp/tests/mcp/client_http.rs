@@ -200,6 +200,27 @@ async fn bodies_and_events_without_end_are_errors() {
 }
 
 #[tokio::test]
+async fn a_result_that_is_too_large_fails_its_call_only() {
+    let large = FakeTool::new("large").answers("x".repeat(1 << 20));
+    // Progress comes over a stream of events, and so does the result after it.
+    let streamed = FakeTool::new("streamed").acts(|_, context| {
+        context.progress(1.0, None, None);
+        async { Ok("x".repeat(1 << 20).into()) }
+    });
+    let tools = Toolbox::from_tools([large, streamed, FakeTool::new("small").answers("fits")]).unwrap();
+    let server = start(Server::new(tools)).await;
+    for addr in [server.addr, older(&server).await] {
+        let probe = Probe::new(McpClient::from_url(url(addr)).max_message_size(100_000));
+        for tool in ["large", "streamed"] {
+            let answer = probe.call(tool, "{}").await;
+            let kind = answer.outcome().error().unwrap().kind();
+            assert_eq!(kind, ErrorKind::InvalidResult, "{tool}: {:?}", answer.outcome());
+            probe.call("small", "{}").await.assert_text("fits");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_was_away_is_called_again() {
     let tools = || Toolbox::from_tools([FakeTool::new("text").answers("here")]).unwrap();
     let first = start(Server::new(tools())).await;

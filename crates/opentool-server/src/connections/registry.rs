@@ -309,4 +309,20 @@ mod tests {
         let _answering = BusyGuard::new(&only);
         assert!(matches!(connections.admit(), Admission::Refused));
     }
+
+    #[test]
+    fn time_is_counted_once_and_only_while_the_server_could_serve() {
+        let connections = ConnectionRegistry::new(1);
+        let limits = PhaseLimits { head: Duration::from_secs(60), idle: Duration::from_secs(60) };
+        let stopped_for = 10 * TICK;
+        *connections.last_tick.lock().unwrap_or_else(PoisonError::into_inner) -= stopped_for;
+        connections.tick(limits);
+        assert_eq!(
+            connections.clock.load(Relaxed),
+            (2 * TICK).as_millis() as u64,
+            "a stopped process is no slow client"
+        );
+        let last = *connections.last_tick.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(last.elapsed() < stopped_for, "what has passed is not counted again");
+    }
 }

@@ -174,3 +174,23 @@ async fn next<B: Body<Data = Bytes>>(
     })
     .await
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_body_in_pieces_moves_to_pages_of_its_own_once_it_is_large() {
+        let mut received = Received::Small(Vec::new());
+        received.push(&[1; SMALL], 2 * SMALL).unwrap();
+        assert!(matches!(received, Received::Small(_)));
+        received.push(&[2], 2 * SMALL).unwrap();
+        assert!(matches!(received, Received::Large(_)));
+        received.push(&[3, 3], 2 * SMALL).unwrap();
+        assert_eq!(received.len(), SMALL + 3);
+        let bytes = received.into_bytes();
+        assert_eq!((bytes[SMALL - 1], &bytes[SMALL..]), (1, &[2, 3, 3][..]));
+    }
+}

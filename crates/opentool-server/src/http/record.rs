@@ -142,3 +142,18 @@ impl Drop for RunningCall {
         self.metrics.record(&self.tool, outcome, self.started.elapsed());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn logs_show_a_method_that_http_has_and_no_other() {
+        for method in ["GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE"] {
+            assert_eq!(known_method(&method.parse().unwrap()), method);
+        }
+        assert_eq!(known_method(&"LOOK-AT-THIS".parse().unwrap()), "_OTHER");
+    }
+}

@@ -34,6 +34,18 @@ fn a_prompt_is_answered_with_what_tools_say_and_each_call_is_shown() {
 }
 
 #[test]
+fn a_model_calls_the_tools_of_an_mcp_server() {
+    let folder = TestFolder::new();
+    let model = Model::start(vec![Reply::calls("add", r#"{"a": 17, "b": 25}"#), Reply::says("It is 42.")]);
+    let server = format!("'{}' mcp demo", binary().display());
+    let ran = chat(&folder, &model, &["--mcp", &server, "What is 17 + 25?"], "");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "It is 42.\n"), "{}", ran.stderr);
+    assert_eq!(model.asked()[1].said_by("tool"), ["42"]);
+    let ran = chat(&folder, &model, &["--mcp", "/nowhere/no-such-server", "What is 17 + 25?"], "");
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+}
+
+#[test]
 fn a_turn_is_kept_although_its_output_is_not_read() {
     let folder = TestFolder::new();
     let (go_on, gate) = mpsc::channel();

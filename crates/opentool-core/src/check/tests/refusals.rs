@@ -23,6 +23,8 @@ fn every_keyword_says_what_it_expected_and_what_it_got() {
         (json!({ "enum": ["x", 2, null] }), "\"y\"", "expected one of \"x\", 2, null, got string \"y\""),
         (json!({ "type": "string", "enum": ["x", "y"] }), "\"z\"", "expected one of \"x\", \"y\", got string \"z\""),
         (json!({ "const": { "k": 1 } }), "1", "expected {\"k\":1}, got integer 1"),
+        (json!({ "const": { "k": 1 } }), "{\"k\":1,\"j\":2}", "expected {\"k\":1}, got object"),
+        (json!({ "const": { "k": 1, "j": 2 } }), "{\"k\":1}", "expected {\"k\":1,\"j\":2}, got object"),
         (json!({ "type": "integer", "minimum": 2 }), "1", "expected at least 2, got integer 1"),
         (json!({ "type": "integer", "maximum": 2 }), "3", "expected at most 2, got integer 3"),
         (json!({ "type": "number", "exclusiveMinimum": 2 }), "2.0", "expected more than 2, got integer 2.0"),
