@@ -54,7 +54,7 @@ fn the_tools_of_a_program_are_listed_and_called() {
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     assert!(ran.stdout.contains("\nadd(a: integer, b: integer)\n    Add two integers.\n"), "{}", ran.stdout);
     let ran = folder.run(&["call", "--mcp", &demo, "add", "a=1", "b=2"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "\"3\"\n"), "{}", ran.stderr);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "{\n  \"result\": \"3\"\n}\n"), "{}", ran.stderr);
     let ran = folder.run(&["call", "--mcp", &demo, "add", "--args", r#"{"a":1}"#]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.stderr.contains("missing required argument \"b\""), "{}", ran.stderr);
@@ -69,7 +69,7 @@ fn nothing_of_a_program_reaches_the_terminal_and_nothing_of_it_stays() {
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     assert!(ran.stdout.contains("\ngreet(name?: string)\n    Say \u{fffd}[31mhello\n"), "{}", ran.stdout);
     let ran = folder.run(&["call", "--mcp", "sh server.sh", "greet", "name=x"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "\"hello\"\n"), "{}", ran.stderr);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "{\n  \"result\": \"hello\"\n}\n"), "{}", ran.stderr);
     let processes = started(&folder);
     assert_eq!(processes.len(), 4);
     assert!(!processes.iter().any(|process| runs(process)));
@@ -133,7 +133,7 @@ fn a_url_takes_a_key_and_a_wrong_one_exits_with_4() {
     let served = Served::start(&folder, &[], &[("OPENTOOL_API_KEY", "s3cret")]);
     let url = format!("mcp+http://{}/mcp", served.address);
     let ran = folder.run(&["call", &url, "add", "a=1", "b=2", "--api-key", "s3cret"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "\"3\"\n"), "{}", ran.stderr);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "{\n  \"result\": \"3\"\n}\n"), "{}", ran.stderr);
     let ran = folder.run(&["tools", &url, "--api-key", "wr0ng"]);
     assert_eq!(ran.code, Some(4));
     assert!(ran.stderr.contains("refused access (HTTP 401)") && !ran.stderr.contains("wr0ng"), "{}", ran.stderr);
@@ -151,9 +151,9 @@ fn a_file_of_an_agent_is_a_source_and_a_folder_needs_trust_to_name_it() {
     } });
     folder.put("agent.json", servers.to_string());
     let ran = folder.run(&["call", "agent.json", "first_greet"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "\"hello\"\n"), "{}", ran.stderr);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "{\n  \"result\": \"hello\"\n}\n"), "{}", ran.stderr);
     let ran = folder.run(&["call", "agent.json", "second_one_add", "a=20", "b=22"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "\"42\"\n"), "{}", ran.stderr);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "{\n  \"result\": \"42\"\n}\n"), "{}", ran.stderr);
     let count = started(&folder).len();
     for settings in ["sources = [\"agent.json\"]\nport = 0\n", "mcp = \"sh server.sh\"\n"] {
         folder.put("opentool.toml", settings);

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Method, StatusCode};
-use opentool_core::{BoxFuture, Cancellation, ErrorKind, Host, MemoryReservation, TraceContext};
+use opentool_core::{BoxFuture, Cancellation, ErrorKind, Host, MemoryBudget, MemoryReservation, TraceContext};
 use tokio::sync::mpsc;
 
 use super::record::{CallNote, RunningCall};
@@ -140,6 +140,13 @@ impl<'a> FrontendRequest<'a> {
     #[must_use]
     pub fn trace(&self) -> Option<&TraceContext> {
         self.trace.as_ref()
+    }
+
+    /// Returns the budget of memory that all requests share. In the [context](opentool_core::ToolContext::with_typed) of a call,
+    /// it bounds the memory that the check of long arguments takes.
+    #[must_use]
+    pub fn memory_budget(&self) -> &MemoryBudget {
+        &self.state.settings.body.budget
     }
 
     /// Counts a call of a tool in the metrics, for as long as the returned value is kept.

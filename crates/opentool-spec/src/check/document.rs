@@ -1,6 +1,6 @@
 //! The document itself: its version, info and server, and the order in which its parts are checked.
 
-use url::Url;
+use fluent_uri::Iri;
 
 use super::{
     checker::Checker,
@@ -197,15 +197,18 @@ impl Checker<'_, '_> {
 
 /// Why a text is no URL of a server; none where it is one.
 fn server_url_fault(text: &str) -> Option<&'static str> {
-    let Ok(url) = Url::parse(text.trim()) else {
+    let Ok(url) = Iri::parse(text.trim()) else {
         return Some("it is no URL");
     };
-    if !matches!(url.scheme(), "http" | "https") {
-        Some("it does not begin with http:// or https://")
-    } else if !url.has_host() {
-        Some("it names no host")
-    } else {
-        None
+    let scheme = url.scheme().as_str();
+    if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
+        return Some("it does not begin with http:// or https://");
+    }
+    match url.authority() {
+        Some(authority) if authority.host().is_empty() => Some("it names no host"),
+        None => Some("it names no host"),
+        Some(authority) if authority.port_to_u16().is_err() => Some("its port is no number up to 65535"),
+        Some(_) => None,
     }
 }
 

@@ -59,7 +59,8 @@ impl CallTask {
             Answer::new(StatusCode::SERVICE_UNAVAILABLE, answer::error(Some(&planned.id), &error))
         };
         let counted = request.count_call(planned.request.call.name.clone()).map_err(refused)?;
-        let mut context = planned.request.context(request.trace());
+        let context = planned.request.context(request.trace());
+        let mut context = context.with_typed(request.memory_budget().clone());
         let mut asking = None;
         if planned.caller.revision.is_stateless() {
             let taken_up = planned.request.asking(engine, request.key_name());
