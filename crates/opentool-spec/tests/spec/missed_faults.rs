@@ -112,7 +112,8 @@ fn a_server_url_that_is_none_is_an_error() {
         ("tools.example:80", "it does not begin with http:// or https://"),
         ("/opentool", "it is no URL"),
         ("ftp://tools.example", "it does not begin with http:// or https://"),
-        ("http://", "it is no URL"),
+        ("http://", "it names no host"),
+        ("http://tools.example:99999", "its port is no number up to 65535"),
     ] {
         let text = schema(r#"{"type": "string"}"#)
             .replace(r#""functions""#, &format!(r#""server": {{"url": "{url}"}}, "functions""#));
