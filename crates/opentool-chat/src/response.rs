@@ -128,7 +128,7 @@ impl fmt::Display for ChatResponse {
 /// code and secrets, are not in it: they are given again to [resume](crate::ChatModel::resume) the run.
 ///
 /// Its text is as powerful as an approval: with another one a call counts as approved, or has other arguments. Store it where
-/// nobody else can write, or signed, by `opentool_core::StateSigner` (feature `signing`).
+/// no one else can write, or signed, by `opentool_core::StateSigner` (feature `signing`).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunState {

@@ -281,7 +281,7 @@ impl ToolDefinitionBuilder {
     /// Sets whether patterns may have look-around and back references, whose matching can take exponential time: false.
     ///
     /// This is for schemas that are written in the program. In those that come from a document or a server, such a pattern
-    /// would let whoever wrote it keep a processor busy. Tools that are made of Rust functions and types have this already.
+    /// would let its author keep a processor busy. Tools that are made of Rust functions and types have this already.
     pub fn backtracking_patterns(mut self, allow: bool) -> Self {
         self.patterns = if allow { PatternEngine::Backtracking } else { PatternEngine::Bounded };
         self

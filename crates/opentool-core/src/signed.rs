@@ -28,7 +28,7 @@ impl SignableState for Turn {
 
 /// Writes states such as a [`Turn`] as signed texts, and reads them back only as they were written.
 ///
-/// The text of a state is as powerful as an approval: whoever can change it can approve a call, change its arguments and
+/// The text of a state is as powerful as an approval: a person who can change it can approve a call, change its arguments and
 /// reset the limits. Where it is stored so that others can write it (a cookie, a form field, a queue, a table of another
 /// team), sign it. The signature is an HMAC-SHA-256 over the text, what kind of state it is, until when it is valid, and what
 /// it is bound to: name there the user and the conversation, so that the text of one cannot be used for another.

@@ -15,7 +15,7 @@ use crate::{Decision, Outcome, ToolCall};
 /// a turn may wait for its approval in a database.
 ///
 /// Its text is as powerful as an approval: with another one a call counts as approved, has other arguments, or is not
-/// counted. Store it where nobody else can write, or signed, by `StateSigner` (feature `signing`).
+/// counted. Store it where no one else can write, or signed, by `StateSigner` (feature `signing`).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]

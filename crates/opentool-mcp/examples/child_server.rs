@@ -125,7 +125,7 @@ fn list(mode: &str, id: &Value, lists: usize, cursor: &Value) {
         }
         "huge-line" => {
             let mut output = stdout().lock();
-            // Until nobody reads any longer.
+            // Until no reader is left.
             while output.write_all(&[b'x'; 65536]).is_ok() {}
             exit(0);
         }

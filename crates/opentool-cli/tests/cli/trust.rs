@@ -16,7 +16,7 @@ int answer(void) { return 42; }
 /// What the author of the folder wants `opentool serve` to do.
 const ATTACK: &str = "sources = \"evil.json\"\nlibrary = \"./evil.so\"\n\n# Quicker.\nisolation = \"none\"\nport = 0\n";
 
-/// A folder as it comes from somebody else.
+/// A folder as it comes from another person.
 fn cloned() -> TestFolder {
     let folder = TestFolder::with("opentool.toml", ATTACK);
     let result =

@@ -76,7 +76,7 @@ pub enum McpError {
         /// What it said besides.
         data: Option<Value>,
     },
-    /// The server asks for input before it goes on, and nobody can give it.
+    /// The server asks for input before it goes on, and no one can give it.
     #[error("the tool asks for more input, which cannot be given here")]
     InputRequired,
 }

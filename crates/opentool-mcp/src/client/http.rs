@@ -154,7 +154,7 @@ impl StreamableHttpClient for StreamableHttp {
         let body = response.bytes().await.map_err(StreamableHttpError::Client)?;
         match serde_json::from_slice(&body).ok().or_else(|| unreadable_answer(&body)) {
             Some(answer) => Ok(StreamableHttpPostResponse::Json(answer, session)),
-            // Nobody waits for it.
+            // No caller waits for it.
             None if !wants_answer => Ok(StreamableHttpPostResponse::Accepted),
             None => Err(unexpected("a body that is no message")),
         }

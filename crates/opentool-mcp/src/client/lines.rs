@@ -127,7 +127,7 @@ where
     }
 }
 
-/// Reads a message. An answer that cannot be read becomes an error to whoever waits for it; anything else is skipped.
+/// Reads a message. An answer that cannot be read becomes an error for the caller that waits for it; anything else is skipped.
 fn read_message(text: &[u8]) -> Option<ServerJsonRpcMessage> {
     if text.is_empty() {
         return None;

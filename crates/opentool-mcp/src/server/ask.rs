@@ -80,7 +80,7 @@ struct Questions {
 }
 
 impl OpenQuestions {
-    /// Passes the answer of a client on; one that nobody waits for is dropped.
+    /// Passes the answer of a client on; one that no call waits for is dropped.
     pub(crate) fn answer(&self, id: &RawValue, result: Option<&RawValue>) {
         let waiting = string(id).and_then(|id| self.lock().remove(&*id));
         let Some(waiting) = waiting else { return };

@@ -264,7 +264,7 @@ async fn watch(
             // The protocol wants it to increase.
             ToolEvent::Progress(_, progress) if progress.done.is_finite() && progress.done > last => {
                 last = progress.done;
-                // A client that reads no longer is noticed by whoever waits for the answer.
+                // A client that reads no longer is noticed by the task that waits for the answer.
                 let _ = report.sink.send(progress_message(report.token, &progress, revision)).await;
             }
             ToolEvent::Finished(_, outcome) | ToolEvent::Failed(_, outcome) => return Ok(outcome),

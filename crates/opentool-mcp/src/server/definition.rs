@@ -63,7 +63,7 @@ impl ToolEntry<'_> {
         listed.get_mut(0).map(|tool| tool["outputSchema"].take()).filter(|schema| !schema.is_null())
     }
 
-    /// What is known about the tool's behaviour; what nobody said is not written, since clients would take it for a no.
+    /// What is known about the tool's behaviour; what is not known is not written, since clients would take it for a no.
     fn annotations(&self, definition: &ToolDefinition) -> Option<Value> {
         if !self.revision.has_annotations() {
             return None;

@@ -84,7 +84,7 @@ impl PendingCalls {
     /// Takes a call up again; none where there is no such call of this caller.
     pub(crate) fn resume(&self, name: &str, identity: &CallIdentity) -> Option<ResumedCall> {
         let mut pending = self.lock();
-        // Somebody else's try does not use it up.
+        // Another caller's try does not use it up.
         pending.get(name).filter(|call| call.identity == *identity && call.expires > Instant::now())?;
         let Pending { asked, answers, .. } = pending.remove(name)?;
         Some(ResumedCall { asked, answers })

@@ -108,7 +108,7 @@ impl Connection {
         let result = loop {
             let line = tokio::select! {
                 line = next_line(&mut reader, limit) => line,
-                // There is nobody to answer.
+                // There is no one to answer.
                 () = self.lines.closed() => break Ok(()),
             };
             match line {

@@ -1,4 +1,4 @@
-//! What nobody should send: the checks of the server come before the protocol, and its limits hold.
+//! What no client should send: the checks of the server come before the protocol, and its limits hold.
 
 use opentool_core::testing::FakeTool;
 use opentool_mcp::Mcp;

@@ -1,4 +1,4 @@
-//! A setting of a configuration file: [`Setting`], and whether it counts in a file that nobody trusts.
+//! A setting of a configuration file: [`Setting`], and whether it counts in a file that is not trusted.
 
 use std::{fmt, net::IpAddr};
 
@@ -19,9 +19,9 @@ pub(in crate::commands) struct Setting {
 }
 
 impl Setting {
-    /// Whether it can neither run nor expose anything, whoever wrote it.
+    /// Whether it can neither run nor expose anything, no matter who wrote it.
     ///
-    /// What is not listed here needs a trusted file, so that a new option does until somebody has thought about it.
+    /// What is not listed here needs a trusted file, so that a new option does until it was thought about.
     pub(in crate::commands) fn is_harmless(&self) -> bool {
         let all = |is_harmless: fn(&str) -> bool| self.values.iter().all(|value| is_harmless(value));
         match self.key.as_str() {
