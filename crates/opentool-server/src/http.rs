@@ -4,6 +4,7 @@
 
 pub(crate) mod body;
 pub(crate) mod frontend;
+mod headers;
 pub(crate) mod hosts;
 pub(crate) mod keys;
 pub(crate) mod opentool;

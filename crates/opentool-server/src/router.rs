@@ -71,7 +71,7 @@ fn handler(service: Arc<Service>, routes: Routes) -> MethodRouter {
             let (parts, body) = request.into_parts();
             let nested_at = parts.extensions.get::<NestedPath>().map_or("", NestedPath::as_str);
             let head = RequestHead { parts: &parts, routes: &routes, peer: None, nested_at };
-            Ok::<_, Infallible>(service.handle(head, body).await.map(Body::new))
+            Ok::<_, Infallible>(service.handle(&head, body).await.map(Body::new))
         }
     })
 }

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::request::Parts;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -89,7 +90,8 @@ where
     let service = service_fn(move |request: Request<Incoming>| {
         // Boxed, so that the memory is reused by the next request of any connection; hyper would keep memory for the future in
         // every connection. `scripts/bench http` shows it at 256 connections.
-        Box::pin(context.clone().answer(request))
+        let (parts, body) = request.into_parts();
+        Box::pin(context.clone().answer(parts, body))
     });
     let mut http = http.serve_connection(io, service);
     let close_timer = sleep(Duration::ZERO);
@@ -146,13 +148,12 @@ struct ConnectionContext {
 }
 
 impl ConnectionContext {
-    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Result<HttpResponse, Infallible> {
+    async fn answer(self: Arc<Self>, parts: Parts, body: Incoming) -> Result<HttpResponse, Infallible> {
         let busy = BusyGuard::new(&self.connection);
-        let (parts, body) = request.into_parts();
         let body = TrackedBody::new(body, self.connection.clone());
         let routes = &self.listener.routes;
         let head = RequestHead { parts: &parts, routes, peer: Some(self.peer), nested_at: "" };
-        let mut response = self.listener.service.handle(head, body).await;
+        let mut response = self.listener.service.handle(&head, body).await;
         response.body_mut().hold(busy);
         Ok(response)
     }

@@ -3,9 +3,10 @@
 //! A web page that rebinds its own name to this machine sends that name as `Host`, so the check keeps it from calling a tool
 //! server on the machine of its reader.
 
-use http::header::{HOST, HeaderValue};
-use http::request::Parts;
+use http::Uri;
+use http::header::HeaderValue;
 
+use super::headers::Header;
 use super::refusal::Refusal;
 
 /// The names that reach this machine from itself.
@@ -50,13 +51,12 @@ impl AllowedHosts {
         matches!(self, Self::Listed(_))
     }
 
-    pub(crate) fn check(&self, parts: &Parts) -> Result<(), Refusal> {
+    pub(crate) fn check(&self, uri: &Uri, header: Header<'_>) -> Result<(), Refusal> {
         let Self::Listed(listed) = self else { return Ok(()) };
-        let mut values = parts.headers.get_all(HOST).iter();
-        let header = values.next().map(HeaderValue::as_bytes).unwrap_or_default();
-        let twice = values.next().is_some();
+        let twice = header.is_repeated();
+        let header = header.first().map(HeaderValue::as_bytes).unwrap_or_default();
         // Where the request line names a host, that one counts.
-        let host = match parts.uri.authority() {
+        let host = match uri.authority() {
             Some(authority) => authority.as_str(),
             None => std::str::from_utf8(header).unwrap_or_default(),
         };
@@ -82,11 +82,14 @@ fn split(host: &str) -> (&str, Option<&str>) {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use http::header::HOST;
+
+    use super::super::headers::RequestHeaders;
     use super::*;
 
     fn admits(hosts: &AllowedHosts, host: &str) -> bool {
         let (parts, ()) = http::Request::builder().header(HOST, host).body(()).unwrap().into_parts();
-        hosts.check(&parts).is_ok()
+        hosts.check(&parts.uri, RequestHeaders::new(&parts.headers).host).is_ok()
     }
 
     #[test]

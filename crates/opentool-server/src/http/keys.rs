@@ -5,10 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use http::HeaderMap;
-use http::header::AUTHORIZATION;
 use subtle::ConstantTimeEq;
 
+use super::headers::Header;
 use crate::file::{FileError, WatchedFiles};
 
 /// How many characters a key of a file has at least.
@@ -81,13 +80,8 @@ impl KeyRing {
     }
 
     /// Returns the name of the key that a request carries; none where it has no valid key, or several.
-    pub(crate) fn find_name(&self, headers: &HeaderMap) -> Option<Arc<str>> {
-        let mut values = headers.get_all(AUTHORIZATION).iter();
-        let given = values.next()?.as_bytes().trim_ascii();
-        if values.next().is_some() {
-            return None;
-        }
-        let given = without_scheme(given);
+    pub(crate) fn find_name(&self, authorization: Header<'_>) -> Option<Arc<str>> {
+        let given = without_scheme(authorization.only()?.as_bytes().trim_ascii());
         // Every key is compared, so that the time does not reveal which one came close.
         let mut name = find(&self.fixed, given);
         if let Some(file) = &self.file {
@@ -157,12 +151,15 @@ impl fmt::Debug for KeyRing {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use http::header::{AUTHORIZATION, HeaderMap};
+
+    use super::super::headers::RequestHeaders;
     use super::*;
 
     fn admitted(ring: &KeyRing, header: &str) -> Option<String> {
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, header.parse().unwrap());
-        ring.find_name(&headers).map(|name| name.to_string())
+        ring.find_name(RequestHeaders::new(&headers).authorization).map(|name| name.to_string())
     }
 
     #[test]

@@ -3,18 +3,18 @@
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
-    ACCESS_CONTROL_REQUEST_METHOD, HOST, HeaderMap, HeaderValue, ORIGIN, VARY,
+    ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderValue, ORIGIN, VARY,
 };
 use http::request::Parts;
 use http::{Method, StatusCode};
 
+use super::headers::{Header, RequestHeaders};
 use super::refusal::Refusal;
 use super::response::{HttpResponse, empty};
 
 /// Says whether a request comes from a page of the host that it is addressed to.
-pub(crate) fn is_same_origin(headers: &HeaderMap) -> bool {
-    let mut origins = headers.get_all(ORIGIN).iter();
-    let (Some(origin), None, Some(host)) = (origins.next(), origins.next(), headers.get(HOST)) else { return false };
+pub(crate) fn is_same_origin(headers: &RequestHeaders<'_>) -> bool {
+    let (Some(origin), Some(host)) = (headers.origin.only(), headers.host.first()) else { return false };
     let Ok(origin) = origin.to_str() else { return false };
     let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     authority.is_some_and(|authority| authority.as_bytes().eq_ignore_ascii_case(host.as_bytes()))
@@ -28,8 +28,8 @@ pub(crate) struct AllowedOrigins {
 }
 
 impl AllowedOrigins {
-    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let refused = headers.get_all(ORIGIN).iter().find(|origin| !self.allows(origin));
+    pub(crate) fn check(&self, origin: Header<'_>) -> Result<(), Refusal> {
+        let refused = origin.all().find(|origin| !self.allows(origin));
         match refused {
             None => Ok(()),
             Some(origin) => Err(Refusal::not_allowed("origin", origin.to_str().unwrap_or_default())),

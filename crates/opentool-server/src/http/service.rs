@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONNECTION, HeaderMap, HeaderValue};
+use http::Method;
+use http::header::{CONNECTION, HeaderValue};
 use http::request::Parts;
 use http_body::Body;
 use opentool_core::{Host, ToolContext, TraceContext};
@@ -12,6 +13,7 @@ use tracing::Instrument;
 
 use super::body;
 use super::frontend::{Frontend, FrontendRequest, RequestBody};
+use super::headers::RequestHeaders;
 use super::keys::KeyRing;
 use super::opentool::frontend::OpenToolFrontend;
 use super::operator;
@@ -73,15 +75,16 @@ impl Service {
         &self.state.shutdown
     }
 
-    pub(crate) async fn handle<B: Body<Data = Bytes>>(&self, head: RequestHead<'_>, body: B) -> HttpResponse {
-        let RequestHead { parts, routes, peer, nested_at } = head;
+    pub(crate) async fn handle<B: Body<Data = Bytes>>(&self, head: &RequestHead<'_>, body: B) -> HttpResponse {
+        let RequestHead { parts, routes, peer, .. } = *head;
         let settings = &self.state.settings;
         let route = routes.find(parts.uri.path(), settings);
+        let headers = RequestHeaders::new(&parts.headers);
         let mut record = RequestRecord::new(&self.state.metrics, &parts.method, route, self.name(route), peer);
         let mut response = if log::is_span_enabled() {
-            Box::pin(self.answer_in_span(nested_at, routes, parts, body, &mut record)).await
+            Box::pin(self.answer_in_span(head, &headers, body, &mut record)).await
         } else {
-            self.answer(routes, parts, body, trace_context(&parts.headers), &mut record).await
+            self.answer(head, &headers, body, trace_context(&headers), &mut record).await
         };
         settings.origins.add_cors_headers(&parts.headers, &mut response);
         if self.state.shutdown.is_draining() {
@@ -93,49 +96,48 @@ impl Service {
 
     async fn answer_in_span<B: Body<Data = Bytes>>(
         &self,
-        nested_at: &str,
-        routes: &Routes,
-        parts: &Parts,
+        head: &RequestHead<'_>,
+        headers: &RequestHeaders<'_>,
         body: B,
         record: &mut RequestRecord<'_>,
     ) -> HttpResponse {
-        let incoming = trace_context(&parts.headers);
+        let incoming = trace_context(headers);
         let prefix = match record.route {
             Route::Tools(_) => self.state.settings.prefix.as_str(),
             _ => "",
         };
-        let path = format!("{nested_at}{prefix}{}", self.name(record.route));
+        let path = format!("{}{prefix}{}", head.nested_at, self.name(record.route));
         let span = log::request_span(record.method, &path, record.peer, incoming.as_ref());
         let trace = match &self.state.settings.trace_hook {
             Some(hook) => span.in_scope(|| hook(incoming.as_ref())),
             None => incoming,
         };
-        let response = self.answer(routes, parts, body, trace, record).instrument(span.clone()).await;
+        let response = self.answer(head, headers, body, trace, record).instrument(span.clone()).await;
         log::record_status(&span, response.status());
         response
     }
 
     async fn answer<B: Body<Data = Bytes>>(
         &self,
-        routes: &Routes,
-        parts: &Parts,
+        head: &RequestHead<'_>,
+        headers: &RequestHeaders<'_>,
         body: B,
         trace: Option<TraceContext>,
         record: &mut RequestRecord<'_>,
     ) -> HttpResponse {
-        let route = record.route;
-        if let Err(refusal) = self.check_source(route, routes, parts) {
+        let (parts, route) = (head.parts, record.route);
+        if let Err(refusal) = self.check_source(route, head, headers) {
             return refuse(route, &refusal);
         }
         if let Some(response) = self.state.settings.origins.preflight(parts) {
             return response;
         }
-        if let Err(refusal) = self.check_access(parts, record) {
+        if let Err(refusal) = self.check_access(&parts.method, headers, record) {
             return refuse(route, &refusal);
         }
         match route {
-            Route::Tools(route) => self.tools.answer(route, &parts.headers, body, context(trace), record).await,
-            Route::Operator(route) => operator::answer(route, &parts.headers, &self.state),
+            Route::Tools(route) => self.tools.answer(route, headers, body, &context(trace), record).await,
+            Route::Operator(route) => operator::answer(route, headers, &self.state),
             // Boxed, so that the future of an OpenTool call stays small.
             Route::Mounted(index) => Box::pin(self.answer_mounted(index, parts, body, trace, record)).await,
             Route::Unknown | Route::Outside => Refusal::not_found().response(),
@@ -176,22 +178,27 @@ impl Service {
     }
 
     /// Checks where a request is addressed to and which page it comes from.
-    fn check_source(&self, route: Route, routes: &Routes, parts: &Parts) -> Result<(), Refusal> {
+    fn check_source(&self, route: Route, head: &RequestHead<'_>, headers: &RequestHeaders<'_>) -> Result<(), Refusal> {
         let settings = &self.state.settings;
-        let hosts = routes.hosts.as_ref().unwrap_or(&settings.hosts);
+        let hosts = head.routes.hosts.as_ref().unwrap_or(&settings.hosts);
         // A probe addresses the machine by any name.
         if !route.is_open() {
-            hosts.check(parts)?;
+            hosts.check(&head.parts.uri, headers.host)?;
         }
         // A page of this very server, under a name that was checked.
-        if hosts.are_listed() && origins::is_same_origin(&parts.headers) {
+        if hosts.are_listed() && origins::is_same_origin(headers) {
             return Ok(());
         }
-        settings.origins.check(&parts.headers)
+        settings.origins.check(headers.origin)
     }
 
     /// Checks everything else that can be checked before the body is read: path, key, method.
-    fn check_access(&self, parts: &Parts, record: &mut RequestRecord<'_>) -> Result<(), Refusal> {
+    fn check_access(
+        &self,
+        method: &Method,
+        headers: &RequestHeaders<'_>,
+        record: &mut RequestRecord<'_>,
+    ) -> Result<(), Refusal> {
         let route = record.route;
         if route == Route::Outside {
             return Err(Refusal::not_found());
@@ -199,13 +206,13 @@ impl Service {
         if !route.is_open()
             && let Some(keys) = &self.state.settings.keys
         {
-            record.key_name = Some(keys.find_name(&parts.headers).ok_or_else(Refusal::unauthorized)?);
+            record.key_name = Some(keys.find_name(headers.authorization).ok_or_else(Refusal::unauthorized)?);
         }
         // Which paths there are is for callers with a key.
         if route == Route::Unknown {
             return Err(Refusal::not_found());
         }
-        route.check_method(&parts.method)
+        route.check_method(method)
     }
 }
 
@@ -226,12 +233,8 @@ fn context(trace: Option<TraceContext>) -> ToolContext {
 }
 
 /// Reads the W3C trace context of a request.
-fn trace_context(headers: &HeaderMap) -> Option<TraceContext> {
-    let mut parents = headers.get_all("traceparent").iter();
-    let trace = TraceContext::parse(parents.next()?.to_str().ok()?)?;
-    if parents.next().is_some() {
-        return None;
-    }
-    let states: Vec<&str> = headers.get_all("tracestate").iter().filter_map(|state| state.to_str().ok()).collect();
+fn trace_context(headers: &RequestHeaders<'_>) -> Option<TraceContext> {
+    let trace = TraceContext::parse(headers.traceparent.only()?.to_str().ok()?)?;
+    let states: Vec<&str> = headers.tracestate.all().filter_map(|state| state.to_str().ok()).collect();
     Some(if states.is_empty() { trace } else { trace.with_tracestate(states.join(",")) })
 }

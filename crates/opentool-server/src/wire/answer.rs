@@ -20,11 +20,8 @@ pub(crate) struct Recipient<'a> {
 }
 
 /// An answer. All but `output` are always written, in this order: clients crash on an absent one.
-#[derive(Serialize)]
 struct Answer<'a> {
-    jsonrpc: &'static str,
     result: ResultObject<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<&'a ToolOutput>,
     error: Option<AnswerError<'a>>,
     id: RequestId<'a>,
@@ -41,10 +38,26 @@ struct AnswerError<'a> {
 impl Answer<'_> {
     fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(256);
-        match serde_json::to_writer(&mut out, self) {
+        match self.write(&mut out) {
             Ok(()) => out,
             Err(_) => failure(500, "the result cannot be written as JSON", self.id),
         }
+    }
+
+    /// Writes the names, which are always the same, as bytes: serde would escape each of them anew (`scripts/bench http`).
+    fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+        out.extend_from_slice(br#"{"jsonrpc":"2.0","result":"#);
+        serde_json::to_writer(&mut *out, &self.result)?;
+        if let Some(output) = self.output {
+            out.extend_from_slice(br#","output":"#);
+            serde_json::to_writer(&mut *out, output)?;
+        }
+        out.extend_from_slice(br#","error":"#);
+        serde_json::to_writer(&mut *out, &self.error)?;
+        out.extend_from_slice(br#","id":"#);
+        out.extend_from_slice(self.id.as_raw().get().as_bytes());
+        out.push(b'}');
+        Ok(())
     }
 }
 
@@ -53,7 +66,7 @@ pub(crate) fn success(output: &ToolOutput, name: Option<&str>, to: Recipient<'_>
     let typed = to.reads_output && matches!(output, ToolOutput::Parts(_) | ToolOutput::Rich(_));
     let (result, output) =
         if typed { (ResultObject::Empty, Some(output)) } else { (ResultObject::new(output, name), None) };
-    Answer { jsonrpc: JSONRPC, result, output, error: None, id: to.id }.to_bytes()
+    Answer { result, output, error: None, id: to.id }.to_bytes()
 }
 
 /// Writes the answer to a call that failed. An error's detail, which is for the operator, is not part of it.
@@ -78,7 +91,6 @@ pub(crate) fn tool_error(error: &ToolError, method: &str, to: Recipient<'_>) -> 
     };
     let code = error.code().unwrap_or_else(|| default_code(error.kind()));
     let answer = Answer {
-        jsonrpc: JSONRPC,
         result: ResultObject::Empty,
         output: error.output().filter(|_| to.reads_output),
         error: Some(AnswerError { code, message, data: error.data() }),
@@ -90,7 +102,7 @@ pub(crate) fn tool_error(error: &ToolError, method: &str, to: Recipient<'_>) -> 
 /// Writes the answer to a request that is refused.
 pub(crate) fn failure(code: i32, message: &str, id: RequestId<'_>) -> Vec<u8> {
     let error = Some(AnswerError { code, message, data: None });
-    Answer { jsonrpc: JSONRPC, result: ResultObject::Empty, output: None, error, id }.to_bytes()
+    Answer { result: ResultObject::Empty, output: None, error, id }.to_bytes()
 }
 
 /// Writes a JSON-RPC error without an id and without the members that only clients of OpenTool need.

@@ -4,7 +4,6 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread::available_parallelism;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use http_body::Body;
 use opentool_core::{MemoryReservation, ToolCall};
 use serde_json::value::RawValue;
@@ -12,6 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 use super::super::body;
+use super::super::headers::{Header, RequestHeaders};
 use super::super::record::RequestRecord;
 use super::super::refusal::Refusal;
 use super::super::response::HttpResponse;
@@ -27,11 +27,11 @@ pub(super) type Refused = Box<HttpResponse>;
 /// Reads the body of a request.
 pub(super) async fn receive<B: Body<Data = Bytes>>(
     state: &ServerState,
-    headers: &HeaderMap,
+    headers: &RequestHeaders<'_>,
     body: B,
     record: &mut RequestRecord<'_>,
 ) -> Result<(Bytes, MemoryReservation), Refused> {
-    if !is_identity(headers) {
+    if !is_identity(headers.content_encoding) {
         return Err(Box::new(Refusal::encoded_body().response()));
     }
     let limits = &state.settings.body;
@@ -44,10 +44,10 @@ pub(super) async fn receive<B: Body<Data = Bytes>>(
 /// Reads the request, and admits it if it may run and the limit of calls in flight allows it.
 pub(super) fn admit<'a>(
     state: &ServerState,
-    headers: &HeaderMap,
+    headers: &RequestHeaders<'_>,
     body: &'a [u8],
 ) -> Result<(CallRequest<'a>, InFlight), Refused> {
-    let request = read(body, is_json(headers))?;
+    let request = read(body, is_json(headers.content_type))?;
     let in_flight = enter(state, request.id)?;
     Ok((request, in_flight))
 }
@@ -86,11 +86,11 @@ pub(super) struct OwnedCall {
 /// Reads and admits a request with a large body.
 pub(super) async fn admit_large(
     state: &ServerState,
-    headers: &HeaderMap,
+    headers: &RequestHeaders<'_>,
     body: Bytes,
     reservation: MemoryReservation,
 ) -> Result<OwnedCall, Refused> {
-    let is_json = is_json(headers);
+    let is_json = is_json(headers.content_type);
     let permit = READING.acquire().await;
     let reading = spawn_blocking(move || {
         let _permit = permit;
@@ -122,25 +122,26 @@ fn take_call(
 }
 
 /// Says whether a client accepts a content type of our own, which it has to name exactly.
-pub(super) fn accepts(headers: &HeaderMap, content_type: &str) -> bool {
-    let listed = headers.get_all(ACCEPT).iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+pub(super) fn accepts(headers: &RequestHeaders<'_>, content_type: &str) -> bool {
+    let listed = headers.accept.all().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
     listed.into_iter().any(|accepted| accepted.trim_ascii().eq_ignore_ascii_case(content_type.as_bytes()))
 }
 
 /// Says whether the content type is JSON: absent, or with the subtype `json` or the suffix `+json`.
-fn is_json(headers: &HeaderMap) -> bool {
-    let mut values = headers.get_all(CONTENT_TYPE).iter();
-    let Some(value) = values.next() else { return true };
+fn is_json(content_type: Header<'_>) -> bool {
+    let Some(value) = content_type.first() else { return true };
+    if value == "application/json" {
+        return !content_type.is_repeated();
+    }
     let media_type = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     let subtype = media_type.splitn(2, |byte| *byte == b'/').nth(1).unwrap_or_default();
     let suffix = subtype.rsplitn(2, |byte| *byte == b'+').next().unwrap_or_default();
-    suffix.eq_ignore_ascii_case(b"json") && values.next().is_none()
+    suffix.eq_ignore_ascii_case(b"json") && !content_type.is_repeated()
 }
 
 /// Says whether the body is not encoded.
-fn is_identity(headers: &HeaderMap) -> bool {
-    let mut encodings =
-        headers.get_all(CONTENT_ENCODING).iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+fn is_identity(content_encoding: Header<'_>) -> bool {
+    let mut encodings = content_encoding.all().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
     encodings
         .all(|encoding| matches!(encoding.trim_ascii(), b"") || encoding.trim_ascii().eq_ignore_ascii_case(b"identity"))
 }

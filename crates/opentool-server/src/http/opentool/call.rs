@@ -1,13 +1,14 @@
 //! `/call`, which nearly every request asks for: bytes in, the host, bytes out.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::StatusCode;
-use http::header::HeaderMap;
 use http_body::Body;
 use opentool_core::{ErrorKind, Host, MemoryReservation, Outcome, ToolCall, ToolContext};
 
+use super::super::headers::RequestHeaders;
 use super::super::record::{RequestRecord, RunningCall};
 use super::super::response::{HttpResponse, json};
 use super::super::state::ServerState;
@@ -22,7 +23,7 @@ const TYPED_OUTPUT: &str = "application/json;output=typed";
 pub(super) async fn answer<B: Body<Data = Bytes>>(
     host: &Host,
     state: &ServerState,
-    headers: &HeaderMap,
+    headers: &RequestHeaders<'_>,
     body: B,
     context: &ToolContext,
     record: &mut RequestRecord<'_>,
@@ -43,7 +44,7 @@ pub(super) async fn answer<B: Body<Data = Bytes>>(
 async fn answer_large(
     host: &Host,
     state: &ServerState,
-    headers: &HeaderMap,
+    headers: &RequestHeaders<'_>,
     (bytes, reservation): (Bytes, MemoryReservation),
     context: &ToolContext,
     record: &mut RequestRecord<'_>,
@@ -67,7 +68,7 @@ async fn run(
     running: &mut RunningCall,
 ) -> Vec<u8> {
     let name = Arc::clone(&call.name);
-    match until_cut_off(&state.shutdown, host.run(call, context)).await {
+    match until_cut_off(&state.shutdown, pin!(host.run(call, context))).await {
         Ok(outcome) => {
             running.finish(error_kind(&outcome));
             answer_outcome(&outcome, to)

@@ -4,11 +4,11 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::StatusCode;
-use http::header::HeaderMap;
 use http_body::Body;
 use opentool_core::{Host, ToolContext};
 use serde_json::json;
 
+use super::super::headers::RequestHeaders;
 use super::super::record::RequestRecord;
 use super::super::response::{HttpResponse, json as json_response};
 use super::super::routes::ToolRoute;
@@ -34,18 +34,18 @@ impl OpenToolFrontend {
     pub(crate) async fn answer<B: Body<Data = Bytes>>(
         &self,
         route: ToolRoute,
-        headers: &HeaderMap,
+        headers: &RequestHeaders<'_>,
         body: B,
-        context: ToolContext,
+        context: &ToolContext,
         record: &mut RequestRecord<'_>,
     ) -> HttpResponse {
         let (host, state) = (&self.host, &self.state);
         match route {
             ToolRoute::Call => {
-                call::answer(host, state, headers, body, &context, record).await.unwrap_or_else(|refused| *refused)
+                call::answer(host, state, headers, body, context, record).await.unwrap_or_else(|refused| *refused)
             }
             ToolRoute::StreamCall => {
-                let answered = Box::pin(stream::answer(host, state, headers, body, context, record)).await;
+                let answered = Box::pin(stream::answer(host, state, headers, body, context.clone(), record)).await;
                 answered.unwrap_or_else(|refused| *refused)
             }
             ToolRoute::Load => {

@@ -4,17 +4,19 @@
 //! `text/event-stream;result=named` can distinguish them: the result then comes as the event `result`. Such a client also
 //! reads the member `output` of answers.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use http::header::{HeaderMap, HeaderValue};
+use http::header::HeaderValue;
 use http_body::Body;
 use opentool_core::{ErrorKind, Host, ToolCall, ToolContext, ToolError, ToolEvent};
 use tokio::sync::mpsc;
 use tracing::Instrument;
 
+use super::super::headers::RequestHeaders;
 use super::super::record::{RequestRecord, RunningCall};
 use super::super::response::{EventStream, HttpResponse, events};
 use super::super::state::ServerState;
@@ -37,7 +39,7 @@ const NAMED_RESULT: &str = "text/event-stream;result=named";
 pub(super) async fn answer<B: Body<Data = Bytes>>(
     host: &Arc<Host>,
     state: &Arc<ServerState>,
-    headers: &HeaderMap,
+    headers: &RequestHeaders<'_>,
     body: B,
     mut context: ToolContext,
     record: &mut RequestRecord<'_>,
@@ -83,7 +85,7 @@ enum ResultEvent {
 }
 
 impl ResultEvent {
-    fn requested(headers: &HeaderMap) -> Self {
+    fn requested(headers: &RequestHeaders<'_>) -> Self {
         if accepts(headers, NAMED_RESULT) { Self::Result } else { Self::Data }
     }
 
@@ -125,7 +127,7 @@ impl EventWriter<'_> {
         if self.send(event::mark("start", &name)).await.is_err() {
             return;
         }
-        let error = match until_cut_off(&state.shutdown, self.forward(host, call, context)).await {
+        let error = match until_cut_off(&state.shutdown, pin!(self.forward(host, call, context))).await {
             Ok(Ok(error)) => error,
             Ok(Err(Stalled)) => return,
             Err(error) => Some(error),
