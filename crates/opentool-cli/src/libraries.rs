@@ -110,6 +110,7 @@ impl LibraryOptions {
         for (function, reason) in opened.disabled() {
             warn(&format_args!("{}: `{}` cannot be called: {}", visible(name), visible(function), visible(reason)));
         }
+        warn_of_marks(name, &opened.marks());
         if let Some(confinement) = opened.confinement() {
             let library = PathBuf::from(library);
             tracing::info!(library = %library.display(), %confinement, "the library runs in a worker process");
@@ -156,6 +157,27 @@ impl LibraryOptions {
             None => permissions,
         })
     }
+}
+
+/// How many marks of a document are listed.
+const MOST_MARKS: usize = 20;
+
+/// Lists what in a document is uncertain and not yet reviewed.
+fn warn_of_marks(document: &str, marks: &[String]) {
+    if marks.is_empty() {
+        return;
+    }
+    let shown: String = marks.iter().take(MOST_MARKS).map(|mark| format!("\n  {}", visible(mark))).collect();
+    let more = match marks.len().saturating_sub(MOST_MARKS) {
+        0 => String::new(),
+        more => format!("\n  … and {more} more: `opentool check` lists them all"),
+    };
+    let count = marks.len();
+    let noun = if count == 1 { "mark is" } else { "marks are" };
+    warn(&format_args!(
+        "{}: {count} {noun} not reviewed (`x-review`), so answers may be wrong:{shown}{more}",
+        visible(document)
+    ));
 }
 
 /// The library of `DOCUMENT=LIB`, if that is the document.

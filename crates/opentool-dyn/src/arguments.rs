@@ -1,5 +1,7 @@
 //! Arguments, from their text straight into the memory of the call, in one pass.
 
+mod named;
+mod objects;
 mod read;
 mod words;
 
@@ -9,9 +11,11 @@ use opentool_core::{ArgumentError, Problem, ToolError};
 use opentool_spec::json::{JsonError, Lexer, near, pointer};
 
 use crate::frame::{Frame, Given};
-use crate::plan::{Buffer, Function, LARGEST_BUFFER, Machine, Parameter, Passing};
+use crate::plan::{Buffer, Function, LARGEST_BUFFER, Parameter, Passing};
 
-use self::read::{ValueError, read_value, short_integer, skip_whitespace};
+use self::named::read_named;
+use self::objects::read_value;
+use self::read::{ValueError, short_integer, skip_whitespace};
 use self::words::{name_of, quoted};
 
 /// How many problems are worked out; a model corrects a few at a time.
@@ -135,7 +139,11 @@ impl<'t> ArgumentReader<'_, 't> {
         }
         slot.given = Given::Value;
         let before = lexer.clone();
-        match read_value(&parameter.passing, lexer, slot) {
+        let read = match &parameter.names {
+            None => read_value(&parameter.passing, lexer, slot),
+            Some(names) => read_named(&parameter.passing, names, lexer, slot),
+        };
+        match read {
             Ok(()) => Ok(()),
             Err(ValueError::Syntax(error)) => Err(error),
             Err(ValueError::Value { path, message }) => {
@@ -202,10 +210,8 @@ impl<'t> ArgumentReader<'_, 't> {
             }
         }
         for (index, parameter) in function.parameters.iter().enumerate() {
-            match &parameter.passing {
-                Passing::TextOut { buffer, .. } => self.capacity(index, buffer, Machine::U8),
-                Passing::ArrayOut { buffer, element } => self.capacity(index, buffer, element.machine),
-                _ => {}
+            if let Some((buffer, element)) = parameter.passing.buffer() {
+                self.capacity(index, buffer, element);
             }
         }
     }
@@ -243,12 +249,12 @@ impl<'t> ArgumentReader<'_, 't> {
         );
     }
 
-    fn capacity(&mut self, index: usize, buffer: &Buffer, element: Machine) {
+    fn capacity(&mut self, index: usize, buffer: &Buffer, element: usize) {
         let Some(counter) = buffer.size_parameter else {
             self.frame.slot(index).count = buffer.size;
             return;
         };
-        let most = LARGEST_BUFFER / element.size();
+        let most = LARGEST_BUFFER / element;
         let size = self.derive_or_check(
             counter,
             buffer.size,

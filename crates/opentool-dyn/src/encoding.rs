@@ -55,15 +55,16 @@ impl Encoding {
         Some(())
     }
 
-    /// Appends the text that bytes stand for, as a JSON string; says whether all of them could be written.
-    pub(crate) fn encode(self, bytes: &[u8], out: &mut Vec<u8>) -> bool {
+    /// Appends the text that bytes stand for, as a JSON string.
+    ///
+    /// # Errors
+    ///
+    /// Where they stand for none: the first byte that does not.
+    pub(crate) fn encode(self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), usize> {
         match self {
             Encoding::Utf8 => match std::str::from_utf8(bytes) {
                 Ok(text) => push_json_string(text, out),
-                Err(_) => {
-                    push_json_string(&String::from_utf8_lossy(bytes), out);
-                    return false;
-                }
+                Err(error) => return Err(error.valid_up_to()),
             },
             Encoding::Latin1 if bytes.is_ascii() => return Encoding::Utf8.encode(bytes, out),
             Encoding::Latin1 => push_json_string(&bytes.iter().copied().map(char::from).collect::<String>(), out),
@@ -83,7 +84,7 @@ impl Encoding {
                 out.push(b'"');
             }
         }
-        true
+        Ok(())
     }
 }
 

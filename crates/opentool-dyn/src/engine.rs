@@ -3,12 +3,14 @@
 mod call;
 mod callable;
 mod errno;
+mod field_access;
+mod finished;
 mod handles;
+mod kept;
 mod loaded;
 mod notes;
-mod options;
 mod prepared;
-mod write;
+mod struct_type;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,9 +26,9 @@ use crate::arguments;
 use crate::frame::Frame;
 use crate::plan::{Function, Plan};
 
+pub(crate) use crate::memory::Options;
 pub(crate) use errno::last_errno;
 pub(crate) use notes::Notes;
-pub(crate) use options::Options;
 
 /// A library that is loaded into this process, and the plan of its functions.
 #[derive(Debug)]
@@ -50,7 +52,8 @@ impl Engine {
     /// Where the library cannot be loaded or `x-init` fails. A symbol that is missing only disables its function.
     pub(crate) fn load(plan: Arc<Plan>, library: &Path, options: Options) -> Result<Engine, LoadError> {
         let loaded = LoadedLibrary::open(library)?;
-        let functions = plan.functions.iter().map(|function| Callable::new(function, &plan, &loaded)).collect();
+        let functions =
+            plan.functions.iter().map(|function| Callable::new(function, &plan, &loaded, options)).collect();
         let handles = Handles::new(plan.thread_safe);
         let engine = Engine { plan, functions, handles, options, _library: loaded };
         engine.initialise(library)?;
@@ -106,7 +109,7 @@ impl Engine {
                 options: self.options,
             };
             let called = arguments::read(plan, arguments, frame).and_then(|()| call.run(frame, out));
-            if callable.prepared.has_pointers {
+            if callable.has_pointers {
                 frame.clear(parameters);
             }
             called

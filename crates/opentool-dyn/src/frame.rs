@@ -3,8 +3,11 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::Arc;
 
+use crate::closure::{Closure, Record};
 use crate::guarded_pages::GuardedPages;
+use crate::memory::pointer_in;
 
 /// The arguments of a call, and the memory that they point to.
 #[derive(Debug, Default)]
@@ -30,6 +33,12 @@ pub(crate) struct Slot {
     /// What the pointer points to, where that is more than a cell.
     pub(crate) block: Block,
     pub(crate) pages: Option<GuardedPages>,
+    /// The texts that fields of a struct point to.
+    pub(crate) texts: Vec<Box<[u8]>>,
+    /// The function that the library may call.
+    pub(crate) closure: Option<&'static Closure>,
+    /// What that function records.
+    pub(crate) record: Option<Arc<Record>>,
 }
 
 /// What the caller said of a parameter.
@@ -44,6 +53,17 @@ pub(crate) enum Given {
     Value,
     /// Nothing, and it follows from another parameter.
     Derived,
+}
+
+/// Where libffi finds the value of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the word.
+    Word,
+    /// It is the pointer.
+    Pointer,
+    /// It is the block.
+    Block,
 }
 
 /// Bytes, aligned for every scalar.
@@ -61,7 +81,17 @@ const SPARE: usize = 8;
 
 impl Default for Slot {
     fn default() -> Self {
-        Slot { word: 0, pointer: ptr::null_mut(), count: 0, given: Given::Absent, block: Block::default(), pages: None }
+        Slot {
+            word: 0,
+            pointer: ptr::null_mut(),
+            count: 0,
+            given: Given::Absent,
+            block: Block::default(),
+            pages: None,
+            texts: Vec::new(),
+            closure: None,
+            record: None,
+        }
     }
 }
 
@@ -125,6 +155,21 @@ impl Frame {
         self.values.as_mut_ptr()
     }
 
+    /// The same for these parameters only, of which some are structs by value.
+    pub(crate) fn values_of(&mut self, arguments: &[usize], place: impl Fn(usize) -> Place) -> *mut *mut c_void {
+        self.values.clear();
+        for index in arguments {
+            let slot = &mut self.slots[*index];
+            let value = match place(*index) {
+                Place::Word => (&raw mut slot.word).cast(),
+                Place::Pointer => (&raw mut slot.pointer).cast(),
+                Place::Block => slot.block.as_mut_ptr(),
+            };
+            self.values.push(value);
+        }
+        self.values.as_mut_ptr()
+    }
+
     /// Releases what a call of so many parameters needed.
     #[inline]
     pub(crate) fn clear(&mut self, parameters: usize) {
@@ -133,6 +178,13 @@ impl Frame {
             if slot.block.words.capacity() != 0 {
                 slot.block.clear();
             }
+            if !slot.texts.is_empty() {
+                slot.texts = Vec::new();
+            }
+            if let Some(closure) = slot.closure.take() {
+                closure.release();
+            }
+            slot.record = None;
             if let Some(pages) = slot.pages.take()
                 && self.spare.len() < SPARE
                 && pages.size() <= KEPT
@@ -140,6 +192,13 @@ impl Frame {
                 self.spare.push(pages);
             }
         }
+    }
+}
+
+impl Slot {
+    /// The pointer that the library has put into the cell.
+    pub(crate) fn cell_pointer(&self) -> *mut c_void {
+        pointer_in(&self.word.to_ne_bytes()).cast_mut().cast()
     }
 }
 
@@ -178,6 +237,24 @@ impl Block {
     pub(crate) fn as_bytes(&self) -> &[u8] {
         // SAFETY: the words are initialised, `length` never exceeds them, and every byte pattern is a byte.
         unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.length) }
+    }
+
+    /// Makes it so many bytes, all zero.
+    pub(crate) fn extend_zeroed(&mut self, bytes: usize) -> &mut [u8] {
+        self.reserve(bytes);
+        let start = self.length;
+        self.length += bytes;
+        let added = &mut self.all()[start..start + bytes];
+        added.fill(0);
+        added
+    }
+
+    /// Writes over bytes that are in use, as far as they are.
+    pub(crate) fn overwrite(&mut self, start: usize, bytes: &[u8]) {
+        let end = (start + bytes.len()).min(self.length);
+        if let Some(to) = self.all().get_mut(start..end) {
+            to.copy_from_slice(&bytes[..to.len()]);
+        }
     }
 
     pub(crate) fn as_mut_ptr(&mut self) -> *mut c_void {

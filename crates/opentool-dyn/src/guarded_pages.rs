@@ -38,6 +38,14 @@ impl GuardedPages {
         }
     }
 
+    /// Copies bytes to the end, at most [`size`](Self::size), and gives back where they start.
+    pub(crate) fn fill(&mut self, bytes: &[u8]) -> *mut u8 {
+        let start = self.clear(bytes.len());
+        // SAFETY: `clear` gave back as many bytes as there are, or all that there is, which are this value's own.
+        unsafe { start.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len().min(self.size)) };
+        start
+    }
+
     /// The last so many bytes, at most [`size`](Self::size).
     pub(crate) fn tail(&self, bytes: usize) -> &[u8] {
         let bytes = bytes.min(self.size);
@@ -45,6 +53,9 @@ impl GuardedPages {
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(self.size - bytes), bytes) }
     }
 }
+
+// SAFETY: the memory is this value's own; nothing else knows where it is but a library that was given it.
+unsafe impl Send for GuardedPages {}
 
 impl Drop for GuardedPages {
     fn drop(&mut self) {

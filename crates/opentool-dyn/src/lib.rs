@@ -28,8 +28,10 @@
 //! library has, and [`uncallable`] which functions of a document it lacks; neither loads it.
 
 mod arguments;
+mod closure;
 #[cfg(unix)]
 mod denial;
+mod document_fault;
 mod encoding;
 mod engine;
 mod error;
@@ -39,6 +41,8 @@ mod frame;
 mod guarded_pages;
 mod heap;
 mod library;
+mod machine_type;
+mod memory;
 mod permissions;
 mod plan;
 #[cfg(unix)]
@@ -56,6 +60,7 @@ mod uncallable;
 #[cfg_attr(not(unix), path = "worker/unsupported.rs")]
 mod worker;
 
+pub use document_fault::{DocumentFault, document_faults};
 pub use error::{LoadError, OpenError};
 pub use exports::{Export, ExportKind, Exports, ExportsError, Format};
 pub use find::{FindError, find_library};

@@ -14,7 +14,7 @@ use self::tools::toolbox;
 use crate::engine::{Engine, Options};
 use crate::exports::Exports;
 use crate::find::find_library;
-use crate::plan::Plan;
+use crate::plan::{Plan, marks};
 use crate::supervisor::{Settings, Supervisor};
 use crate::symbols::{disable_missing, is_callable};
 use crate::tool::{Backend, Shared};
@@ -67,6 +67,12 @@ impl DynLibrary {
     pub fn disabled(&self) -> impl Iterator<Item = (&str, &str)> {
         let functions = self.shared.plan.functions.iter();
         functions.filter_map(|function| Some((function.name.as_str(), function.disabled.as_deref()?)))
+    }
+
+    /// Returns the marks that the document's author left for a review (`x-review`): what is uncertain, by function.
+    #[must_use]
+    pub fn marks(&self) -> Vec<String> {
+        marks(&self.shared.plan.document)
     }
 
     /// Returns what the system enforces upon the library; nothing where it runs in this process.
@@ -213,12 +219,12 @@ impl DynLibraryBuilder {
 /// Disables the functions that only an operator's permission makes callable.
 fn disable_denied(plan: &mut Plan, permissions: &Permissions, library: &Path, exports: &Exports) {
     for function in plan.functions.iter_mut().filter(|function| function.disabled.is_none()) {
-        let of_free = |free: &String| match exports.get(free) {
-            Some(_) => permissions.denial_reason(free, library),
-            None => permissions.denial_reason_anywhere(free),
+        let of_helper = |symbol: &str| match exports.get(symbol) {
+            Some(_) => permissions.denial_reason(symbol, library),
+            None => permissions.denial_reason_anywhere(symbol),
         };
         let denied = permissions.denial_reason(&function.symbol, library);
-        function.disabled = denied.or_else(|| function.free.as_ref().and_then(of_free));
+        function.disabled = denied.or_else(|| function.helpers.iter().find_map(|helper| of_helper(&helper.symbol)));
     }
 }
 

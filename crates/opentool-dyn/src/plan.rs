@@ -1,10 +1,31 @@
 //! The checked plan of a document, made without the library: [`Plan`].
 
+mod buffer;
 mod build;
+mod callback;
+mod callbacks;
+mod counted;
+mod document_faults;
 mod extension;
+mod fault;
+mod fields;
+mod layout;
+mod layouts;
+mod marks;
+mod names;
+mod parameters;
+mod returned;
 mod scalar;
+mod schemas;
+mod struct_field;
 mod types;
 
+pub(crate) use buffer::{Buffer, Length};
+pub(crate) use callback::{Callback, CallbackAnswer, CallbackKind};
 pub(crate) use extension::{Effect, LARGEST_BUFFER};
+pub(crate) use layout::{Element, FieldContent, StructField, StructLayout};
+pub(crate) use marks::marks;
+pub(crate) use names::Names;
 pub(crate) use scalar::{Loaded, Machine, Scalar, Seen, Value};
-pub(crate) use types::{Buffer, Function, Length, Parameter, Passing, Plan, Returned};
+pub(crate) use struct_field::{AccessContent, Condition, FieldAccess, LengthField};
+pub(crate) use types::{Family, Function, Global, Helper, Holder, Parameter, Passing, Plan, Pointed, Returned};

@@ -2,7 +2,7 @@
 
 use crate::exports::{ExportKind, Exports};
 use crate::find::find_library;
-use crate::plan::Plan;
+use crate::plan::{Helper, Plan};
 
 /// For how many functions names are looked for that come near, so that a document of thousands opens at once.
 const MOST_NEAR: usize = 50;
@@ -17,13 +17,18 @@ pub(crate) fn disable_missing(plan: &mut Plan, exports: &Exports) {
         }
         let symbol = &function.symbol;
         function.disabled = match exports.get(symbol).map(|export| export.kind()) {
-            Some(ExportKind::Data | ExportKind::ThreadLocal) => {
-                Some(format!("`{symbol}` is data of the library, not a function"))
+            Some(ExportKind::Data | ExportKind::ThreadLocal) if function.global.is_none() => {
+                Some(format!("`{symbol}` is data of the library, not a function: `x-global` reads it"))
+            }
+            Some(kind) if function.global.is_some() && kind.is_callable() => {
+                Some(format!("`{symbol}` is a function of the library, not data: leave out `x-global`"))
             }
             Some(_) => {
-                let is_data = |free: &&String| exports.get(free).is_some() && !is_callable(exports, free);
-                let free = function.free.as_ref().filter(is_data);
-                free.map(|free| format!("`x-free` names `{free}`, which is data of the library, not a function"))
+                let is_data =
+                    |helper: &&Helper| exports.get(&helper.symbol).is_some() && !is_callable(exports, &helper.symbol);
+                function.helpers.iter().find(is_data).map(|Helper { key, symbol }| {
+                    format!("`{key}` names `{symbol}`, which is data of the library, not a function")
+                })
             }
             None => {
                 missing += 1;

@@ -7,7 +7,7 @@ use opentool_core::{BoxFuture, Invocation, Tool, ToolContext, ToolDefinition, To
 use serde_json::value::RawValue;
 use tokio::sync::Mutex;
 
-use crate::engine::{Engine, Notes};
+use crate::engine::Engine;
 use crate::plan::Plan;
 use crate::supervisor::Supervisor;
 
@@ -81,7 +81,7 @@ impl DynTool {
     fn call_in_process(&self, engine: &Engine, invocation: Invocation<'_>) -> Result<ToolOutput, ToolError> {
         let mut result = RESULT.take();
         let called = engine.call(self.function, invocation.arguments.as_str(), &mut result);
-        let output = called.map(|notes| {
+        let output = called.map(|_| {
             debug_assert!(std::str::from_utf8(&result).is_ok(), "a result that is no UTF-8");
             // SAFETY: the engine wrote one JSON value in UTF-8 without space around it: numbers and punctuation are its own,
             // and every text of the library is decoded and escaped. Debug builds, and so the tests, check both all the same.
@@ -90,7 +90,7 @@ impl DynTool {
                 let text = std::str::from_utf8_unchecked(&result);
                 (text, RawValue::from_string_unchecked(text.to_owned()))
             };
-            self.report(notes, text, invocation.context);
+            self.report(text, invocation.context);
             ToolOutput::Json(json)
         });
         if result.capacity() <= KEPT {
@@ -101,35 +101,18 @@ impl DynTool {
 
     async fn call_worker(&self, supervisor: &Supervisor, invocation: Invocation<'_>) -> Result<ToolOutput, ToolError> {
         let (arguments, context) = (invocation.arguments.as_str(), invocation.context);
-        let (notes, text) = supervisor.call(self.function, arguments, context).await?;
-        self.report(notes, &text, context);
+        let (_, text) = supervisor.call(self.function, arguments, context).await?;
+        self.report(&text, context);
         // The worker runs untrusted code: its text is parsed before it counts as JSON.
         self.parse_output(text)
     }
 
-    /// Logs what a result alone does not say, and reports the meaning of a returned code as progress.
+    /// Reports the meaning of a returned code as progress.
     #[inline]
-    fn report(&self, notes: Notes, result: &str, context: &ToolContext) {
-        if notes != Notes::default() {
-            self.log_notes(notes);
-        }
+    fn report(&self, result: &str, context: &ToolContext) {
         if let Some(meaning) = self.shared.plan.meaning(self.function, result) {
             tracing::debug!(tool = self.definition.name(), meaning, "the returned code");
             context.progress(1.0, Some(1.0), Some(meaning.to_owned()));
-        }
-    }
-
-    #[cold]
-    fn log_notes(&self, notes: Notes) {
-        let tool = self.definition.name();
-        if notes.contains(Notes::REPLACED) {
-            tracing::warn!(
-                tool,
-                "the library's text is not UTF-8: what is not was replaced; `x-encoding` says what it is"
-            );
-        }
-        if notes.contains(Notes::CUT) {
-            tracing::warn!(tool, "the library's text is longer than 1 MiB: the rest was cut off");
         }
     }
 

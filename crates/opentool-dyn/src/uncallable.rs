@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use opentool_spec::Severity;
 
 use crate::Exports;
-use crate::plan::Plan;
+use crate::plan::{Helper, Plan};
 use crate::symbols::{disable_missing, is_callable, is_reachable};
 
 /// Something in a document that keeps a function from being called in a library.
@@ -22,7 +22,8 @@ pub struct Uncallable {
 
 /// Finds the functions of a document that cannot be called in a library, without loading it.
 ///
-/// What is wrong with the document by itself is left to [`opentool_spec::check()`].
+/// What is wrong with the document by itself is left to [`opentool_spec::check()`] and
+/// [`document_faults`](crate::document_faults).
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -59,14 +60,21 @@ pub fn uncallable(document: &str, exports: &Exports) -> Vec<Uncallable> {
         }
     }
     disable_missing(&mut plan, exports);
-    for (index, function) in plan.functions.iter().enumerate().filter(|(index, _)| !faulty.contains(index)) {
+    for (index, function) in plan
+        .functions
+        .iter()
+        .enumerate()
+        .filter(|(index, function)| !faulty.contains(index) && function.fault.is_none())
+    {
         let name = || Some(function.name.clone());
         if let Some(reason) = &function.disabled {
             let key = if function.symbol == function.name { "name" } else { "x-symbol" };
             let pointer = format!("/functions/{index}/{key}");
             found.push(Uncallable { pointer, function: name(), reason: reason.clone() });
-        } else if let Some(free) = function.free.as_ref().filter(|free| !is_reachable(exports, free)) {
-            let reason = format!("`x-free` names `{free}`, which neither the library nor what it needs exports");
+        } else if let Some(Helper { key, symbol }) =
+            function.helpers.iter().find(|helper| !is_reachable(exports, &helper.symbol))
+        {
+            let reason = format!("`{key}` names `{symbol}`, which neither the library nor what it needs exports");
             found.push(Uncallable { pointer: format!("/functions/{index}"), function: name(), reason });
         }
     }

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use self::calls::{ReplyWriter, RequestReader};
 use self::process::{Descriptors, ParentIsGone};
 use crate::LoadError;
+use crate::closure;
 use crate::engine::Engine;
 use crate::plan::Plan;
 use crate::protocol::{HelloMessage, MARK, REPLIES, REQUESTS, ReadyMessage, ReplyKind};
@@ -91,6 +92,10 @@ fn run(parent: i32) -> io::Result<()> {
 fn load(hello: &HelloMessage, page: &'static SharedPage) -> Result<(Arc<Plan>, Engine, ReadyMessage), LoadError> {
     let plan = Plan::parse(&hello.document).map_err(|error| LoadError::new(&hello.library, error.to_string()))?;
     let plan = Arc::new(plan);
+    if plan.has_callbacks() {
+        // libffi reads what the sandbox hides, once.
+        closure::warm_up();
+    }
     let confinement = sandbox::confine(&hello.permissions, &hello.library, page, &[REQUESTS, REPLIES])
         .map_err(|reason| LoadError::new(&hello.library, reason))?;
     let engine = Engine::load(plan.clone(), &hello.library, hello.options)?;

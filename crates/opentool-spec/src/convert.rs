@@ -1,9 +1,12 @@
 //! OpenDyn to OpenTool: the functions of a library as their callers see them.
 
+mod structs;
+
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use self::structs::StructSchemas;
 use crate::{
     map::Map,
     model::{
@@ -15,6 +18,22 @@ use crate::{
 /// A schema that is referred to is copied for each reference. Descriptions and other texts are copied only up to
 /// this many bytes, so that many references to a long text do not blow up the document.
 const LARGEST_COPY: usize = 1024;
+/// Keys that say how a value crosses the boundary, which callers need not know.
+const OF_THE_BOUNDARY: [&str; 13] = [
+    "x-callback",
+    "x-userData",
+    "x-events",
+    "x-values",
+    "x-flags",
+    "x-struct",
+    "x-field",
+    "x-offset",
+    "x-lengthField",
+    "x-when",
+    "x-indirect",
+    "x-byValue",
+    "x-review",
+];
 /// A table of codes is repeated for each function, up to this many bytes.
 const LARGEST_TABLE: usize = 2048;
 
@@ -49,7 +68,8 @@ impl OpenDyn {
         info.extra.clone_from(&self.info.extra);
         let mut document = OpenTool::new(info);
         document.extra.clone_from(&self.extra);
-        let mut view = View { document: self, ends: HashMap::new(), codes: code_table(self) };
+        let structs = StructSchemas::new(self);
+        let mut view = View { document: self, ends: HashMap::new(), codes: code_table(self), structs };
         document.functions = self.functions.iter().map(|function| view.function(function)).collect();
         document
     }
@@ -62,6 +82,7 @@ struct View<'a> {
     ends: HashMap<&'a str, Option<&'a DynSchema>>,
     /// The table of codes, as a text to follow a description.
     codes: String,
+    structs: StructSchemas<'a>,
 }
 
 impl<'a> View<'a> {
@@ -79,13 +100,16 @@ impl<'a> View<'a> {
 
     /// What the caller passes: nothing where the function only writes.
     fn parameter(&mut self, parameter: &'a DynParameter) -> Option<Parameter> {
+        if is_set(&parameter.extra, "x-userData") {
+            return None;
+        }
         let mut seen = Parameter::new(&parameter.name, self.schema(&parameter.schema));
         seen.description.clone_from(&parameter.description);
         seen.required = parameter.required;
         if !parameter.is_in {
             let scalar =
                 matches!(seen.schema.schema_type, Some(SchemaType::Boolean | SchemaType::Integer | SchemaType::Number));
-            if !scalar || parameter.extra.contains_key("x-handle") {
+            if !scalar || ["x-handle", "x-field"].iter().any(|key| parameter.extra.contains_key(*key)) {
                 return None;
             }
             seen.required = false;
@@ -95,7 +119,13 @@ impl<'a> View<'a> {
                 None => initial.to_owned(),
             });
         }
+        let values = parameter.extra.get("x-values").or(seen.schema.extra.get("x-values")).cloned();
+        if let Some(Value::Object(values)) = values {
+            let flags = is_set(&parameter.extra, "x-flags") || is_set(&seen.schema.extra, "x-flags");
+            seen.schema = named_values(seen.schema, &values, flags);
+        }
         seen.extra.clone_from(&parameter.extra);
+        seen.schema.extra.retain(|key, _| !OF_THE_BOUNDARY.contains(&key.as_str()));
         Some(seen)
     }
 
@@ -105,7 +135,7 @@ impl<'a> View<'a> {
         if let Some(returns) = function.returns.as_ref().filter(|returns| !self.is_void(&returns.schema)) {
             results.push(self.output(&returns.name, &returns.description, &returns.schema, &returns.extra));
         }
-        for parameter in function.parameters.iter().filter(|parameter| !parameter.is_in) {
+        for parameter in function.parameters.iter().filter(|parameter| goes_out(parameter)) {
             let DynParameter { name, description, schema, extra, .. } = parameter;
             results.push(self.output(name, description, schema, extra));
         }
@@ -125,7 +155,19 @@ impl<'a> View<'a> {
     fn output(&mut self, name: &str, description: &Option<String>, schema: &'a DynSchema, extra: &Map) -> Return {
         let mut seen = Return::new(name, self.schema(schema));
         seen.description.clone_from(description);
+        if let Some(callback) = extra.get("x-callback") {
+            seen.schema = structs::of_callback(callback);
+        } else if extra.contains_key("x-events") {
+            seen.schema = Schema::array(Schema::object());
+        }
+        let values = extra.get("x-values").or(seen.schema.extra.get("x-values"));
+        if let Some(Value::Object(values)) = values {
+            seen.description = Some(described_values(seen.description.as_deref(), values));
+        }
         seen.extra.clone_from(extra);
+        for keys in [&mut seen.extra, &mut seen.schema.extra] {
+            keys.retain(|key, _| !OF_THE_BOUNDARY.contains(&key.as_str()));
+        }
         seen
     }
 
@@ -158,6 +200,9 @@ impl<'a> View<'a> {
 
     fn schema(&mut self, schema: &'a DynSchema) -> Schema {
         let end = self.end(schema);
+        if let Some(seen) = self.structs.schema(end) {
+            return seen;
+        }
         let mut seen = if schema.reference.is_none() || is_small(end) { words_of(end) } else { Schema::default() };
         seen.schema_type = end.schema_type;
         if schema.reference.is_some() && schema.description.is_some() {
@@ -169,6 +214,43 @@ impl<'a> View<'a> {
         }
         seen
     }
+}
+
+/// Whether a flag of ours is set.
+fn is_set(keys: &Map, key: &str) -> bool {
+    keys.get(key) == Some(&Value::Bool(true))
+}
+
+/// Whether a parameter is part of the result. What a callback of a handle records comes with `x-events`.
+fn goes_out(parameter: &DynParameter) -> bool {
+    let is_kept = parameter.extra.contains_key("x-callback") && parameter.extra.contains_key("x-keep");
+    (!parameter.is_in && !is_kept) || is_set(&parameter.extra, "x-inOut")
+}
+
+/// An integer, or the name of one; of flags also a list.
+fn named_values(integer: Schema, values: &Map, flags: bool) -> Schema {
+    let names: Vec<&String> = values.keys().collect();
+    let mut choices = vec![json!({ "type": "integer" }), json!({ "type": "string", "enum": names })];
+    if flags {
+        choices.push(json!({ "type": "array", "items": { "anyOf": choices.clone() } }));
+    }
+    let mut seen = Schema { description: integer.description, extra: integer.extra, ..Schema::default() };
+    seen.extra.insert("anyOf".to_owned(), choices.into());
+    seen
+}
+
+/// A description, with the names of the values behind it.
+fn described_values(description: Option<&str>, values: &Map) -> String {
+    let mut text = description.map_or_else(String::new, |description| format!("{description} "));
+    for (index, (name, value)) in values.iter().enumerate() {
+        if text.len() + name.len() > LARGEST_COPY {
+            text.push_str(&format!(", … ({} more)", values.len() - index));
+            break;
+        }
+        let comma = if index > 0 { ", " } else { "" };
+        text.push_str(&format!("{comma}{name} = {value}"));
+    }
+    text
 }
 
 /// What the codes of a document mean, as a text to follow a description.

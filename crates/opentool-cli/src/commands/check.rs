@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use opentool_dyn::{Exports, uncallable};
+use opentool_dyn::{Exports, document_faults, uncallable};
 use opentool_spec::{Code, DocumentKind, ExternalFinding, Report};
 
 use crate::{
@@ -32,6 +32,9 @@ fix` does by itself, `help:` what is left to you.
 
 In a folder, those *.json files are checked that are OpenTool or OpenDyn documents, or are broken and mention one of \
 them; hidden files and folders, `target` and `node_modules` are left out. A file you name is always checked.
+
+A function whose keys and types do not go together, so that no library could be called by it, is an error too. Marks of \
+`dyn describe` that are left (`x-review`) are warnings.
 
 With --library, every function of an OpenDyn document is looked for in that library, which is read and not loaded.
 
@@ -120,6 +123,22 @@ impl LibraryCheck {
     }
 }
 
+/// Adds what keeps the functions of an OpenDyn document from being called in any library.
+fn with_plan_faults(text: &str, report: Report) -> Report {
+    if report.kind != Some(DocumentKind::OpenDyn) {
+        return report;
+    }
+    let findings = document_faults(text).into_iter().map(|found| ExternalFinding {
+        pointer: found.pointer,
+        code: Code::KeysConflict,
+        message: format!("`{}` cannot be called: {}", found.function, found.reason),
+        help: Some(
+            "correct the keys and types that the message names; the others of the document can be used".to_owned(),
+        ),
+    });
+    report.with_external_findings(text, findings)
+}
+
 impl<W: Write> Run<W> {
     fn folder(&mut self, folder: &Path) -> Result<(), Failure> {
         let before = self.totals.documents + self.totals.unreadable;
@@ -148,6 +167,7 @@ impl<W: Write> Run<W> {
     fn bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         let mut report = opentool_spec::check_bytes(bytes);
         let text = String::from_utf8_lossy(bytes);
+        report = with_plan_faults(&text, report);
         if let Some(library) = &mut self.library {
             report = library.check(&text, report);
         }

@@ -4,8 +4,8 @@ use opentool_spec::json::{JsonError, JsonString, Lexer, Quantity};
 
 use super::words::{name_of, scalar};
 use crate::encoding::Encoding;
-use crate::frame::Slot;
-use crate::plan::{Machine, Passing, Seen, Value};
+use crate::frame::{Block, Slot};
+use crate::plan::{Machine, Seen, Value};
 
 /// The most characters that the token of a handle may have.
 const LONGEST_TOKEN: usize = 512;
@@ -25,39 +25,20 @@ impl From<JsonError> for ValueError {
     }
 }
 
-type Read<T = ()> = Result<T, ValueError>;
+pub(super) type Read<T = ()> = Result<T, ValueError>;
 
 #[cold]
-fn refuse<T>(message: impl Into<String>) -> Read<T> {
+pub(super) fn refuse<T>(message: impl Into<String>) -> Read<T> {
     Err(ValueError::Value { path: String::new(), message: message.into() })
 }
 
 /// Says what was expected instead of the value that begins at `start`.
 #[cold]
-fn expected<T>(what: &str, lexer: &mut Lexer<'_>, start: usize) -> Read<T> {
+pub(super) fn expected<T>(what: &str, lexer: &mut Lexer<'_>, start: usize) -> Read<T> {
     if lexer.position() == start {
         lexer.skip_value()?;
     }
     refuse(format!("expected {what}, got {}", name_of(lexer.since(start))))
-}
-
-/// Reads the value of a parameter into its slot.
-#[inline]
-pub(super) fn read_value(passing: &Passing, lexer: &mut Lexer<'_>, slot: &mut Slot) -> Read {
-    match passing {
-        Passing::Value(value) | Passing::Cell { value, .. } => {
-            slot.word = read_scalar(*value, lexer)?;
-            Ok(())
-        }
-        Passing::Text { encoding, count } => read_text(*encoding, count.is_some(), lexer, slot),
-        Passing::Array { element, .. } => read_array(*element, lexer, slot),
-        Passing::Handle { .. } => read_handle(lexer, slot),
-        Passing::TextOut { .. } | Passing::ArrayOut { .. } | Passing::HandleOut { .. } => {
-            // As with an unknown argument: it is none, and whatever stands there means nothing.
-            lexer.skip_value()?;
-            Ok(())
-        }
-    }
 }
 
 #[inline]
@@ -104,7 +85,7 @@ pub(super) fn short_integer(value: Value, bytes: &[u8], start: usize) -> Option<
 
 /// Reads a scalar as the word that is passed.
 #[inline]
-fn read_scalar(value: Value, lexer: &mut Lexer<'_>) -> Read<u64> {
+pub(super) fn read_scalar(value: Value, lexer: &mut Lexer<'_>) -> Read<u64> {
     match lexer.peek() {
         Some(b'-' | b'0'..=b'9') => read_number(value, lexer),
         Some(b'"') => read_quoted(value, lexer),
@@ -204,16 +185,16 @@ fn read_quoted(value: Value, lexer: &mut Lexer<'_>) -> Read<u64> {
     }
 }
 
-fn text_of<'t>(lexer: &mut Lexer<'t>, what: &str) -> Read<JsonString<'t>> {
+pub(super) fn text_of<'t>(lexer: &mut Lexer<'t>, what: &str) -> Read<JsonString<'t>> {
     match lexer.peek() {
         Some(b'"') => Ok(lexer.string()?),
         _ => expected(what, lexer, lexer.position()),
     }
 }
 
-fn read_text(encoding: Encoding, counted: bool, lexer: &mut Lexer<'_>, slot: &mut Slot) -> Read {
+/// Reads a text or bytes into a block, with a NUL behind them; gives back how many they are.
+pub(super) fn read_text(encoding: Encoding, counted: bool, lexer: &mut Lexer<'_>, block: &mut Block) -> Read<usize> {
     let quoted = text_of(lexer, "string")?;
-    let block = &mut slot.block;
     block.clear();
     block.reserve(quoted.raw.len() + 1);
     if encoding == Encoding::Utf8 && !quoted.escaped {
@@ -234,43 +215,12 @@ fn read_text(encoding: Encoding, counted: bool, lexer: &mut Lexer<'_>, slot: &mu
             "expected text without the character U+0000, which ends a C string, found one at byte {at}"
         ));
     }
-    slot.count = block.len();
+    let count = block.len();
     block.push(0);
-    Ok(())
+    Ok(count)
 }
 
-fn read_array(element: Value, lexer: &mut Lexer<'_>, slot: &mut Slot) -> Read {
-    slot.block.clear();
-    slot.count = 0;
-    if lexer.peek() != Some(b'[') {
-        return expected("array", lexer, lexer.position());
-    }
-    lexer.advance();
-    lexer.skip_whitespace();
-    if lexer.eat(b']') {
-        // A pointer to no elements is still a pointer.
-        slot.block.reserve(8);
-        return Ok(());
-    }
-    let size = element.machine.size();
-    loop {
-        lexer.skip_whitespace();
-        let word = match read_scalar(element, lexer) {
-            Ok(word) => word,
-            Err(ValueError::Value { path, message }) => {
-                return Err(ValueError::Value { path: format!("/{}{path}", slot.count), message });
-            }
-            Err(syntax) => return Err(syntax),
-        };
-        slot.block.extend(&word.to_ne_bytes()[..size]);
-        slot.count += 1;
-        if lexer.closes(false)? {
-            return Ok(());
-        }
-    }
-}
-
-fn read_handle(lexer: &mut Lexer<'_>, slot: &mut Slot) -> Read {
+pub(super) fn read_handle(lexer: &mut Lexer<'_>, slot: &mut Slot) -> Read {
     let start = lexer.position();
     let token = text_of(lexer, "a handle, as another function has given it")?.decode();
     if token.len() > LONGEST_TOKEN {

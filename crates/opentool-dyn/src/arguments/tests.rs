@@ -24,7 +24,7 @@ const INTEGERS: [Scalar; 10] = [
 fn read_slowly(value: Value, text: &str) -> Option<(u64, usize)> {
     let mut lexer = Lexer::new(text);
     let mut slot = Slot::default();
-    super::read::read_value(&Passing::Value(value), &mut lexer, &mut slot).ok()?;
+    super::objects::read_value(&Passing::Value(value), &mut lexer, &mut slot).ok()?;
     Some((slot.word, lexer.position()))
 }
 

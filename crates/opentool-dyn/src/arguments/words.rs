@@ -2,7 +2,7 @@
 
 use opentool_spec::json::excerpt;
 
-use crate::plan::{Parameter, Passing, Scalar, Seen, Value};
+use crate::plan::{AccessContent, Parameter, Passing, Scalar, Seen, Value};
 
 /// How many characters of a value are quoted.
 const MOST_QUOTED: usize = 60;
@@ -31,7 +31,13 @@ pub(super) fn expected(parameter: &Parameter) -> &'static str {
         Passing::Value(value) | Passing::Cell { value, .. } => scalar(*value),
         Passing::Text { .. } | Passing::TextOut { .. } => "string",
         Passing::Array { .. } | Passing::ArrayOut { .. } => "array",
-        Passing::Handle { .. } | Passing::HandleOut { .. } => "handle",
+        Passing::Handle { .. } | Passing::HandleOut { .. } | Passing::Allocated { .. } => "handle",
+        Passing::Struct { .. } | Passing::StructValue { .. } => "object",
+        Passing::Field(field) => match &field.content {
+            AccessContent::Scalar { value, .. } => scalar(*value),
+            _ => "string",
+        },
+        Passing::Indirect { .. } | Passing::Callback(_) | Passing::UserData | Passing::Events { .. } => "nothing",
     }
 }
 

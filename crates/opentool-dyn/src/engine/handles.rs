@@ -6,6 +6,10 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::kept::Kept;
+use super::loaded::FreeFunction;
+use crate::closure::Record;
+
 /// The handles of one library.
 #[derive(Debug, Default)]
 pub(crate) struct Handles {
@@ -18,19 +22,84 @@ pub(crate) struct Handles {
 #[derive(Debug, Default)]
 struct HandleTable {
     by_token: HashMap<String, Handle>,
-    /// So that a pointer which the library returns again is the same handle.
-    by_pointer: HashMap<(usize, Arc<str>), String>,
+    /// The tokens of an address, so that a pointer which the library returns again is the same handle, and so that all of them
+    /// end when one of them does.
+    by_address: HashMap<usize, Vec<String>>,
 }
 
 #[derive(Debug)]
 struct Handle {
     kind: Arc<str>,
     /// An address of the library, which callers never see.
-    pointer: usize,
+    address: usize,
+    /// How many bytes are there, where it is known.
+    size: Option<usize>,
     /// Whether a call that may end it is running.
     closing: bool,
     /// How many other calls are running that were given it, which is known only where several run at the same time.
     users: usize,
+    /// The handle with which it ends.
+    parent: Option<String>,
+    /// The handles that end with it.
+    children: Vec<String>,
+    /// What ends it before its parent ends.
+    close: Option<FreeFunction>,
+    /// What its callbacks have recorded.
+    record: Option<Arc<Record>>,
+    /// Memory that lives as long as it does.
+    kept: Vec<Kept>,
+}
+
+/// A handle that is to be made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NewHandle<'a> {
+    pub(crate) pointer: *mut c_void,
+    pub(crate) kind: &'a Arc<str>,
+    /// How many bytes are there, where it is known.
+    pub(crate) size: Option<usize>,
+    /// The token of the handle with which it ends.
+    pub(crate) parent: Option<&'a [u8]>,
+    /// What ends it before its parent ends.
+    pub(crate) close: Option<FreeFunction>,
+}
+
+/// The object of a handle, for a call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Object {
+    pub(crate) pointer: *mut c_void,
+    /// How many bytes are there, where it is known.
+    pub(crate) size: Option<usize>,
+}
+
+impl HandleTable {
+    /// The handles that end when this one does: those of the same address, and what belongs to any of them.
+    fn ending_with(&self, token: &str) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        let mut waiting = vec![token];
+        while let Some(token) = waiting.pop() {
+            let Some(handle) = self.by_token.get(token).filter(|_| !all.iter().any(|known| known == token)) else {
+                continue;
+            };
+            all.push(token.to_owned());
+            waiting.extend(handle.children.iter().map(String::as_str));
+            waiting.extend(self.by_address.get(&handle.address).into_iter().flatten().map(String::as_str));
+        }
+        all
+    }
+
+    fn remove(&mut self, token: &str) -> Option<Handle> {
+        let handle = self.by_token.remove(token)?;
+        if let Some(tokens) = self.by_address.get_mut(&handle.address) {
+            tokens.retain(|other| other != token);
+            if tokens.is_empty() {
+                self.by_address.remove(&handle.address);
+            }
+        }
+        if let Some(parent) = handle.parent.as_ref().and_then(|parent| self.by_token.get_mut(parent)) {
+            parent.children.retain(|child| child != token);
+        }
+        Some(handle)
+    }
 }
 
 impl Handles {
@@ -44,30 +113,49 @@ impl Handles {
     }
 
     /// The token of a pointer that the library has handed out as a handle of this type.
-    pub(crate) fn token(&self, pointer: *mut c_void, kind: &Arc<str>) -> String {
+    pub(crate) fn token(&self, new: NewHandle<'_>) -> String {
         let mut table = self.table();
-        let key = (pointer.addr(), kind.clone());
-        if let Some(token) = table.by_pointer.get(&key)
-            && table.by_token.get(token).is_some_and(|handle| !handle.closing)
-        {
+        let address = new.pointer.addr();
+        let known = table.by_address.get(&address).into_iter().flatten().find(|token| {
+            table.by_token.get(*token).is_some_and(|handle| !handle.closing && *handle.kind == **new.kind)
+        });
+        // Where another call is just closing a handle of this pointer, the library has given the memory to a new object.
+        if let Some(token) = known {
             return token.clone();
         }
-        // Where another call is just closing a handle of this pointer, the library has given the memory to a new object.
-        let token = self.tokens.next(kind);
-        table.by_token.insert(token.clone(), Handle { kind: kind.clone(), pointer: key.0, closing: false, users: 0 });
-        table.by_pointer.insert(key, token.clone());
+        new.pointer.expose_provenance();
+        let token = self.tokens.next(new.kind);
+        let parent = new.parent.and_then(|parent| std::str::from_utf8(parent).ok());
+        let parent = parent.and_then(|parent| {
+            table.by_token.get_mut(parent)?.children.push(token.clone());
+            Some(parent.to_owned())
+        });
+        let handle = Handle {
+            kind: new.kind.clone(),
+            address,
+            size: new.size,
+            closing: false,
+            users: 0,
+            parent,
+            children: Vec::new(),
+            close: new.close,
+            record: None,
+            kept: Vec::new(),
+        };
+        table.by_token.insert(token.clone(), handle);
+        table.by_address.entry(address).or_default().push(token.clone());
         token
     }
 
-    /// The pointer that a token stands for; `closes` keeps others from using it until the call has ended.
+    /// The object that a token stands for; `closes` keeps others from using it until the call has ended.
     ///
     /// # Errors
     ///
     /// Where there is no such handle, or it is of another type: what is wrong with the token.
-    pub(crate) fn pointer(&self, token: &[u8], kind: &str, closes: bool) -> Result<*mut c_void, String> {
+    pub(crate) fn object(&self, token: &[u8], kind: &str, closes: bool) -> Result<Object, String> {
         let mut table = self.table();
-        let handle = std::str::from_utf8(token).ok().and_then(|token| table.by_token.get_mut(token));
-        let Some(handle) = handle else {
+        let token = std::str::from_utf8(token).unwrap_or_default();
+        let Some(handle) = table.by_token.get_mut(token) else {
             return Err(format!(
                 "expected a handle of type `{kind}` that is open: this one was closed, went with a library that was started anew, or never was one"
             ));
@@ -78,15 +166,42 @@ impl Handles {
         if handle.closing {
             return Err(format!("expected a handle of type `{kind}` that is open: another call is closing this one"));
         }
-        if closes && handle.users > 0 {
-            return Err(format!(
-                "expected a handle of type `{kind}` that no call uses: another call is using this one"
-            ));
-        }
-        handle.closing = closes;
-        handle.users += usize::from(!closes && self.counts_users);
         // The library made this address and gets it back; it is not dereferenced here.
-        Ok(std::ptr::with_exposed_provenance_mut(handle.pointer))
+        let pointer = std::ptr::with_exposed_provenance_mut(handle.address);
+        let object = Object { pointer, size: handle.size };
+        if !closes {
+            handle.users += usize::from(self.counts_users);
+            return Ok(object);
+        }
+        let ending = table.ending_with(token);
+        let in_use =
+            |token: &String| table.by_token.get(token).is_some_and(|handle| handle.users > 0 || handle.closing);
+        if let Some(used) = ending.iter().find(|token| in_use(token)) {
+            let which = if used == token { "this one" } else { "one that ends with it" };
+            return Err(format!("expected a handle of type `{kind}` that no call uses: another call is using {which}"));
+        }
+        for token in &ending {
+            if let Some(handle) = table.by_token.get_mut(token) {
+                handle.closing = true;
+            }
+        }
+        Ok(object)
+    }
+
+    /// Takes the handles that must be ended before this one is, the innermost first: each with what ends it.
+    pub(crate) fn take_children(&self, token: &[u8]) -> Vec<(FreeFunction, *mut c_void)> {
+        let mut table = self.table();
+        let Ok(token) = std::str::from_utf8(token) else { return Vec::new() };
+        let mut taken = Vec::new();
+        for child in table.ending_with(token).into_iter().rev().filter(|child| child != token) {
+            if table.by_token.get(&child).is_some_and(|handle| handle.close.is_some())
+                && let Some(handle) = table.remove(&child)
+                && let Some(close) = handle.close
+            {
+                taken.push((close, std::ptr::with_exposed_provenance_mut(handle.address)));
+            }
+        }
+        taken
     }
 
     /// A call that used a handle has ended.
@@ -99,22 +214,39 @@ impl Handles {
         }
     }
 
-    /// Ends a handle, or leaves it open after a call that should have ended it and failed.
+    /// Ends a handle and what ends with it, or leaves them open after a call that should have ended it and failed.
     pub(crate) fn close(&self, token: &[u8], closed: bool) {
         let mut table = self.table();
         let Ok(token) = std::str::from_utf8(token) else { return };
-        if !closed {
-            if let Some(handle) = table.by_token.get_mut(token) {
-                handle.closing = false;
-            }
-            return;
-        }
-        if let Some(Handle { kind, pointer, .. }) = table.by_token.remove(token) {
-            let key = (pointer, kind);
-            if table.by_pointer.get(&key).is_some_and(|known| known == token) {
-                table.by_pointer.remove(&key);
+        let mut ended = Vec::new();
+        for other in table.ending_with(token) {
+            match table.by_token.get_mut(&other) {
+                // A new object at the same address is none of those that end.
+                Some(handle) if !handle.closing && other != token => {}
+                Some(handle) if !closed => handle.closing = false,
+                _ => ended.extend(table.remove(&other)),
             }
         }
+        drop(table);
+        // What they kept is freed while others may use the table.
+        drop(ended);
+    }
+
+    /// Keeps memory for as long as a handle lives; drops it where there is no such handle.
+    pub(crate) fn keep(&self, token: &[u8], kept: Kept) {
+        let mut table = self.table();
+        if let Ok(token) = std::str::from_utf8(token)
+            && let Some(handle) = table.by_token.get_mut(token)
+        {
+            handle.kept.push(kept);
+        }
+    }
+
+    /// What the callbacks of a handle record.
+    pub(crate) fn record(&self, token: &[u8]) -> Option<Arc<Record>> {
+        let mut table = self.table();
+        let handle = table.by_token.get_mut(std::str::from_utf8(token).ok()?)?;
+        Some(handle.record.get_or_insert_default().clone())
     }
 
     /// A table is whole between any two of its operations, so a thread that panicked left it whole too.
@@ -145,42 +277,48 @@ mod tests {
 
     use super::*;
 
+    fn made(pointer: *mut c_void, kind: &Arc<str>) -> NewHandle<'_> {
+        NewHandle { pointer, kind, size: None, parent: None, close: None }
+    }
+
     #[test]
     fn a_handle_has_a_token_and_a_type_until_it_is_closed() {
         let (handles, kind): (Handles, Arc<str>) = (Handles::default(), "db".into());
         let pointer = std::ptr::without_provenance_mut(0x1000);
-        let token = handles.token(pointer, &kind);
+        let token_of = || handles.token(made(pointer, &kind));
+        let token = token_of();
         assert!(token.starts_with("db:") && token.len() == 35 && !token.contains("1000"));
-        assert_eq!(handles.token(pointer, &kind), token);
-        assert_eq!(handles.pointer(token.as_bytes(), "db", false).unwrap().addr(), 0x1000);
-        assert!(handles.pointer(token.as_bytes(), "stmt", false).unwrap_err().contains("got one of type `db`"));
-        assert!(handles.pointer(b"db:0", "db", false).unwrap_err().contains("never was one"));
+        assert_eq!(token_of(), token);
+        assert_eq!(handles.object(token.as_bytes(), "db", false).unwrap().pointer.addr(), 0x1000);
+        assert!(handles.object(token.as_bytes(), "stmt", false).unwrap_err().contains("got one of type `db`"));
+        assert!(handles.object(b"db:0", "db", false).unwrap_err().contains("never was one"));
         handles.close(token.as_bytes(), true);
-        assert!(handles.pointer(token.as_bytes(), "db", false).is_err());
-        assert_ne!(handles.token(pointer, &kind), token);
+        assert!(handles.object(token.as_bytes(), "db", false).is_err());
+        assert_ne!(token_of(), token);
     }
 
     #[test]
     fn memory_reused_while_its_handle_closes_is_another_handle() {
         let (handles, kind): (Handles, Arc<str>) = (Handles::default(), "db".into());
         let pointer = std::ptr::without_provenance_mut(0x1000);
-        let old = handles.token(pointer, &kind);
-        handles.pointer(old.as_bytes(), "db", true).unwrap();
-        let new = handles.token(pointer, &kind);
+        let token_of = || handles.token(made(pointer, &kind));
+        let old = token_of();
+        handles.object(old.as_bytes(), "db", true).unwrap();
+        let new = token_of();
         assert_ne!(new, old);
         handles.close(old.as_bytes(), true);
-        assert!(handles.pointer(old.as_bytes(), "db", false).is_err());
-        assert_eq!(handles.pointer(new.as_bytes(), "db", false).unwrap().addr(), 0x1000);
-        assert_eq!(handles.token(pointer, &kind), new);
+        assert!(handles.object(old.as_bytes(), "db", false).is_err());
+        assert_eq!(handles.object(new.as_bytes(), "db", false).unwrap().pointer.addr(), 0x1000);
+        assert_eq!(token_of(), new);
     }
 
     #[test]
     fn what_another_call_uses_cannot_be_closed() {
         let (handles, kind): (Handles, Arc<str>) = (Handles::new(true), "db".into());
-        let token = handles.token(std::ptr::without_provenance_mut(0x1000), &kind);
-        let close = || handles.pointer(token.as_bytes(), "db", true);
+        let token = handles.token(made(std::ptr::without_provenance_mut(0x1000), &kind));
+        let close = || handles.object(token.as_bytes(), "db", true);
         for _ in 0..2 {
-            handles.pointer(token.as_bytes(), "db", false).unwrap();
+            handles.object(token.as_bytes(), "db", false).unwrap();
         }
         assert!(close().unwrap_err().contains("another call is using this one"));
         handles.release(token.as_bytes());
@@ -192,10 +330,45 @@ mod tests {
     #[test]
     fn a_handle_whose_closing_failed_stays_open() {
         let (handles, kind): (Handles, Arc<str>) = (Handles::default(), "db".into());
-        let token = handles.token(std::ptr::without_provenance_mut(0x1000), &kind);
-        handles.pointer(token.as_bytes(), "db", true).unwrap();
-        assert!(handles.pointer(token.as_bytes(), "db", false).unwrap_err().contains("another call is closing"));
+        let token = handles.token(made(std::ptr::without_provenance_mut(0x1000), &kind));
+        handles.object(token.as_bytes(), "db", true).unwrap();
+        assert!(handles.object(token.as_bytes(), "db", false).unwrap_err().contains("another call is closing"));
         handles.close(token.as_bytes(), false);
-        handles.pointer(token.as_bytes(), "db", false).unwrap();
+        handles.object(token.as_bytes(), "db", false).unwrap();
+    }
+
+    #[test]
+    fn what_belongs_to_a_handle_ends_with_it() {
+        let (handles, db, statement): (Handles, Arc<str>, Arc<str>) =
+            (Handles::default(), "db".into(), "statement".into());
+        let parent = handles.token(made(std::ptr::without_provenance_mut(0x1000), &db));
+        let child =
+            NewHandle { parent: Some(parent.as_bytes()), ..made(std::ptr::without_provenance_mut(0x2000), &statement) };
+        let child = handles.token(child);
+        let alias = handles.token(made(std::ptr::without_provenance_mut(0x1000), &statement));
+        handles.object(parent.as_bytes(), "db", true).unwrap();
+        handles.close(parent.as_bytes(), false);
+        handles.object(child.as_bytes(), "statement", false).unwrap();
+        handles.object(parent.as_bytes(), "db", true).unwrap();
+        assert!(handles.object(child.as_bytes(), "statement", false).is_err());
+        handles.close(parent.as_bytes(), true);
+        for (token, kind) in [(&parent, "db"), (&child, "statement"), (&alias, "statement")] {
+            assert!(handles.object(token.as_bytes(), kind, false).unwrap_err().contains("was closed"), "{token}");
+        }
+        assert!(handles.is_empty());
+    }
+
+    #[test]
+    fn a_parent_does_not_close_while_its_child_is_used() {
+        let (handles, kind): (Handles, Arc<str>) = (Handles::new(true), "db".into());
+        let parent = handles.token(made(std::ptr::without_provenance_mut(0x1000), &kind));
+        let child =
+            NewHandle { parent: Some(parent.as_bytes()), ..made(std::ptr::without_provenance_mut(0x2000), &kind) };
+        let child = handles.token(child);
+        handles.object(child.as_bytes(), "db", false).unwrap();
+        let refused = handles.object(parent.as_bytes(), "db", true).unwrap_err();
+        assert!(refused.contains("another call is using one that ends with it"), "{refused}");
+        handles.release(child.as_bytes());
+        handles.object(parent.as_bytes(), "db", true).unwrap();
     }
 }

@@ -7,6 +7,9 @@ use std::path::Path;
 use super::prepared::CodePointer;
 use crate::LoadError;
 
+/// A function of a library that ends what a pointer points to.
+pub(crate) type FreeFunction = unsafe extern "C" fn(*mut c_void);
+
 /// A library that is loaded, for as long as the process lives.
 ///
 /// It is never unloaded: its threads and what it registered to run at exit would be left without their code.
@@ -31,10 +34,17 @@ impl LoadedLibrary {
     }
 
     /// The address of a function that frees what it is given.
-    pub(crate) fn free_function(&self, symbol: &str) -> Option<unsafe extern "C" fn(*mut c_void)> {
+    pub(crate) fn free_function(&self, symbol: &str) -> Option<FreeFunction> {
         // SAFETY: as above; the document says that this function takes a pointer.
-        let found = unsafe { self.library.get::<unsafe extern "C" fn(*mut c_void)>(symbol) };
+        let found = unsafe { self.library.get::<FreeFunction>(symbol) };
         found.ok().map(|symbol| *symbol)
+    }
+
+    /// The address of a variable.
+    pub(crate) fn variable(&self, symbol: &str) -> Option<*mut c_void> {
+        // SAFETY: the symbol is taken as an address and nothing is read here.
+        let found = unsafe { self.library.get::<*mut c_void>(symbol) };
+        found.ok().map(|symbol| *symbol).filter(|address| !address.is_null())
     }
 }
 

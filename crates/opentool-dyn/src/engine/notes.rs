@@ -5,10 +5,6 @@
 pub(crate) struct Notes(u8);
 
 impl Notes {
-    /// Some text of the result was not UTF-8, and what was not is replaced.
-    pub(crate) const REPLACED: Notes = Notes(1);
-    /// Some text of the result was longer than a result may have, and is cut.
-    pub(crate) const CUT: Notes = Notes(2);
     /// Handles are open, which would be lost with the library.
     pub(crate) const HANDLES: Notes = Notes(4);
     /// The library was denied something, and went on.
@@ -24,10 +20,6 @@ impl Notes {
 
     pub(crate) fn contains(self, other: Notes) -> bool {
         self.0 & other.0 == other.0
-    }
-
-    pub(crate) fn add(&mut self, other: Notes) {
-        self.0 |= other.0;
     }
 
     pub(crate) fn with(self, other: Notes) -> Notes {

@@ -6,7 +6,10 @@ use std::ptr;
 use libffi::low::{self, ffi_abi, ffi_abi_FFI_DEFAULT_ABI, ffi_cif, ffi_type, types};
 use libffi::raw::ffi_call;
 
-use crate::plan::{Function, Machine, Passing, Returned};
+use super::struct_type::StructType;
+use crate::machine_type::type_of_machine;
+use crate::memory::word_of;
+use crate::plan::{Function, Machine, Passing, Returned, StructLayout};
 
 /// An address in the library that is code.
 pub(crate) type CodePointer = unsafe extern "C" fn();
@@ -18,7 +21,9 @@ pub(crate) struct Prepared {
     cif: Box<ffi_cif>,
     /// What `cif` points to.
     _types: Box<[*mut ffi_type]>,
-    /// Whether some parameter is more than a value.
+    /// What the types point to, for structs by value.
+    _structs: Vec<StructType>,
+    /// Whether some parameter or the returned value is more than a scalar.
     pub(crate) has_pointers: bool,
 }
 
@@ -40,11 +45,30 @@ impl Prepared {
     ///
     /// Where libffi does not know how to call it.
     pub(crate) fn new(function: &Function, code: CodePointer, stdcall: bool) -> Result<Self, String> {
-        let mut types: Box<[*mut ffi_type]> =
-            function.parameters.iter().map(|parameter| type_of(&parameter.passing)).collect();
+        let mut structs = Vec::new();
+        let mut of_struct = |layout: &StructLayout| {
+            let made = StructType::new(layout)?;
+            let pointer = made.as_ptr();
+            structs.push(made);
+            Ok::<_, String>(pointer)
+        };
+        let arguments: Vec<&Passing> = match &function.arguments {
+            Some(arguments) => arguments.iter().map(|index| &function.parameters[*index].passing).collect(),
+            None => function.parameters.iter().map(|parameter| &parameter.passing).collect(),
+        };
+        let mut types = Vec::with_capacity(arguments.len());
+        for passing in &arguments {
+            types.push(match passing {
+                Passing::Value(value) => type_of_machine(value.machine),
+                Passing::StructValue { layout } => of_struct(layout)?,
+                _ => &raw mut types::pointer,
+            });
+        }
+        let mut types: Box<[*mut ffi_type]> = types.into();
         let returned = match function.returns.as_ref().map(|returns| &returns.kind) {
             None => &raw mut types::void,
             Some(Returned::Value(value)) => type_of_machine(value.machine),
+            Some(Returned::Struct(layout)) => of_struct(layout)?,
             Some(_) => &raw mut types::pointer,
         };
         let mut cif = Box::new(ffi_cif::default());
@@ -58,9 +82,13 @@ impl Prepared {
             }
         };
         prepared.map_err(|error| format!("libffi cannot call it: {error:?}"))?;
+        if structs.iter().any(|made| !made.is_as_expected()) {
+            return Err("libffi lays out a struct that is passed by value in another way than the document says".into());
+        }
         let is_value = |passing: &Passing| matches!(passing, Passing::Value(_));
-        let has_pointers = !function.parameters.iter().all(|parameter| is_value(&parameter.passing));
-        Ok(Prepared { code, cif, _types: types, has_pointers })
+        let has_pointers = !function.parameters.iter().all(|parameter| is_value(&parameter.passing))
+            || matches!(function.returns.as_ref().map(|returns| &returns.kind), Some(Returned::Struct(_)));
+        Ok(Prepared { code, cif, _types: types, _structs: structs, has_pointers })
     }
 
     /// Calls the function.
@@ -79,9 +107,35 @@ impl Prepared {
         unsafe { ffi_call(cif, Some(self.code), (&raw mut register).cast(), values) };
         register
     }
+
+    /// Calls the function, which returns a struct of so many bytes; the struct is put into words.
+    ///
+    /// # Safety
+    ///
+    /// As [`call`](Self::call); the struct has that size.
+    pub(crate) unsafe fn call_for_struct(&self, values: *mut *mut c_void, size: usize) -> Vec<u64> {
+        // libffi may write whole registers where the struct is returned in them.
+        let mut words = vec![0_u64; size.div_ceil(8).max(4)];
+        let cif = ptr::from_ref(&*self.cif).cast_mut();
+        // SAFETY: as above; the words have room for the struct.
+        unsafe { ffi_call(cif, Some(self.code), words.as_mut_ptr().cast(), values) };
+        words
+    }
 }
 
 impl Register {
+    /// A register that holds what a variable holds.
+    pub(crate) fn from_memory(bytes: &[u8]) -> Self {
+        let word = word_of(bytes);
+        // As a function returns it: an integer as a whole word.
+        Register([if cfg!(target_endian = "big") { word >> (64 - 8 * bytes.len().clamp(1, 8)) } else { word }, 0])
+    }
+
+    /// A register that holds an address.
+    pub(crate) fn from_pointer(pointer: *mut c_void) -> Self {
+        Register([pointer.expose_provenance() as u64, 0])
+    }
+
     /// The value as a word whose first bytes it is.
     #[inline]
     pub(crate) fn word(self, machine: Machine) -> u64 {
@@ -96,28 +150,6 @@ impl Register {
         let address = if size_of::<usize>() == 8 { self.0[0] } else { self.0[0] & u64::from(u32::MAX) };
         // The library made this address; what is read from it is the library's own memory.
         ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or_default())
-    }
-}
-
-fn type_of(passing: &Passing) -> *mut ffi_type {
-    match passing {
-        Passing::Value(value) => type_of_machine(value.machine),
-        _ => &raw mut types::pointer,
-    }
-}
-
-fn type_of_machine(machine: Machine) -> *mut ffi_type {
-    match machine {
-        Machine::Bool | Machine::U8 => &raw mut types::uint8,
-        Machine::I8 => &raw mut types::sint8,
-        Machine::I16 => &raw mut types::sint16,
-        Machine::U16 => &raw mut types::uint16,
-        Machine::I32 => &raw mut types::sint32,
-        Machine::U32 => &raw mut types::uint32,
-        Machine::I64 => &raw mut types::sint64,
-        Machine::U64 => &raw mut types::uint64,
-        Machine::F32 => &raw mut types::float,
-        Machine::F64 => &raw mut types::double,
     }
 }
 

@@ -1,23 +1,18 @@
 //! From a document to a plan.
 
-use opentool_spec::json::pointer;
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::sync::Arc;
+use opentool_spec::{CallingConvention, DynFunction, DynReturn, OpenDyn, Reading, Severity};
 
-use opentool_spec::{
-    CType, CTypeName, CallingConvention, Code, DynFunction, DynParameter, DynReturn, DynSchema, Finding, Map, OpenDyn,
-    Reading, ReferenceError, SchemaType, Severity,
-};
-
-use super::extension::{Effect, Extensions, LARGEST_BUFFER};
-use super::scalar::{Machine, Scalar, Value};
-use super::types::{Buffer, FEW, Function, Length, Parameter, Passing, Plan, Return, Returned};
+use super::buffer::Length;
+use super::document_faults::DocumentFaults;
+use super::extension::{Effect, Extensions, key_of};
+use super::fault::PlanFault;
+use super::parameters::{ParameterBuilder, PlannedParameter, by_value};
+use super::returned;
+use super::scalar::Machine;
+use super::schemas::{PlainType, Schemas, Shape, Type};
+use super::struct_field::AccessContent;
+use super::types::{FEW, Family, Function, Global, Holder, Keep, Parameter, Passing, Plan, Pointed, Return, Returned};
 use crate::OpenError;
-use crate::encoding::push_json_string;
-
-/// How many bytes a text that goes out may have where the document does not say it.
-const DEFAULT_BUFFER: usize = 4096;
 
 /// The name under which `errno` is reported.
 const ERRNO: &str = "errno";
@@ -50,9 +45,14 @@ fn plan(text: &str) -> Result<Plan, OpenError> {
     // The check of the document has refused wrong values already.
     let thread_safe = root.flag("x-threadSafe").unwrap_or_default();
     let init = root.name("x-init").ok().flatten().map(str::to_owned);
-    let builder = PlanBuilder::new(&document, &faults);
-    let functions: Vec<Function> =
-        document.functions.iter().enumerate().map(|(index, function)| builder.function(index, function)).collect();
+    let schemas = Schemas::new(&document, &faults);
+    let functions: Vec<Function> = document
+        .functions
+        .iter()
+        .enumerate()
+        .map(|(index, function)| make(&schemas, faults.of_functions.get(&index), function))
+        .collect();
+    drop(schemas);
     let codes = document.code.iter().flatten();
     let codes = codes.filter_map(|(code, meaning)| Some((code.trim().parse().ok()?, meaning.clone()))).collect();
     let stdcall = document.info.calling_convention == CallingConvention::Stdcall;
@@ -60,376 +60,339 @@ fn plan(text: &str) -> Result<Plan, OpenError> {
     Ok(Plan { functions, thread_safe, has_handles, stdcall, init, codes, document, report })
 }
 
-/// The errors of a document, by what they make unusable.
-#[derive(Debug, Default)]
-struct DocumentFaults {
-    of_document: Vec<Finding>,
-    of_functions: HashMap<usize, Vec<String>>,
-    of_schemas: HashMap<String, String>,
+fn make<'a>(schemas: &Schemas<'a>, faults: Option<&Vec<String>>, function: &'a DynFunction) -> Function {
+    let mut made = Function {
+        name: function.name.clone(),
+        symbol: function.name.clone(),
+        disabled: faults.map(|reasons| reasons.join("; ")),
+        fault: None,
+        parameters: Box::default(),
+        arguments: None,
+        keeps: Box::default(),
+        has_fields: false,
+        closes_handles: false,
+        has_buffers: false,
+        names: None,
+        returns: None,
+        fixed: None,
+        success: None,
+        helpers: Box::default(),
+        free: None,
+        global: None,
+        errno: false,
+        effect: Effect::Unknown,
+    };
+    if made.disabled.is_none()
+        && let Err(fault) = fill(schemas, function, &mut made)
+    {
+        made.parameters = Box::default();
+        made.disabled = Some(fault.reason.clone());
+        made.fault = Some(fault);
+    }
+    made
 }
 
-impl DocumentFaults {
-    fn from_findings(findings: &[Finding]) -> Self {
-        let mut faults = DocumentFaults::default();
-        for finding in findings.iter().filter(|finding| finding.severity == Severity::Error) {
-            let mut steps = finding.pointer.split('/').skip(1);
-            let place = (steps.next().unwrap_or_default(), steps.next());
-            match place {
-                // It cannot be known which of two functions of one name is meant.
-                _ if finding.code == Code::DuplicateFunction => faults.of_document.push(finding.clone()),
-                ("functions", Some(index)) if index.parse::<usize>().is_ok() => {
-                    let index = index.parse().unwrap_or_default();
-                    faults.of_functions.entry(index).or_default().push(message(finding));
-                }
-                ("schemas", Some(name)) => {
-                    let name = pointer::unescape(name).into_owned();
-                    faults.of_schemas.entry(name).or_insert_with(|| message(finding));
-                }
-                _ => faults.of_document.push(finding.clone()),
-            }
-        }
-        faults
+fn fill<'a>(schemas: &Schemas<'a>, function: &'a DynFunction, made: &mut Function) -> Result<(), PlanFault> {
+    let keys = Extensions::new(&function.extra);
+    if let Some(symbol) = keys.name("x-symbol")? {
+        symbol.clone_into(&mut made.symbol);
     }
+    made.effect = keys.effect()?;
+    made.errno = keys.flag("x-errno")?;
+    if function.parameters.len() > MOST_PARAMETERS {
+        let count = function.parameters.len();
+        return Err(format!("it has {count} parameters: {MOST_PARAMETERS} are the most").into());
+    }
+    made.fixed = keys.fixed_arguments(function.parameters.len())?;
+
+    let mut builder = ParameterBuilder { schemas, function, helpers: Vec::new() };
+    let (mut parameters, mut keeps) = (Vec::with_capacity(function.parameters.len()), Vec::new());
+    for (index, parameter) in function.parameters.iter().enumerate() {
+        let at = |reason: String| PlanFault::of_parameter(index, &parameter.name, reason);
+        if parameter.name == "..." {
+            let reason = "the function is variadic: say by `x-fixedArgs` how many parameters are fixed".to_owned();
+            return Err(PlanFault { place: format!("/parameters/{index}"), reason });
+        }
+        let PlannedParameter { parameter: planned, keep } = builder.parameter(index, parameter).map_err(at)?;
+        if planned.passing.is_out() && function.returns.as_ref().is_some_and(|returns| returns.name == parameter.name) {
+            return Err(at("it is named as the return value, and both are part of the result".into()));
+        }
+        parameters.push(planned);
+        keeps.extend(keep);
+    }
+    join_counters(&mut parameters)?;
+    if let Some(fixed) = made.fixed {
+        for (index, parameter) in parameters.iter().enumerate().skip(fixed) {
+            promoted(&parameter.passing).map_err(|error| PlanFault::of_parameter(index, &parameter.name, error))?;
+        }
+    }
+    if let Some(returns) = &function.returns {
+        let at = |reason: String| PlanFault::of_return(&returns.name, reason);
+        made.global = global(schemas, function, returns).map_err(at)?;
+        made.returns = returned_value(&mut builder, returns, made.global).map_err(at)?;
+    } else if keys.flag("x-global")? {
+        return Err("`x-global` needs a return value, which says what the variable is".to_owned().into());
+    }
+    check_lengths(&parameters, made.returns.as_ref())?;
+    check_places(&parameters, &keeps, made.returns.as_ref())?;
+    made.success = keys.success()?;
+    let returned = made.returns.as_ref().map(|returns| &returns.kind);
+    let returns_integer = matches!(returned, Some(Returned::Value(value)) if value.scalar.is_integer());
+    if made.success.is_some() && !returns_integer {
+        return Err("`x-returnsCode` needs an integer as the return value".to_owned().into());
+    }
+    let of_return = function.returns.as_ref().map(|returns| Extensions::new(&returns.extra));
+    let free = match of_return.map(|keys| keys.name("x-free")).transpose()?.flatten() {
+        Some(free) => Some(free),
+        None => keys.name("x-free")?,
+    };
+    if free.is_some() && (!matches!(returned, Some(Returned::Pointer(_))) || made.global.is_some()) {
+        return Err("`x-free` needs a pointer to a value as the return value".to_owned().into());
+    }
+    made.free = free.map(|symbol| builder.helper("x-free", symbol));
+    if made.errno {
+        let named = |parameter: &Parameter| parameter.passing.is_out() && &*parameter.name == ERRNO;
+        if parameters.iter().any(named) || made.returns.as_ref().is_some_and(|returns| &*returns.name == ERRNO) {
+            return Err(format!("`x-errno` reports under the name `{ERRNO}`, which another result has").into());
+        }
+    }
+    made.helpers = builder.helpers.into();
+    made.keeps = keeps.into();
+    finish(made, parameters)
 }
 
-fn message(finding: &Finding) -> String {
-    match &finding.help {
-        Some(help) => format!("{} ({help})", finding.message),
-        None => finding.message.clone(),
+/// Notes what a call must look at.
+fn finish(made: &mut Function, parameters: Vec<Parameter>) -> Result<(), PlanFault> {
+    if parameters.len() > FEW {
+        let names = parameters.iter().enumerate().map(|(index, parameter)| (parameter.name.clone(), index));
+        made.names = Some(names.collect());
     }
+    let passings = || parameters.iter().map(|parameter| &parameter.passing);
+    made.has_buffers = passings().any(|passing| passing.buffer().is_some());
+    made.has_fields = passings().any(|passing| matches!(passing, Passing::Field(_)));
+    made.closes_handles = passings().any(|passing| matches!(passing, Passing::Handle { closes: true, .. }));
+    if passings().any(|passing| !passing.is_argument() || matches!(passing, Passing::StructValue { .. })) {
+        let arguments = passings().enumerate().filter(|(_, passing)| passing.is_argument());
+        made.arguments = Some(arguments.map(|(index, _)| index).collect());
+        if made.fixed.is_some() {
+            let reason = "`x-fixedArgs` does not go with fields, events and structs by value".to_owned();
+            return Err(reason.into());
+        }
+    }
+    made.parameters = parameters.into();
+    Ok(())
 }
 
-/// Makes functions of a document.
-#[derive(Debug)]
-struct PlanBuilder<'a> {
-    document: &'a OpenDyn,
-    faults: &'a DocumentFaults,
-    /// The schemas that have errors, with their names and what is wrong.
-    unusable: HashMap<*const DynSchema, (&'a str, &'a str)>,
-    /// Where references end.
-    ends: RefCell<HashMap<&'a str, Result<&'a DynSchema, ReferenceError>>>,
+/// Where the value of a global is.
+fn global<'a>(
+    schemas: &Schemas<'a>,
+    function: &'a DynFunction,
+    returns: &'a DynReturn,
+) -> Result<Option<Global>, String> {
+    if !Extensions::new(&function.extra).flag("x-global")? {
+        return Ok(None);
+    }
+    if !function.parameters.is_empty() {
+        return Err("`x-global` reads a variable: it has no parameters".to_owned());
+    }
+    let Type { shape, extra } = schemas.type_of(&returns.schema)?;
+    let keys = Extensions::with_schema(&returns.extra, extra);
+    let in_place = match shape {
+        Shape::Struct(_) | Shape::Structs(_) => true,
+        Shape::Plain(PlainType { is_pointer, .. }) => is_pointer && keys.get("x-size").is_some(),
+    };
+    Ok(Some(if in_place { Global::InPlace } else { Global::Variable }))
 }
 
-/// What C and the caller see of a value.
-#[derive(Debug, Clone, Copy)]
-struct Type<'a> {
-    schema_type: Option<SchemaType>,
-    name: CTypeName,
-    is_pointer: bool,
-    /// The unknown keys of the schema.
-    extra: &'a Map,
-}
-
-impl<'a> PlanBuilder<'a> {
-    fn new(document: &'a OpenDyn, faults: &'a DocumentFaults) -> Self {
-        let schema = |name: &String| Some(std::ptr::from_ref(document.schemas.as_ref()?.get(name)?));
-        let unusable = faults.of_schemas.iter();
-        let unusable = unusable.filter_map(|(name, reason)| Some((schema(name)?, (name.as_str(), reason.as_str()))));
-        PlanBuilder { document, faults, unusable: unusable.collect(), ends: RefCell::default() }
+fn returned_value<'a>(
+    builder: &mut ParameterBuilder<'_, 'a>,
+    returns: &'a DynReturn,
+    global: Option<Global>,
+) -> Result<Option<Return>, String> {
+    let Type { shape, extra } = builder.schemas.type_of(&returns.schema)?;
+    let keys = Extensions::with_schema(&returns.extra, extra);
+    if keys.get("x-parent").is_some() && keys.get("x-handle").is_none() {
+        return Err("`x-parent` needs a handle".to_owned());
     }
-
-    fn function(&self, index: usize, function: &'a DynFunction) -> Function {
-        let mut made = Function {
-            name: function.name.clone(),
-            symbol: function.name.clone(),
-            disabled: self.faults.of_functions.get(&index).map(|reasons| reasons.join("; ")),
-            parameters: Box::default(),
-            has_buffers: false,
-            names: None,
-            returns: None,
-            fixed: None,
-            success: None,
-            free: None,
-            errno: false,
-            effect: Effect::Unknown,
-        };
-        if made.disabled.is_none()
-            && let Err(reason) = self.fill(function, &mut made)
-        {
-            made.parameters = Box::default();
-            made.disabled = Some(reason);
-        }
-        made
+    if keys.get("x-close").is_some() && keys.get("x-parent").is_none() {
+        return Err("`x-close` needs `x-parent`".to_owned());
     }
-
-    fn fill(&self, function: &'a DynFunction, made: &mut Function) -> Result<(), String> {
-        let keys = Extensions::new(&function.extra);
-        if let Some(symbol) = keys.name("x-symbol")? {
-            symbol.clone_into(&mut made.symbol);
-        }
-        made.effect = keys.effect()?;
-        made.errno = keys.flag("x-errno")?;
-        if function.parameters.len() > MOST_PARAMETERS {
-            return Err(format!("it has {} parameters: {MOST_PARAMETERS} are the most", function.parameters.len()));
-        }
-        made.fixed = keys.fixed_arguments(function.parameters.len())?;
-
-        let at = |error: String, name: &str| format!("parameter `{name}`: {error}");
-        let mut parameters = Vec::with_capacity(function.parameters.len());
-        for parameter in &function.parameters {
-            if parameter.name == "..." {
-                return Err("the function is variadic: say by `x-fixedArgs` how many parameters are fixed".to_owned());
-            }
-            let made = self.parameter(function, parameter).map_err(|error| at(error, &parameter.name))?;
-            if made.passing.is_out() && function.returns.as_ref().is_some_and(|returns| returns.name == parameter.name)
-            {
-                return Err(at("it is named as the return value, and both are part of the result".into(), &made.name));
-            }
-            parameters.push(made);
-        }
-        self.join_counters(&mut parameters)?;
-        if let Some(fixed) = made.fixed {
-            for parameter in &parameters[fixed..] {
-                promoted(&parameter.passing).map_err(|error| at(error, &parameter.name))?;
-            }
-        }
-
-        made.returns = match &function.returns {
-            Some(returns) => self
-                .returned(function, returns)
-                .map_err(|error| format!("the return value `{}`: {error}", returns.name))?,
-            None => None,
-        };
-        self.check_lengths(function, &parameters, made.returns.as_ref())?;
-        made.success = keys.success()?;
-        let returned = made.returns.as_ref().map(|returns| &returns.kind);
-        let returns_integer = matches!(returned, Some(Returned::Value(value)) if value.scalar.is_integer());
-        if made.success.is_some() && !returns_integer {
-            return Err("`x-returnsCode` needs an integer as the return value".to_owned());
-        }
-        let of_return = function.returns.as_ref().map(|returns| Extensions::new(&returns.extra));
-        made.free = match of_return.map(|keys| keys.name("x-free")).transpose()?.flatten() {
-            Some(free) => Some(free.to_owned()),
-            None => keys.name("x-free")?.map(str::to_owned),
-        };
-        let returns_pointer =
-            matches!(returned, Some(Returned::Text { .. } | Returned::Element(_) | Returned::Array { .. }));
-        if made.free.is_some() && !returns_pointer {
-            return Err("`x-free` needs a pointer to a value as the return value".to_owned());
-        }
-        if made.errno {
-            let named = |parameter: &Parameter| parameter.passing.is_out() && &*parameter.name == ERRNO;
-            if parameters.iter().any(named) || made.returns.as_ref().is_some_and(|returns| &*returns.name == ERRNO) {
-                return Err(format!("`x-errno` reports under the name `{ERRNO}`, which another result has"));
-            }
-        }
-        if parameters.len() > FEW {
-            let names = parameters.iter().enumerate().map(|(index, parameter)| (parameter.name.clone(), index));
-            made.names = Some(names.collect());
-        }
-        let is_buffer =
-            |parameter: &Parameter| matches!(parameter.passing, Passing::TextOut { .. } | Passing::ArrayOut { .. });
-        made.has_buffers = parameters.iter().any(is_buffer);
-        made.parameters = parameters.into();
-        Ok(())
-    }
-
-    /// What a schema says, at the end of its references.
-    fn type_of(&self, schema: &'a DynSchema) -> Result<Type<'a>, String> {
-        let end = match &schema.reference {
-            Some(reference) => {
-                let mut ends = self.ends.borrow_mut();
-                let end = ends.entry(reference).or_insert_with(|| self.document.resolve(reference));
-                end.clone().map_err(|error| error.to_string())?
-            }
-            None => schema,
-        };
-        if let Some((name, reason)) = self.unusable.get(&std::ptr::from_ref(end)) {
-            return Err(format!("the schema `{name}` cannot be used: {reason}"));
-        }
-        let (name, is_pointer) = match (&end.c_type, end.schema_type) {
-            (Some(CType { name, is_pointer, .. }), _) => (*name, *is_pointer),
-            (None, Some(SchemaType::Boolean)) => (CTypeName::Bool, false),
-            (None, Some(SchemaType::Integer)) => (CTypeName::Int, false),
-            (None, Some(SchemaType::Number)) => (CTypeName::Double, false),
-            (None, Some(SchemaType::String)) => (CTypeName::Char, true),
-            (None, Some(SchemaType::Array | SchemaType::Object)) => {
-                return Err("an array or object has no C type of its own: say which with `cType`".to_owned());
-            }
-            (None, None) => return Err("the schema says neither `type` nor `cType`".to_owned()),
-        };
-        if end.schema_type == Some(SchemaType::Object) {
-            return Err("an object cannot be passed to C: pass its fields, or a handle".to_owned());
-        }
-        Ok(Type { schema_type: end.schema_type, name, is_pointer, extra: &end.extra })
-    }
-
-    fn parameter(&self, function: &'a DynFunction, parameter: &'a DynParameter) -> Result<Parameter, String> {
-        let seen = self.type_of(&parameter.schema)?;
-        let keys = Extensions::with_schema(&parameter.extra, seen.extra);
-        let out = !parameter.is_in;
-        let closes = keys.flag("x-closes")?;
-        let passing = if let Some(kind) = keys.name("x-handle")? {
-            let kind: Arc<str> = kind.into();
-            match (seen.is_pointer, out) {
-                (false, _) => return Err("`x-handle` needs a pointer".to_owned()),
-                (true, true) if closes => return Err("`x-closes` needs a handle that goes in".to_owned()),
-                (true, true) => Passing::HandleOut { kind },
-                (true, false) => Passing::Handle { kind, closes },
-            }
-        } else if closes {
-            return Err("`x-closes` needs `x-handle`".to_owned());
-        } else {
-            self.value_passing(function, seen, keys, out)?
-        };
-        let required = parameter.required && !passing.is_out();
-        Ok(Parameter { name: parameter.name.as_str().into(), key: key(&parameter.name), required, passing })
-    }
-
-    fn value_passing(
-        &self,
-        function: &DynFunction,
-        seen: Type<'a>,
-        keys: Extensions<'a>,
-        out: bool,
-    ) -> Result<Passing, String> {
-        let scalar = match Scalar::from_c_type(seen.name) {
-            Some(scalar) => scalar,
-            None if seen.is_pointer => {
-                return Err("`void *` is a raw address, which callers may not see: name its type by `x-handle`".into());
-            }
-            None => return Err("a parameter cannot be `void`".to_owned()),
-        };
-        let is_array = seen.schema_type == Some(SchemaType::Array);
-        if !seen.is_pointer {
-            return match (is_array, out) {
-                (true, _) => Err("an array is passed as a pointer to its elements: say `\"isPointer\": true`".into()),
-                (_, true) => Err("what goes out needs a pointer to write through: say `\"isPointer\": true`".into()),
-                _ => Value::new(scalar, seen.schema_type).map(Passing::Value),
-            };
-        }
-        let is_text = seen.schema_type == Some(SchemaType::String);
-        if !is_array && !is_text {
-            return Value::new(scalar, seen.schema_type).map(|value| Passing::Cell { value, out });
-        }
-        if is_text && !scalar.is_char() {
-            return Err(format!("a string is passed as `char *`, not as `{} *`", scalar.name()));
-        }
-        let encoding = keys.encoding()?.unwrap_or_default();
-        let element = Value::element(scalar);
-        if out {
-            let default = if is_text { Some(DEFAULT_BUFFER) } else { None };
-            let buffer = buffer(function, keys, element.machine, default)?;
-            return Ok(if is_text {
-                Passing::TextOut { buffer, encoding }
-            } else {
-                Passing::ArrayOut { element, buffer }
-            });
-        }
-        let count = keys.name("x-lengthParam")?.map(|name| position(function, "x-lengthParam", name)).transpose()?;
-        Ok(if is_text { Passing::Text { encoding, count } } else { Passing::Array { element, count } })
-    }
-
-    /// Makes sure that what counts is an integer, and lets the caller leave it out where it follows from the rest.
-    fn join_counters(&self, parameters: &mut [Parameter]) -> Result<(), String> {
-        for index in 0..parameters.len() {
-            let (key, counter) = match &parameters[index].passing {
-                Passing::Text { count: Some(count), .. } | Passing::Array { count: Some(count), .. } => {
-                    ("x-lengthParam", *count)
-                }
-                Passing::TextOut { buffer, .. } | Passing::ArrayOut { buffer, .. } => match buffer.size_parameter {
-                    Some(counter) => ("x-sizeParam", counter),
-                    None => continue,
-                },
-                _ => continue,
-            };
-            if parameters[counter].passing.counter().is_none() {
-                let (name, counter) = (&parameters[index].name, &parameters[counter].name);
-                return Err(format!("parameter `{name}`: `{key}` names `{counter}`, which is no integer"));
-            }
-            if key == "x-lengthParam" {
-                parameters[counter].required = false;
-            }
-        }
-        Ok(())
-    }
-
-    fn check_lengths(
-        &self,
-        function: &DynFunction,
-        parameters: &[Parameter],
-        returns: Option<&Return>,
-    ) -> Result<(), String> {
-        let of_parameters = parameters.iter().filter_map(|parameter| match &parameter.passing {
-            Passing::TextOut { buffer, .. } | Passing::ArrayOut { buffer, .. } => buffer.length,
-            _ => None,
-        });
-        let of_return = returns.and_then(|returns| match &returns.kind {
-            Returned::Text { length, .. } | Returned::Array { length, .. } => *length,
-            _ => None,
-        });
-        for length in of_parameters.chain(of_return) {
-            let (name, counts) = match length {
-                Length::Parameter(index) => (&*parameters[index].name, parameters[index].passing.counter().is_some()),
-                Length::Return => {
-                    let name = function.returns.as_ref().map_or("", |returns| returns.name.as_str());
-                    let kind = returns.map(|returns| &returns.kind);
-                    (name, matches!(kind, Some(Returned::Value(value)) if value.scalar.is_integer()))
-                }
-            };
-            if !counts {
-                return Err(format!("`x-lengthParam` names `{name}`, which is no integer"));
-            }
-        }
-        Ok(())
-    }
-
-    fn returned(&self, function: &'a DynFunction, returns: &'a DynReturn) -> Result<Option<Return>, String> {
-        let seen = self.type_of(&returns.schema)?;
-        let keys = Extensions::with_schema(&returns.extra, seen.extra);
-        let kind = if let Some(kind) = keys.name("x-handle")? {
-            if !seen.is_pointer {
+    let kind = match keys.name("x-handle")? {
+        Some(kind) => {
+            let Shape::Plain(PlainType { is_pointer: true, .. }) = shape else {
                 return Err("`x-handle` needs a pointer".to_owned());
-            }
-            Returned::Handle { kind: kind.into() }
-        } else {
-            match (Scalar::from_c_type(seen.name), seen.is_pointer) {
-                (None, false) => return Ok(None),
-                (None, true) => {
-                    return Err("`void *` is a raw address: name the type it stands for by `x-handle`".to_owned());
-                }
-                (Some(_), false) if seen.schema_type == Some(SchemaType::Array) => {
-                    return Err("an array is returned as a pointer to its elements".to_owned());
-                }
-                (Some(scalar), false) => Returned::Value(Value::new(scalar, seen.schema_type)?),
-                (Some(scalar), true) => self.returned_pointer(function, scalar, seen, keys)?,
-            }
+            };
+            Some(Returned::Handle { kind: kind.into(), family: builder.family(keys)? })
+        }
+        None if global.is_some() && keys.flag("x-byValue")? => {
+            return Err("`x-byValue` is for functions, not for variables".to_owned());
+        }
+        None => returned::returned(builder.function, &shape, keys, by_value)?,
+    };
+    let value = match &kind {
+        Some(Returned::Value(value)) => Some(*value),
+        _ => None,
+    };
+    keys.names(value)?;
+    let Some(mut kind) = kind else {
+        return match global {
+            Some(_) => Err("a variable cannot be `void`".to_owned()),
+            None => Ok(None),
         };
-        let key = key(&returns.name);
-        let opening = [b"{", &*key].concat().into();
-        Ok(Some(Return { name: returns.name.as_str().into(), key, opening, kind }))
+    };
+    if global == Some(Global::InPlace)
+        && let Returned::Pointer(pointed) = &mut kind
+    {
+        in_place(pointed, keys.count("x-size")?)?;
     }
+    let key = key_of(&returns.name);
+    let opening = [b"{", &*key].concat().into();
+    Ok(Some(Return { name: returns.name.as_str().into(), key, opening, kind }))
+}
 
-    fn returned_pointer(
-        &self,
-        function: &DynFunction,
-        scalar: Scalar,
-        seen: Type<'a>,
-        keys: Extensions<'a>,
-    ) -> Result<Returned, String> {
-        let length = keys.name("x-lengthParam")?.map(|name| position(function, "x-lengthParam", name)).transpose()?;
-        let length = length.map(Length::Parameter);
-        match seen.schema_type {
-            Some(SchemaType::String) if scalar.is_char() => {
-                let encoding = keys.encoding()?.unwrap_or_default();
-                if !encoding.is_text() && length.is_none() {
-                    return Err("bytes that are no text need `x-lengthParam`".to_owned());
-                }
-                Ok(Returned::Text { encoding, length })
+/// A text in place ends with its array where no NUL ends it before.
+fn in_place(pointed: &mut Pointed, size: Option<usize>) -> Result<(), String> {
+    if let Pointed::Text { length, .. } = pointed {
+        let size = size.ok_or("a text in place needs `x-size`")?;
+        *length = Some(Length::Within(size));
+    }
+    Ok(())
+}
+
+/// Makes sure that what counts is an integer, and lets the caller leave it out where it follows from the rest.
+fn join_counters(parameters: &mut [Parameter]) -> Result<(), PlanFault> {
+    for index in 0..parameters.len() {
+        let (key, counter) = match &parameters[index].passing {
+            Passing::Text { count: Some(count), .. } | Passing::Array { count: Some(count), .. } => {
+                ("x-lengthParam", *count)
             }
-            Some(SchemaType::String) => Err(format!("a string is returned as `char *`, not as `{} *`", scalar.name())),
-            Some(SchemaType::Array) => {
-                let element = Value::element(scalar);
-                let size = size(keys, element.machine)?;
-                if size.is_none() && length.is_none() {
-                    return Err("how many elements there are must be said by `x-size` or `x-lengthParam`".to_owned());
-                }
-                let most = LARGEST_BUFFER / element.machine.size();
-                Ok(Returned::Array { element, size: size.unwrap_or(most), length })
-            }
-            other => Value::new(scalar, other).map(Returned::Element),
+            passing => match passing.buffer().and_then(|(buffer, _)| buffer.size_parameter) {
+                Some(counter) => ("x-sizeParam", counter),
+                None => continue,
+            },
+        };
+        let passing = &parameters[counter].passing;
+        if passing.counter().is_none() {
+            let (name, counter) = (&parameters[index].name, &parameters[counter].name);
+            let reason = format!("`{key}` names `{counter}`, which is no integer");
+            return Err(PlanFault::of_parameter(index, name, reason));
+        }
+        if key == "x-lengthParam" || matches!(passing, Passing::Cell { out: true, .. }) {
+            parameters[counter].required = false;
         }
     }
+    Ok(())
+}
+
+fn check_lengths(parameters: &[Parameter], returns: Option<&Return>) -> Result<(), PlanFault> {
+    let of_pointed = |pointed: &Pointed| match pointed {
+        Pointed::Text { length, .. } | Pointed::Array { length, .. } => *length,
+        Pointed::Element(_) | Pointed::Struct(_) => None,
+    };
+    let of_parameters = parameters.iter().enumerate().filter_map(|(index, parameter)| {
+        let length = match &parameter.passing {
+            Passing::Indirect { pointed, .. } => of_pointed(pointed),
+            passing => passing.buffer().and_then(|(buffer, _)| buffer.length),
+        };
+        Some((length?, format!("/parameters/{index}")))
+    });
+    let of_return = returns.and_then(|returns| match &returns.kind {
+        Returned::Pointer(pointed) => Some((of_pointed(pointed)?, "/return".to_owned())),
+        _ => None,
+    });
+    for (length, place) in of_parameters.chain(of_return) {
+        let (name, counts) = match length {
+            Length::Parameter(index) => (&*parameters[index].name, parameters[index].passing.counter().is_some()),
+            Length::Return => {
+                let kind = returns.map(|returns| &returns.kind);
+                let counts = matches!(kind, Some(Returned::Value(value)) if value.scalar.is_integer());
+                (returns.map_or("", |returns| &*returns.name), counts)
+            }
+            Length::Within(_) => continue,
+        };
+        if !counts {
+            return Err(PlanFault { place, reason: format!("`x-lengthParam` names `{name}`, which is no integer") });
+        }
+    }
+    Ok(())
+}
+
+/// Makes sure that what keys name is what they need: handles, structs, results.
+fn check_places(parameters: &[Parameter], keeps: &[Keep], returns: Option<&Return>) -> Result<(), PlanFault> {
+    let takes_handle = |index: usize| matches!(parameters[index].passing, Passing::Handle { .. });
+    let makes_handle =
+        |index: usize| matches!(parameters[index].passing, Passing::HandleOut { .. } | Passing::Allocated { .. });
+    let check_family = |family: &Option<Family>, fault: &dyn Fn(String) -> PlanFault| match family {
+        Some(Family { parent, .. }) if !takes_handle(*parent) => {
+            Err(fault(format!("`x-parent` names `{}`, which is no handle that goes in", parameters[*parent].name)))
+        }
+        _ => Ok(()),
+    };
+    for (index, parameter) in parameters.iter().enumerate() {
+        let fault = |reason: String| PlanFault::of_parameter(index, &parameter.name, reason);
+        match &parameter.passing {
+            Passing::HandleOut { family, .. } | Passing::Allocated { family, .. } => check_family(family, &fault)?,
+            Passing::Events { of } if !takes_handle(*of) => {
+                let name = &parameters[*of].name;
+                return Err(fault(format!("`x-events` names `{name}`, which is no handle that goes in")));
+            }
+            Passing::Field(field) => {
+                let of = &parameters[field.of];
+                match &of.passing {
+                    Passing::Handle { .. } => {}
+                    Passing::Allocated { size, .. } if field.end() <= *size => {}
+                    Passing::Allocated { size, .. } => {
+                        return Err(fault(format!("it lies beyond the {size} bytes of `{}`", of.name)));
+                    }
+                    _ => {
+                        let reason = "which is neither a handle that goes in nor one with `x-allocate`";
+                        return Err(fault(format!("`x-field` names `{}`, {reason}", of.name)));
+                    }
+                }
+                let closes = matches!(of.passing, Passing::Handle { closes: true, .. });
+                if closes
+                    && matches!(
+                        field.content,
+                        AccessContent::Text { .. } | AccessContent::Scalar { goes_out: true, .. }
+                    )
+                {
+                    return Err(fault(format!("the function ends `{}`, so that nothing is left to read", of.name)));
+                }
+                if let Some(condition) = &field.when {
+                    let counts = match condition.parameter {
+                        Some(index) => parameters[index].passing.reported_integer().is_some(),
+                        None => {
+                            let kind = returns.map(|returns| &returns.kind);
+                            matches!(kind, Some(Returned::Value(value)) if value.scalar.is_integer())
+                        }
+                    };
+                    if !counts {
+                        return Err(fault("`x-when` must name an integer of the result".to_owned()));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    for keep in keeps {
+        let is_handle = match keep.holder {
+            Holder::Parameter(index) => takes_handle(index) || makes_handle(index),
+            Holder::Return => returns.is_some_and(|returns| matches!(returns.kind, Returned::Handle { .. })),
+        };
+        let parameter = &parameters[keep.parameter];
+        let is_late = matches!(parameter.passing, Passing::Callback(_))
+            && !matches!(keep.holder, Holder::Parameter(index) if takes_handle(index));
+        if !is_handle || is_late {
+            let reason = "`x-keep` must name a handle of the function; for a callback, one that goes in";
+            return Err(PlanFault::of_parameter(keep.parameter, &parameter.name, reason));
+        }
+    }
+    if let Some(returns) = returns
+        && let Returned::Handle { family, .. } = &returns.kind
+    {
+        check_family(family, &|reason| PlanFault::of_return(&returns.name, reason))?;
+    }
+    Ok(())
 }
 
 /// What a variadic function gets after its fixed parameters: C widens it, which a document must say.
@@ -442,52 +405,4 @@ fn promoted(passing: &Passing) -> Result<(), String> {
         }
         _ => Ok(()),
     }
-}
-
-fn buffer(
-    function: &DynFunction,
-    keys: Extensions<'_>,
-    element: Machine,
-    default: Option<usize>,
-) -> Result<Buffer, String> {
-    let size_parameter = keys.name("x-sizeParam")?.map(|name| position(function, "x-sizeParam", name)).transpose()?;
-    let length = match keys.name("x-lengthParam")? {
-        Some(name) if function.returns.as_ref().is_some_and(|returns| returns.name == name) => Some(Length::Return),
-        Some(name) => Some(Length::Parameter(position(function, "x-lengthParam", name)?)),
-        None => None,
-    };
-    let size = match size(keys, element)?.or(default) {
-        Some(size) => size,
-        None if size_parameter.is_some() => DEFAULT_BUFFER / element.size(),
-        None => {
-            return Err(
-                "how many elements the buffer has must be said by `x-size`, `maxItems` or `x-sizeParam`".to_owned()
-            );
-        }
-    };
-    Ok(Buffer { size, size_parameter, length })
-}
-
-/// How many elements there are, by `x-size` or the schema's `maxItems`.
-fn size(keys: Extensions<'_>, element: Machine) -> Result<Option<usize>, String> {
-    let Some(size) = keys.count("x-size")?.map_or_else(|| keys.count("maxItems"), |size| Ok(Some(size)))? else {
-        return Ok(None);
-    };
-    match size.checked_mul(element.size()) {
-        Some(bytes) if bytes <= LARGEST_BUFFER => Ok(Some(size)),
-        _ => Err(format!("{size} elements are more than the {LARGEST_BUFFER} bytes that a buffer may have")),
-    }
-}
-
-fn position(function: &DynFunction, key: &str, name: &str) -> Result<usize, String> {
-    let found = function.parameters.iter().position(|parameter| parameter.name == name);
-    found.ok_or_else(|| format!("`{key}` names `{name}`, which is no parameter of the function"))
-}
-
-/// A name as the key of a JSON object: quoted, and with its colon.
-fn key(name: &str) -> Box<[u8]> {
-    let mut key = Vec::with_capacity(name.len() + 3);
-    push_json_string(name, &mut key);
-    key.push(b':');
-    key.into()
 }

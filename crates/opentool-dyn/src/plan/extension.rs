@@ -3,7 +3,9 @@
 use opentool_spec::Map;
 use serde_json::Value;
 
-use crate::encoding::Encoding;
+use super::names::Names;
+use super::scalar::Value as ScalarValue;
+use crate::encoding::{Encoding, push_json_string};
 
 /// The most bytes that an out buffer may have.
 pub(crate) const LARGEST_BUFFER: usize = 16 << 20;
@@ -56,7 +58,7 @@ impl<'a> Extensions<'a> {
         Extensions { own, schema: Some(schema) }
     }
 
-    fn get(self, key: &str) -> Option<&'a Value> {
+    pub(crate) fn get(self, key: &str) -> Option<&'a Value> {
         let value = self.own.get(key).or_else(|| self.schema?.get(key));
         value.filter(|value| !value.is_null())
     }
@@ -83,6 +85,35 @@ impl<'a> Extensions<'a> {
             Some(count) if (1..=LARGEST_BUFFER).contains(&count) => Ok(Some(count)),
             _ => Err(format!("`{key}` must be an integer from 1 to {LARGEST_BUFFER}, not {value}")),
         }
+    }
+
+    /// A place in a struct, from 0.
+    pub(crate) fn offset(self, key: &str) -> Result<Option<usize>, String> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        match value.as_u64().and_then(|offset| usize::try_from(offset).ok()) {
+            Some(offset) if offset <= LARGEST_BUFFER => Ok(Some(offset)),
+            _ => Err(format!("`{key}` must be an integer from 0 to {LARGEST_BUFFER}, not {value}")),
+        }
+    }
+
+    /// `x-values`, with `x-flags`: the names of an integer's values.
+    pub(crate) fn names(self, value: Option<ScalarValue>) -> Result<Option<Names>, String> {
+        let flags = self.flag("x-flags")?;
+        let Some(values) = self.get("x-values") else {
+            return if flags { Err("`x-flags` needs `x-values`".to_owned()) } else { Ok(None) };
+        };
+        let wrong = || format!("`x-values` must be integers by name, not {values}");
+        let values = values.as_object().ok_or_else(wrong)?;
+        let value = value.filter(|value| value.scalar.is_integer());
+        let value = value.ok_or_else(|| "`x-values` needs an integer".to_owned())?;
+        let mut entries = Vec::with_capacity(values.len());
+        for (name, constant) in values {
+            let bits = integer_bits(value, constant).ok_or_else(|| {
+                format!("`x-values`: `{name}` must be an integer that fits `{}`, not {constant}", value.scalar.name())
+            })?;
+            entries.push((name.as_str().into(), bits));
+        }
+        Ok(Some(Names::new(entries, flags)))
     }
 
     /// `x-fixedArgs`: how many of the parameters come before the dots of a variadic function.
@@ -125,4 +156,27 @@ impl<'a> Extensions<'a> {
             _ => Err(wrong()),
         }
     }
+}
+
+/// An integer of a document as two's complement, where it is a value of the C type.
+pub(crate) fn integer_bits(value: ScalarValue, constant: &Value) -> Option<u64> {
+    let (least, most) = value.machine.bounds();
+    match (constant.as_u64(), constant.as_i64()) {
+        (Some(integer), _) if integer <= most => Some(integer),
+        (None, Some(integer)) if integer >= least => Some(integer.cast_unsigned()),
+        _ => None,
+    }
+}
+
+/// The same as a word that begins with it.
+pub(crate) fn integer_word(value: ScalarValue, constant: &Value) -> Option<u64> {
+    integer_bits(value, constant).map(|bits| value.machine.word_of_integer(bits))
+}
+
+/// A name as the key of a JSON object: quoted, and with its colon.
+pub(crate) fn key_of(name: &str) -> Box<[u8]> {
+    let mut key = Vec::with_capacity(name.len() + 3);
+    push_json_string(name, &mut key);
+    key.push(b':');
+    key.into()
 }

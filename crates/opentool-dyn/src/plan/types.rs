@@ -6,8 +6,14 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use opentool_spec::{OpenDyn, Report};
 
+use super::buffer::{Buffer, Length};
+use super::callback::Callback;
 use super::extension::{Effect, Success};
+use super::fault::PlanFault;
+use super::layout::{Element, StructLayout};
+use super::names::Names;
 use super::scalar::Value;
+use super::struct_field::{AccessContent, FieldAccess};
 use crate::encoding::Encoding;
 
 /// How many calls of a thread-safe library run at the same time.
@@ -43,8 +49,18 @@ pub(crate) struct Function {
     pub(crate) symbol: String,
     /// Why the function cannot be called, where it cannot.
     pub(crate) disabled: Option<String>,
-    /// What it takes, in the order of C; none where it is disabled.
+    /// What keeps it from being planned, where its document passes for one by itself.
+    pub(crate) fault: Option<PlanFault>,
+    /// What it takes, in the order of the document; none where it is disabled.
     pub(crate) parameters: Box<[Parameter]>,
+    /// Which of them C gets and in which order, where not every parameter is an argument or some are structs by value.
+    pub(crate) arguments: Option<Box<[usize]>>,
+    /// What the call must keep, and for which handle.
+    pub(crate) keeps: Box<[Keep]>,
+    /// Whether some parameter is a field of a struct.
+    pub(crate) has_fields: bool,
+    /// Whether some parameter ends a handle.
+    pub(crate) closes_handles: bool,
     /// Whether some of them is a buffer, whose size is to be settled.
     pub(crate) has_buffers: bool,
     /// The parameters by name, where there are too many to compare one after another.
@@ -55,8 +71,12 @@ pub(crate) struct Function {
     pub(crate) fixed: Option<usize>,
     /// Which codes say success, where the returned integer is a code.
     pub(crate) success: Option<Success>,
-    /// The function of the library that frees what is returned.
-    pub(crate) free: Option<String>,
+    /// Other functions of the library that it needs.
+    pub(crate) helpers: Box<[Helper]>,
+    /// Which of them frees what is returned.
+    pub(crate) free: Option<usize>,
+    /// Where the value is that it reads, where it is no function but data of the library.
+    pub(crate) global: Option<Global>,
     /// Whether `errno` is part of the result.
     pub(crate) errno: bool,
     /// What it does to the world.
@@ -72,6 +92,50 @@ pub(crate) struct Parameter {
     /// Whether the caller must give it.
     pub(crate) required: bool,
     pub(crate) passing: Passing,
+    /// The names of its values, where it has some.
+    pub(crate) names: Option<Box<Names>>,
+}
+
+/// Memory of an argument that must live as long as a handle (`x-keep`).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Keep {
+    pub(crate) parameter: usize,
+    pub(crate) holder: Holder,
+}
+
+/// The handle that something is kept for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holder {
+    /// That of a parameter.
+    Parameter(usize),
+    /// That which is returned.
+    Return,
+}
+
+/// A function of the library that takes one pointer and ends what is there.
+#[derive(Debug)]
+pub(crate) struct Helper {
+    /// The key that names it.
+    pub(crate) key: &'static str,
+    pub(crate) symbol: String,
+}
+
+/// Where the value of a global is (`x-global`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Global {
+    /// In the variable.
+    Variable,
+    /// It is the variable's own memory that a pointer would point to.
+    InPlace,
+}
+
+/// What a handle belongs to (`x-parent`).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Family {
+    /// The parameter that is the parent.
+    pub(crate) parent: usize,
+    /// Which helper ends it before its parent ends.
+    pub(crate) close: Option<usize>,
 }
 
 /// How the value of a parameter crosses the boundary.
@@ -86,33 +150,42 @@ pub(crate) enum Passing {
     /// The address of a buffer for text or bytes.
     TextOut { buffer: Buffer, encoding: Encoding },
     /// The address of private copies, one after another.
-    Array { element: Value, count: Option<usize> },
+    Array { element: Element, count: Option<usize> },
     /// The address of a buffer for elements.
-    ArrayOut { element: Value, buffer: Buffer },
+    ArrayOut { element: Element, buffer: Buffer },
     /// A pointer that the library returned before.
     Handle { kind: Arc<str>, closes: bool },
     /// The address of a private cell, in which the library puts a pointer.
-    HandleOut { kind: Arc<str> },
+    HandleOut { kind: Arc<str>, family: Option<Family> },
+    /// The address of memory that lives as long as the handle that it becomes.
+    Allocated { kind: Arc<str>, size: usize, family: Option<Family> },
+    /// The address of a private cell, in which the library puts a pointer to values.
+    Indirect { pointed: Pointed, free: Option<usize> },
+    /// The address of a struct.
+    Struct { layout: Arc<StructLayout>, goes_in: bool, goes_out: bool },
+    /// A struct by value.
+    StructValue { layout: Arc<StructLayout> },
+    /// A function that records its calls.
+    Callback(Arc<Callback>),
+    /// A null pointer, for the user data of a callback.
+    UserData,
+    /// No argument, but a field of a struct.
+    Field(Box<FieldAccess>),
+    /// No argument, but what the callbacks of a handle have recorded.
+    Events { of: usize },
 }
 
-/// How large an out buffer is, and how much of it counts afterwards.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Buffer {
-    /// How many elements it has where no parameter says it.
-    pub(crate) size: usize,
-    /// The parameter that passes the number of elements to the function.
-    pub(crate) size_parameter: Option<usize>,
-    /// What says afterwards how many of them count.
-    pub(crate) length: Option<Length>,
-}
-
-/// What says how many elements of a buffer count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Length {
-    /// A parameter: what the library has put there, or what the caller said.
-    Parameter(usize),
-    /// The return value.
-    Return,
+/// What a pointer of the library points to.
+#[derive(Debug)]
+pub(crate) enum Pointed {
+    /// One scalar.
+    Element(Value),
+    /// Text that ends with a NUL, or is counted.
+    Text { encoding: Encoding, length: Option<Length> },
+    /// Elements.
+    Array { element: Element, size: usize, length: Option<Length> },
+    /// One struct.
+    Struct(Arc<StructLayout>),
 }
 
 /// What a function returns.
@@ -131,14 +204,12 @@ pub(crate) struct Return {
 pub(crate) enum Returned {
     /// A scalar.
     Value(Value),
-    /// A pointer to one scalar.
-    Element(Value),
-    /// A pointer to text that ends with a NUL, or is counted.
-    Text { encoding: Encoding, length: Option<Length> },
-    /// A pointer to elements.
-    Array { element: Value, size: usize, length: Option<Length> },
+    /// A pointer to values.
+    Pointer(Pointed),
     /// A pointer that only the library understands.
-    Handle { kind: Arc<str> },
+    Handle { kind: Arc<str>, family: Option<Family> },
+    /// A struct by value.
+    Struct(Arc<StructLayout>),
 }
 
 /// How many parameters are compared one after another faster than a name is hashed.
@@ -148,6 +219,12 @@ impl Plan {
     /// How many calls run at the same time at the most.
     pub(crate) fn max_concurrency(&self) -> usize {
         if self.thread_safe { THREADS } else { 1 }
+    }
+
+    /// Whether some function takes a callback.
+    pub(crate) fn has_callbacks(&self) -> bool {
+        let parameters = self.functions.iter().flat_map(|function| &function.parameters);
+        parameters.into_iter().any(|parameter| matches!(parameter.passing, Passing::Callback(_)))
     }
 
     /// What the table of codes says about a result of a function, which is the text that a call has made.
@@ -169,7 +246,9 @@ impl Function {
     /// Whether the function returns handles.
     pub(crate) fn returns_handles(&self) -> bool {
         let returned = self.returns.as_ref().is_some_and(|returns| matches!(returns.kind, Returned::Handle { .. }));
-        returned || self.parameters.iter().any(|parameter| matches!(parameter.passing, Passing::HandleOut { .. }))
+        let makes =
+            |parameter: &Parameter| matches!(parameter.passing, Passing::HandleOut { .. } | Passing::Allocated { .. });
+        returned || self.parameters.iter().any(makes)
     }
 
     /// The parameter of a name; `next` is the one that is likely.
@@ -189,9 +268,40 @@ impl Passing {
     /// Whether the parameter is part of the result.
     pub(crate) fn is_out(&self) -> bool {
         match self {
-            Passing::Value(_) | Passing::Text { .. } | Passing::Array { .. } | Passing::Handle { .. } => false,
+            Passing::Value(_)
+            | Passing::Text { .. }
+            | Passing::Array { .. }
+            | Passing::Handle { .. }
+            | Passing::StructValue { .. }
+            | Passing::UserData => false,
             Passing::Cell { out, .. } => *out,
-            Passing::TextOut { .. } | Passing::ArrayOut { .. } | Passing::HandleOut { .. } => true,
+            Passing::Struct { goes_out, .. } => *goes_out,
+            Passing::Callback(callback) => !callback.kept,
+            Passing::Field(field) => field.is_out(),
+            Passing::TextOut { .. }
+            | Passing::ArrayOut { .. }
+            | Passing::HandleOut { .. }
+            | Passing::Allocated { .. }
+            | Passing::Indirect { .. }
+            | Passing::Events { .. } => true,
+        }
+    }
+
+    /// Whether C gets it.
+    pub(crate) fn is_argument(&self) -> bool {
+        !matches!(self, Passing::Field(_) | Passing::Events { .. })
+    }
+
+    /// The buffer that it is, and how many bytes an element has.
+    pub(crate) fn buffer(&self) -> Option<(&Buffer, usize)> {
+        match self {
+            Passing::TextOut { buffer, .. } => Some((buffer, 1)),
+            Passing::ArrayOut { buffer, element } => Some((buffer, element.size())),
+            Passing::Field(field) => match &field.content {
+                AccessContent::BytesOut { buffer, .. } => Some((buffer, 1)),
+                _ => None,
+            },
+            _ => None,
         }
     }
 
@@ -201,5 +311,18 @@ impl Passing {
             Passing::Value(value) | Passing::Cell { value, .. } if value.scalar.is_integer() => Some(*value),
             _ => None,
         }
+    }
+
+    /// The integer that is part of the result.
+    pub(crate) fn reported_integer(&self) -> Option<Value> {
+        let value = match self {
+            Passing::Cell { value, out: true } => value,
+            Passing::Field(field) => match &field.content {
+                AccessContent::Scalar { value, goes_out: true, .. } => value,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(*value).filter(|value| value.scalar.is_integer())
     }
 }

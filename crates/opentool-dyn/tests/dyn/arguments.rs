@@ -200,10 +200,15 @@ proptest! {
     fn every_text_survives_the_way_through_c(text in "\\PC{0,40}|[\u{0}-\u{7f}]{0,40}") {
         TEXTS.with(|library| {
             let bytes: Vec<u8> = text.bytes().rev().collect();
-            let there = call(library, "counted", json!({ "from": text }));
-            assert_eq!(there["written"], json!(text.len()));
-            if let Ok(reversed) = String::from_utf8(bytes) {
-                assert_eq!(there["to"], json!(reversed));
+            match String::from_utf8(bytes) {
+                Ok(reversed) => {
+                    let there = call(library, "counted", json!({ "from": text }));
+                    assert_eq!(there, json!({ "to": reversed, "written": text.len() }));
+                }
+                Err(_) => {
+                    let error = refused(library, "counted", &json!({ "from": text }).to_string());
+                    assert!(error.message().contains("`to` is not UTF-8"), "{error}");
+                }
             }
         });
     }

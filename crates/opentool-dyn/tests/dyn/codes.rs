@@ -204,7 +204,7 @@ fn symbols_that_cannot_be_called_disable_their_functions_only() {
     let reasons: Vec<_> = opened.disabled().collect();
     assert_eq!(reasons[0].0, "statuss");
     assert!(reasons[0].1.starts_with("the library has no function `statuss`; the nearest are `status`"), "{reasons:?}");
-    assert_eq!(reasons[1], ("some_data", "`some_data` is data of the library, not a function"));
+    assert_eq!(reasons[1], ("some_data", "`some_data` is data of the library, not a function: `x-global` reads it"));
     assert!(reasons[2].1.contains("only libc.so.6 does, which it needs"), "{reasons:?}");
     assert_eq!(opened.toolbox().names().collect::<Vec<_>>(), ["status"]);
     assert_eq!(call_text(&opened, "status", r#"{"code":7}"#).unwrap(), r#"{"it":7}"#);

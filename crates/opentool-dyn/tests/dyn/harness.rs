@@ -100,6 +100,20 @@ pub(crate) fn here(name: &str, functions: Vec<Value>) -> DynLibrary {
     opened
 }
 
+/// A document's library in this process, and in a worker.
+pub(crate) fn both(document: &Value, name: &str) -> [DynLibrary; 2] {
+    let library = library(name);
+    let worker = DynLibrary::builder()
+        .document_text(document.to_string())
+        .library(&library)
+        .worker(env!("CARGO_BIN_EXE_opentool-dyn-worker"));
+    let opened = [open_here(document, &library).unwrap(), worker.open().unwrap()];
+    for library in &opened {
+        assert_eq!(library.disabled().collect::<Vec<_>>(), []);
+    }
+    opened
+}
+
 /// Calls a tool, and gives the text of its result.
 pub(crate) fn call_text(library: &DynLibrary, name: &str, arguments: &str) -> Result<String, ToolError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

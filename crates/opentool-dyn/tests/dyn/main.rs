@@ -6,6 +6,8 @@ mod arguments;
 mod codes;
 mod documents;
 mod examples;
+mod features;
+mod generated;
 mod handles;
 mod harness;
 mod isolation;

@@ -300,25 +300,25 @@ fn what_is_returned_is_copied_and_null_is_null() {
 }
 
 #[test]
-fn text_that_is_not_utf8_is_replaced_unless_the_document_says_what_it_is() {
+fn text_that_is_not_utf8_is_an_error_unless_the_document_says_what_it_is() {
     let plain = here("text", vec![function("latin1", vec![], returns("text", "string", TEXT))]);
-    assert_eq!(call(&plain, "latin1", json!({})), json!({ "text": "caf\u{fffd}" }));
+    let error = refused(&plain, "latin1", "{}");
+    assert_eq!(error.kind(), opentool_core::ErrorKind::InvalidResult);
+    assert!(
+        error.message().starts_with("`latin1`: `text` is not UTF-8: byte 3 is 0xe9; say in the document"),
+        "{error}"
+    );
     let returned = with(returns("text", "string", TEXT), json!({ "x-encoding": "latin1" }));
     let counted_size = here("text", vec![function("latin1", vec![], returned)]);
     assert_eq!(call(&counted_size, "latin1", json!({})), json!({ "text": "café" }));
 }
 
 #[test]
-fn a_returned_text_is_cut_at_one_mebibyte_between_characters() {
+fn a_returned_text_of_more_than_one_mebibyte_is_an_error() {
     let library = here("text", vec![function("endless", vec![], returns("text", "string", TEXT))]);
-    let answer = call(&library, "endless", json!({}));
-    let text = answer["text"].as_str().unwrap();
-    assert_eq!(text.len(), (1 << 20) - 1);
-    assert!(text.starts_with("xé") && text.ends_with('é'));
-    // The executor lets it pass.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let output = runtime.block_on(opentool_core::Executor::new().host(library).call("endless", "{}")).unwrap();
-    assert_eq!(output.to_text(), answer.to_string());
+    let error = refused(&library, "endless", "{}");
+    assert_eq!(error.kind(), opentool_core::ErrorKind::InvalidResult);
+    assert!(error.message().contains("`text` is longer than the 1048576 bytes that a result may have"), "{error}");
 }
 
 #[test]
@@ -379,5 +379,5 @@ fn a_wild_pointer_fails_one_call_and_the_next_call_works() {
     let error = refused(&isolated, "wild_pointer", "{}");
     assert!(error.message().contains("wild_pointer") && error.message().contains("SIGSEGV"), "{error}");
     assert_eq!(call(&isolated, "constant", json!({})), json!({ "text": "constant" }));
-    assert_eq!(call(&isolated, "latin1", json!({})), json!({ "text": "caf\u{fffd}" }));
+    assert!(refused(&isolated, "latin1", "{}").message().contains("is not UTF-8"));
 }

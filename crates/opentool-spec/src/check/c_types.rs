@@ -96,7 +96,15 @@ impl Checker<'_, '_> {
         if self.reference(schema, owner) {
             return;
         }
-        let object = self.object("schema", schema, fields, handled);
+        let is_struct = self.tree.get(schema, "x-struct").is_some();
+        let of_structs = !is_struct && self.has_struct_items(schema);
+        // The keywords that a struct and an array of structs need are no surprise, though the spec has no structs.
+        let expected: &[&str] = match (is_struct, of_structs) {
+            (true, _) => &["properties", "required"],
+            (_, true) => &["items", "minItems", "maxItems"],
+            _ => &[],
+        };
+        let object = self.object("schema", schema, fields, &[handled, expected].concat());
         let members = object.members;
         // Other members are reported by those that handle them.
         let own = tree_members(self, schema, &members, handled);
@@ -126,8 +134,17 @@ impl Checker<'_, '_> {
                 };
                 self.suggest(Code::WrongType, At::Value(c_type), message, Remedy::Replace(c_type, remedy));
             }
+            None if is_struct && schema_type == Some(SchemaType::Object) => {}
+            None if of_structs => {}
             None => self.no_c_type(schema, schema_type),
         }
+    }
+
+    /// Whether a schema is an array without a C type whose elements refer to a schema, which then is a struct.
+    pub(super) fn has_struct_items(&self, schema: NodeId) -> bool {
+        let tree = self.tree;
+        let refers = tree.get(schema, "items").is_some_and(|items| tree.get(items, "$ref").is_some());
+        refers && tree.get(schema, "cType").is_none()
     }
 
     fn no_c_type(&mut self, schema: NodeId, schema_type: Option<SchemaType>) {
@@ -257,7 +274,8 @@ fn tree_members(
 }
 
 /// What to do about an object.
-pub(super) const OBJECTS: &str = "pass its fields as parameters of their own, or a handle";
+pub(super) const OBJECTS: &str =
+    "say by `x-struct` how the struct lies in memory, and leave out `cType`; or pass its fields, or a handle";
 
 /// The C type that is taken where a schema names none.
 fn assumed_name(schema_type: Option<SchemaType>) -> &'static str {

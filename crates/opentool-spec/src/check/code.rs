@@ -198,6 +198,10 @@ codes! {
     NotInLibrary = "OT080" Error;
     /// A value of the schema's type cannot be passed as its C type.
     TypePair = "OT081" Error;
+    /// Keys and types of a function do not go together.
+    KeysConflict = "OT082" Error;
+    /// A mark for a review is left.
+    Review = "OT083" Warning;
 }
 
 impl Code {

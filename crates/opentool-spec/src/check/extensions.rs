@@ -33,6 +33,12 @@ enum Wanted {
     },
     /// Whether any, or which, integers mean success.
     Codes,
+    /// A place in a struct: an integer from 0.
+    Offset,
+    /// An object whose members are checked with the function.
+    Object,
+    /// Integers by name.
+    Values,
 }
 
 const OF_DOCUMENT: &[(&str, Wanted)] = &[("x-threadSafe", Wanted::Flag), ("x-init", Wanted::Name)];
@@ -42,6 +48,7 @@ const OF_FUNCTION: &[(&str, Wanted)] = &[
     ("x-returnsCode", Wanted::Codes),
     ("x-free", Wanted::Name),
     ("x-effect", Wanted::OneOf(&["read", "write", "destructive"])),
+    ("x-global", Wanted::Flag),
 ];
 const OF_PARAMETER: &[(&str, Wanted)] = &[
     ("x-handle", Wanted::Name),
@@ -50,6 +57,23 @@ const OF_PARAMETER: &[(&str, Wanted)] = &[
     ("x-sizeParam", Wanted::Counter { of_return: false }),
     ("x-lengthParam", Wanted::Counter { of_return: true }),
     ("x-encoding", Wanted::OneOf(&["utf8", "latin1", "base64", "hex"])),
+    ("x-free", Wanted::Name),
+    ("x-indirect", Wanted::Flag),
+    ("x-inOut", Wanted::Flag),
+    ("x-byValue", Wanted::Flag),
+    ("x-allocate", Wanted::Count(LARGEST)),
+    ("x-field", Wanted::Name),
+    ("x-offset", Wanted::Offset),
+    ("x-lengthField", Wanted::Object),
+    ("x-when", Wanted::Object),
+    ("x-callback", Wanted::Object),
+    ("x-userData", Wanted::Flag),
+    ("x-events", Wanted::Counter { of_return: false }),
+    ("x-values", Wanted::Values),
+    ("x-flags", Wanted::Flag),
+    ("x-keep", Wanted::Counter { of_return: true }),
+    ("x-parent", Wanted::Counter { of_return: false }),
+    ("x-close", Wanted::Name),
 ];
 const OF_RETURN: &[(&str, Wanted)] = &[
     ("x-handle", Wanted::Name),
@@ -57,10 +81,17 @@ const OF_RETURN: &[(&str, Wanted)] = &[
     ("x-size", Wanted::Count(LARGEST)),
     ("x-lengthParam", Wanted::Counter { of_return: false }),
     ("x-encoding", Wanted::OneOf(&["utf8", "latin1", "base64", "hex"])),
+    ("x-byValue", Wanted::Flag),
+    ("x-values", Wanted::Values),
+    ("x-parent", Wanted::Counter { of_return: false }),
+    ("x-close", Wanted::Name),
 ];
+/// The layout of a struct, on its schema.
+const OF_SCHEMA: &[(&str, Wanted)] = &[("x-struct", Wanted::Object)];
 
-/// A note from a reviewer to the author.
-const OF_ANYTHING: &[(&str, Wanted)] = &[("x-review", Wanted::Name)];
+/// What is uncertain, for a person to check.
+const REVIEW: &str = "x-review";
+const OF_ANYTHING: &[(&str, Wanted)] = &[(REVIEW, Wanted::Name)];
 /// How many parameters of a variadic function are fixed; the limit is checked with the function.
 const FIXED_ARGUMENTS: &[(&str, Wanted)] = &[("x-fixedArgs", Wanted::Count(LARGEST))];
 
@@ -69,7 +100,10 @@ const UNMISTAKABLE: usize = 10;
 
 /// All known keys, in the order in which they are compared.
 fn known() -> impl Iterator<Item = (&'static str, Wanted)> {
-    [OF_DOCUMENT, OF_FUNCTION, FIXED_ARGUMENTS, OF_PARAMETER, OF_RETURN, OF_ANYTHING].into_iter().flatten().copied()
+    [OF_DOCUMENT, OF_FUNCTION, FIXED_ARGUMENTS, OF_PARAMETER, OF_RETURN, OF_SCHEMA, OF_ANYTHING]
+        .into_iter()
+        .flatten()
+        .copied()
 }
 
 impl Wanted {
@@ -78,7 +112,8 @@ impl Wanted {
         match self {
             Wanted::Flag => kind == Kind::Bool,
             Wanted::Name | Wanted::OneOf(_) | Wanted::Counter { .. } => kind == Kind::String,
-            Wanted::Count(_) => kind == Kind::Number,
+            Wanted::Count(_) | Wanted::Offset => kind == Kind::Number,
+            Wanted::Object | Wanted::Values => kind == Kind::Object,
             Wanted::Codes => matches!(kind, Kind::Bool | Kind::Array),
         }
     }
@@ -137,12 +172,27 @@ impl<'a> Checker<'_, 'a> {
         self.extensions(signature.function, OF_FUNCTION, &values);
         let most = signature.parameters.len() as u64;
         self.extensions(signature.function, &[("x-fixedArgs", Wanted::Count(most))], &values);
+        self.review(signature.function);
         for nodes in &signature.parameters {
             self.extensions(nodes.parameter, OF_PARAMETER, &values);
+            self.review(nodes.parameter);
         }
         if let Some((returns, ..)) = signature.returns {
             self.extensions(returns, OF_RETURN, &values);
+            self.review(returns);
         }
+    }
+
+    /// Reports a mark that is left.
+    fn review(&mut self, owner: NodeId) {
+        let tree = self.tree;
+        let Some(mark) = tree.get(owner, REVIEW).filter(|mark| tree.kind(*mark) != Kind::Null) else { return };
+        let message = match tree.string(mark) {
+            Some(why) => format!("to review: {why}"),
+            None => "to review".to_owned(),
+        };
+        let help = format!("compare it with the library's manual, correct it, and remove `{REVIEW}`");
+        self.report(Code::Review, At::Value(mark), message, Some(help));
     }
 
     /// Reports where the function that `x-init` names cannot be called without arguments.
@@ -197,6 +247,12 @@ impl<'a> Checker<'_, 'a> {
             Wanted::Flag => tree.kind(node) == Kind::Bool,
             Wanted::Name => text.as_deref().is_some_and(|name| !name.is_empty() && !name.contains('\0')),
             Wanted::Count(most) => integer(tree.raw(node)).is_some_and(|count| (1..=i128::from(most)).contains(&count)),
+            Wanted::Offset => integer(tree.raw(node)).is_some_and(|offset| (0..=i128::from(LARGEST)).contains(&offset)),
+            Wanted::Object => tree.kind(node) == Kind::Object,
+            Wanted::Values => {
+                let is_integer = |value: NodeId| integer(tree.raw(value)).is_some();
+                tree.kind(node) == Kind::Object && tree.children(node).all(is_integer)
+            }
             Wanted::OneOf(words) => text.as_deref().is_some_and(|word| words.contains(&word)),
             Wanted::Counter { of_return } => text.as_ref().is_some_and(|name| {
                 values.parameters.contains(name) || (of_return && values.returns.as_ref() == Some(name))
@@ -225,6 +281,9 @@ impl<'a> Checker<'_, 'a> {
                 format!("the name of a parameter of the function{meant}")
             }
             Wanted::Codes => "true, false or a list of integers".to_owned(),
+            Wanted::Offset => format!("an integer from 0 to {LARGEST}"),
+            Wanted::Object => "an object".to_owned(),
+            Wanted::Values => "an object of integers by name".to_owned(),
         })
     }
 }

@@ -129,13 +129,17 @@ impl Checker<'_, '_> {
         for member in self.last_of_each_key(members) {
             self.keyword(member, &mut inner);
         }
+        // Structs lie within structs, and arrays have them as elements.
+        let may_refer = self.kind != DocumentKind::OpenDyn
+            || tree.get(schema, "x-struct").is_some()
+            || self.has_struct_items(schema);
         while let Some(schema) = inner.pop() {
-            self.inner_schema(schema, &mut inner);
+            self.inner_schema(schema, may_refer, &mut inner);
         }
     }
 
     /// A schema under a keyword that the spec does not have: it is JSON Schema.
-    fn inner_schema(&mut self, schema: NodeId, inner: &mut Vec<NodeId>) {
+    fn inner_schema(&mut self, schema: NodeId, may_refer: bool, inner: &mut Vec<NodeId>) {
         let tree = self.tree;
         match tree.kind(schema) {
             Kind::Bool => return,
@@ -152,21 +156,21 @@ impl Checker<'_, '_> {
         }
         for member in self.last_of_each_key(tree.children(schema).collect()) {
             if tree.key(member) == "$ref" {
-                self.inner_reference(schema, member);
+                self.inner_reference(schema, member, may_refer);
             } else {
                 self.keyword(member, inner);
             }
         }
     }
 
-    fn inner_reference(&mut self, schema: NodeId, reference: NodeId) {
+    fn inner_reference(&mut self, schema: NodeId, reference: NodeId, may_refer: bool) {
         let Some(text) = self.tree.string(reference) else {
             let found = self.tree.kind(reference).described();
             let message = format!("`$ref` must be a string, not {found}");
             self.report(Code::InvalidKeyword, At::Value(reference), message, None);
             return;
         };
-        if self.kind == DocumentKind::OpenDyn {
+        if !may_refer {
             let message = format!("{} is in a keyword that OpenDyn does not have: it cannot be followed", quote(&text));
             let help = "write the schema here".to_owned();
             self.report(Code::UnresolvedReference, At::Value(reference), message, Some(help));

@@ -98,7 +98,11 @@ impl Checker<'_, '_> {
 
     fn parameter_passed(&mut self, nodes: &ParameterNodes, is_in: bool, passed: Passed) {
         let ParameterNodes { parameter, is_in: own, .. } = *nodes;
-        let handle = self.handle_of(parameter, nodes.schema).is_some();
+        // The type of a handle, a callback and its data is of no account, and a field is no argument.
+        let is_one_of = |keys: &[&str]| keys.iter().any(|key| self.tree.get(parameter, key).is_some());
+        let opaque = is_one_of(&["x-callback", "x-userData", "x-events"]);
+        let handle = opaque || self.handle_of(parameter, nodes.schema).is_some();
+        let is_field = is_one_of(&["x-field"]);
         let at = At::Value(parameter);
         match (passed.name, passed.pointer) {
             (Some(CTypeName::Void), false) => {
@@ -120,7 +124,7 @@ impl Checker<'_, '_> {
             Some(SchemaType::Array) => {}
             Some(SchemaType::Object) if passed.node.is_none() => {}
             Some(SchemaType::Object) if passed.name.is_some() => self.object_passed(at),
-            _ if !is_in && !passed.pointer && passed.name.is_some() => {
+            _ if !is_in && !passed.pointer && passed.name.is_some() && !is_field => {
                 let at = own.map_or(at, At::Value);
                 let message = "an output parameter needs a pointer to write through".to_owned();
                 self.make_pointer(Code::OutNeedsPointer, at, message, passed.node);
@@ -149,7 +153,7 @@ impl Checker<'_, '_> {
     }
 
     fn object_passed(&mut self, at: At) {
-        let message = "an object cannot be passed to C: there are no structs by value".to_owned();
+        let message = "an object is passed to C as a struct, which has no C type of the spec".to_owned();
         self.report(Code::NotAPointer, at, message, Some(OBJECTS.to_owned()));
     }
 

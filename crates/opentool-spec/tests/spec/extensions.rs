@@ -1,6 +1,6 @@
 //! The `x-…` keys of OpenDyn documents and their findings.
 
-use opentool_spec::{Code, Finding, check, fix};
+use opentool_spec::{Code, Finding, Severity, check, fix};
 
 /// A document of some functions, with more keys beside them.
 fn document(functions: &str, rest: &str) -> String {
@@ -99,7 +99,7 @@ fn short_names_near_an_extension_are_not_renamed_by_fix() {
 
 #[test]
 fn extensions_of_others_are_ignored() {
-    let others = r#", "x-vendor": "me", "x-side": "left", "x-returns": {"a": 1}, "x-group": true, "x-review": "look""#;
+    let others = r#", "x-vendor": "me", "x-side": "left", "x-returns": {"a": 1}, "x-group": true"#;
     assert_eq!(found(&document(&function("f", "", &returns(others)), r#", "x-tagGroups": []"#)), []);
     // Where the right one is there, the other is something else.
     let both = r#", "x-returnsCode": true, "x-returnCode": true"#;
@@ -107,6 +107,32 @@ fn extensions_of_others_are_ignored() {
     // Other documents have no such extensions.
     let tools = r#"{"opentool": "1.1.0", "info": {"title": "T", "version": "1"}, "functions": [{"name": "f", "description": "F.", "parameters": [], "x-retunsCode": true}]}"#;
     assert_eq!(found(tools), []);
+}
+
+#[test]
+fn a_mark_that_is_left_is_a_warning() {
+    let marked = format!(r#"{IN}, "x-review": "a guess""#);
+    let text = document(&function("f", &parameter("a", "int", &marked), &returns(r#", "x-review": "look""#)), "");
+    let report = check(&text);
+    let marks: Vec<_> =
+        report.findings.iter().map(|finding| (finding.code, finding.severity, finding.message.as_str())).collect();
+    assert_eq!(
+        marks,
+        [(Code::Review, Severity::Warning, "to review: a guess"), (Code::Review, Severity::Warning, "to review: look"),]
+    );
+    assert!(report.is_usable() && !report.strict().is_usable());
+}
+
+#[test]
+fn structs_and_arrays_of_structs_pass_the_check() {
+    let point = r##""schemas": {"Point": {"type": "object", "properties": {"x": {"type": "integer", "cType": {"type": "int", "isPointer": false}}}, "required": ["x"], "x-struct": {"name": "struct point", "size": 4, "align": 4, "offsets": {"x": 0}}}, "Line": {"type": "object", "properties": {"a": {"$ref": "#/schemas/Point"}}, "x-struct": {"name": "line", "size": 4, "align": 4, "offsets": {"a": 0}}}}"##;
+    let parameters = r##"{"name": "p", "schema": {"$ref": "#/schemas/Line"}, "isIn": true, "required": true}, {"name": "q", "schema": {"type": "array", "items": {"$ref": "#/schemas/Point"}}, "isIn": false, "required": false, "x-size": 2}"##;
+    assert_eq!(found(&document(&function("f", parameters, ""), &format!(", {point}"))), []);
+    let wrong = parameters.replace("schemas/Line", "schemas/Lime");
+    assert_eq!(
+        codes(&document(&function("f", &wrong, ""), &format!(", {point}"))),
+        [Code::UnresolvedReference, Code::UnusedSchema]
+    );
 }
 
 #[test]
