@@ -61,7 +61,24 @@ pub(crate) struct Record {
     pub(crate) name: String,
     pub(crate) is_union: bool,
     /// None where the headers do not say what is in it.
-    pub(crate) fields: Option<Vec<(String, Type)>>,
+    pub(crate) fields: Option<Vec<Field>>,
+}
+
+/// A field of a struct or union.
+#[derive(Debug, Clone)]
+pub(crate) struct Field {
+    /// Empty where it has none.
+    pub(crate) name: String,
+    pub(crate) kind: Type,
+    /// How many bits it has, where it is one of some bits.
+    pub(crate) bits: Option<u64>,
+}
+
+impl Record {
+    /// The name as C programs write it: `struct point`, or that of the type where there is no tag.
+    pub(crate) fn written<'r>(&'r self, key: &'r str) -> &'r str {
+        if key.contains('#') { &self.name } else { key }
+    }
 }
 
 /// What a function takes and gives.
@@ -92,8 +109,13 @@ impl Type {
 
     /// What it points to, where it is a pointer; what an array or function decays to counts.
     pub(crate) fn pointee(&self) -> Option<Type> {
-        match self.resolved().kind {
-            TypeKind::Pointer(target) | TypeKind::Array(target, _) => Some((*target).clone()),
+        let resolved = self.resolved();
+        match resolved.kind {
+            TypeKind::Pointer(target) => Some((*target).clone()),
+            // What is said of an array is said of its elements: `typedef float vec3[3]; f(const vec3 a)`.
+            TypeKind::Array(target, _) => {
+                Some(Type { is_const: target.is_const || resolved.is_const, ..(*target).clone() })
+            }
             _ => None,
         }
     }
@@ -152,6 +174,21 @@ impl Type {
             end = (**target).clone();
         }
         false
+    }
+
+    /// The innermost name of `void`, or of a `void *`, where it has one: `BZFILE`, `iconv_t`.
+    pub(crate) fn alias_of_void(&self) -> Option<Rc<str>> {
+        let mut end = self.clone();
+        let mut last = None;
+        while let TypeKind::Alias(name, target) = &end.kind {
+            last = Some(name.clone());
+            end = (**target).clone();
+        }
+        match &end.kind {
+            TypeKind::Void => last,
+            TypeKind::Pointer(target) if matches!(target.kind, TypeKind::Void) => last,
+            _ => None,
+        }
     }
 
     pub(crate) fn enumeration(&self) -> Option<Rc<Enumeration>> {

@@ -14,7 +14,7 @@ use lang_c::driver::{Config, parse_preprocessed};
 use lang_c::span::Node;
 use opentool_spec::CTypeName;
 
-use crate::ctype::{Enumeration, Record, Signature, Type, TypeKind};
+use crate::ctype::{Enumeration, Field, Record, Signature, Type, TypeKind};
 
 /// How many declarations may be beyond the parser before it is given up.
 const MOST_FAULTS: usize = 64;
@@ -26,6 +26,8 @@ const DEEPEST: usize = 128;
 pub(crate) struct Declarations {
     /// In the order of the text.
     pub(crate) prototypes: Vec<Prototype>,
+    /// The variables that are declared, in the order of the text.
+    pub(crate) variables: Vec<Variable>,
     pub(crate) records: HashMap<Rc<str>, Record>,
     /// Pieces of the text that are beyond the parser.
     pub(crate) left_out: Vec<Range<usize>>,
@@ -44,6 +46,15 @@ pub(crate) struct Prototype {
     pub(crate) signature: Signature,
     /// Whether it is `static` or has a body here: nothing that a library must export.
     pub(crate) is_local: bool,
+    /// Where it stands in the preprocessed text.
+    pub(crate) span: Range<usize>,
+}
+
+/// The declaration of a variable.
+#[derive(Debug, Clone)]
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) kind: Type,
     /// Where it stands in the preprocessed text.
     pub(crate) span: Range<usize>,
 }
@@ -135,7 +146,14 @@ impl Declarations {
         label: Option<String>,
         span: Range<usize>,
     ) {
-        let (Some(name), TypeKind::Function(signature)) = (name, &kind.resolved().kind) else { return };
+        let Some(name) = name else { return };
+        let resolved = kind.resolved().kind;
+        let TypeKind::Function(signature) = &resolved else {
+            if !is_local {
+                self.variables.push(Variable { name, kind, span });
+            }
+            return;
+        };
         let symbol = label.unwrap_or_else(|| name.clone());
         self.prototypes.push(Prototype { symbol, name, signature: (**signature).clone(), is_local, span });
     }
@@ -259,16 +277,18 @@ impl Declarations {
                     SpecifierQualifier::Extension(_) => None,
                 }));
                 if field.node.declarators.is_empty() {
-                    fields.push((String::new(), base.clone()));
+                    fields.push(Field { name: String::new(), kind: base.clone(), bits: None });
                 }
                 for declarator in &field.node.declarators {
-                    match &declarator.node.declarator {
-                        Some(declarator) => {
-                            let (name, kind) = self.declarator(base.clone(), &declarator.node);
-                            fields.push((name.unwrap_or_default(), kind));
-                        }
-                        None => fields.push((String::new(), base.clone())),
-                    }
+                    let width = declarator.node.bit_width.as_ref();
+                    // A width that is not understood counts as one, and the compiler finds that the sizes differ.
+                    let bits = width
+                        .map(|width| self.constant(&width.node).and_then(|bits| bits.try_into().ok()).unwrap_or(1));
+                    let (name, kind) = match &declarator.node.declarator {
+                        Some(declarator) => self.declarator(base.clone(), &declarator.node),
+                        None => (None, base.clone()),
+                    };
+                    fields.push(Field { name: name.unwrap_or_default(), kind, bits });
                 }
             }
             if let Some(record) = self.records.get_mut(&key) {

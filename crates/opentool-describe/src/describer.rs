@@ -12,6 +12,7 @@ use crate::document::DocumentWriter;
 use crate::error::DescribeError;
 use crate::glob::Glob;
 use crate::options::Options;
+use crate::package::Package;
 use crate::preprocess::Preprocessed;
 use crate::shim::cpp_export;
 
@@ -45,7 +46,7 @@ impl Describer {
         Self::default()
     }
 
-    /// Adds a header: a file, or a name that the C compiler finds.
+    /// Adds a header: a file, or a name that the C compiler finds, in which `*` stands for anything and `?` for one character.
     #[must_use]
     pub fn header(mut self, header: impl Into<PathBuf>) -> Self {
         self.options.headers.push(header.into());
@@ -63,6 +64,14 @@ impl Describer {
     #[must_use]
     pub fn define(mut self, define: impl Into<String>) -> Self {
         self.options.defines.push(define.into());
+        self
+    }
+
+    /// Adds what `pkg-config` says about a package to what the C compiler is given.
+    #[must_use]
+    pub fn package(mut self, package: &Package) -> Self {
+        self.options.includes.extend(package.includes.iter().cloned());
+        self.options.defines.extend(package.defines.iter().cloned());
         self
     }
 

@@ -1,13 +1,18 @@
 //! A function of the document while it is written: [`FunctionDraft`].
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use opentool_spec::{CTypeName, DynFunction, SchemaType};
+use serde_json::{Map, Value};
 
-use crate::comments::Comment;
+use crate::comments::{Comment, ParameterComment};
 use crate::ctype::{Enumeration, Signature};
-use crate::declarations::Declarations;
+use crate::evidence::Evidence;
+use crate::macros::Macros;
+use crate::records::Records;
+use crate::roles::Roles;
+use crate::words;
 
 /// How many values of an enumeration a description names.
 const VALUES: usize = 24;
@@ -18,59 +23,41 @@ pub(crate) struct Described {
     pub(crate) function: DynFunction,
     /// Guesses for a person to check: the parameter or return value, or nothing for the function itself, and why.
     pub(crate) reviews: Vec<(Option<String>, String)>,
-    /// The structs that it returns as handles, and those that it takes as such.
+    /// The objects that it returns as handles, and those that it needs as such, with the parameter.
     pub(crate) makes: BTreeSet<Rc<str>>,
-    pub(crate) takes: BTreeSet<Rc<str>>,
+    pub(crate) takes: BTreeSet<(Rc<str>, String)>,
+    /// The structs whose fields callers see.
+    pub(crate) structs: BTreeSet<Rc<str>>,
 }
 
-/// The structs that callers know as handles.
-#[derive(Debug)]
-pub(crate) struct Handles<'d> {
-    declarations: &'d Declarations,
-    keys: HashSet<Rc<str>>,
-}
-
-impl<'d> Handles<'d> {
-    /// Finds the structs that are handles: those without fields in the headers, and those that the functions return.
-    pub(crate) fn new(declarations: &'d Declarations, signatures: &[&Signature]) -> Self {
-        let opaque =
-            declarations.records.iter().filter(|(_, record)| record.fields.is_none()).map(|(key, _)| key.clone());
-        let mut handles: HashSet<_> = opaque.collect();
-        for signature in signatures {
-            handles.extend(signature.returns.pointee().and_then(|target| target.record()));
-            for (_, kind) in &signature.parameters {
-                handles.extend(kind.pointee().and_then(|target| target.pointee()).and_then(|target| target.record()));
+impl Described {
+    /// Marks a parameter, besides what it may be marked for already.
+    pub(crate) fn mark(&mut self, parameter: &str, reason: &str) {
+        let Some(found) = self.function.parameters.iter_mut().find(|other| other.name == parameter) else { return };
+        let known = self.reviews.iter_mut().find(|(value, _)| value.as_deref() == Some(parameter));
+        let text = match known {
+            Some((_, known)) => {
+                known.push_str("; ");
+                known.push_str(reason);
+                known.clone()
             }
-        }
-        Self { declarations, keys: handles }
-    }
-
-    /// Whether callers know the struct as a handle.
-    pub(crate) fn contains(&self, key: &Rc<str>) -> bool {
-        self.keys.contains(key)
-    }
-
-    /// Whether the headers say what is in the struct.
-    pub(crate) fn has_fields(&self, key: &Rc<str>) -> bool {
-        self.declarations.records.get(key).is_some_and(|record| record.fields.is_some())
-    }
-
-    /// What callers call the struct.
-    pub(crate) fn name(&self, key: &str) -> String {
-        let name = self.declarations.records.get(key).map_or(key, |record| record.name.as_str());
-        name.trim_start_matches("struct ").trim_start_matches("union ").to_owned()
+            None => {
+                self.reviews.push((Some(parameter.to_owned()), reason.to_owned()));
+                reason.to_owned()
+            }
+        };
+        found.extra.insert("x-review".to_owned(), text.into());
     }
 }
 
 /// The names of the parameters: those of the header without the underscores of the system's, each of them once.
-pub(crate) fn parameter_names(handles: &Handles<'_>, signature: &Signature) -> Vec<String> {
+pub(crate) fn parameter_names(records: &Records<'_>, signature: &Signature) -> Vec<String> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let plain = signature.parameters.iter().enumerate().map(|(index, (name, kind))| {
         let own = name.as_deref().map(|name| name.trim_matches('_')).filter(|name| !name.is_empty());
         let handle = || {
-            let target = kind.pointee()?;
-            let key = target.record().or_else(|| target.pointee()?.record())?;
-            Some(handles.name(&key))
+            let key = records.behind(kind).or_else(|| records.behind(&kind.pointee()?))?;
+            Some(records.name(&key))
         };
         own.map(str::to_owned).or_else(handle).unwrap_or_else(|| format!("arg{}", index + 1))
     });
@@ -85,13 +72,38 @@ pub(crate) fn parameter_names(handles: &Handles<'_>, signature: &Signature) -> V
 
 /// A function of the document while it is written.
 pub(crate) struct FunctionDraft<'m, 'd> {
-    pub(crate) handles: &'m Handles<'d>,
+    pub(crate) records: &'m Records<'d>,
+    pub(crate) name: &'m str,
     pub(crate) comment: Option<&'m Comment>,
+    pub(crate) evidence: Evidence<'m>,
+    pub(crate) macros: &'m Macros,
     pub(crate) made: Described,
     /// Guesses about the function as a whole.
-    pub(crate) of_function: Vec<&'static str>,
+    pub(crate) of_function: Vec<String>,
     pub(crate) names: Vec<String>,
+    /// What the return value is called.
+    pub(crate) result: String,
     pub(crate) signature: &'m Signature,
+    pub(crate) roles: Roles,
+    /// The functions that free what they are given as `void *` or `char *`.
+    pub(crate) freeing: &'m [String],
+    /// The addresses that callbacks are given, and those that are always NULL.
+    pub(crate) user_data: Vec<usize>,
+    pub(crate) nothing: Vec<usize>,
+    /// Whether what goes in must outlive the call, since the function would free it.
+    pub(crate) keeps_inputs: bool,
+}
+
+impl FunctionDraft<'_, '_> {
+    pub(crate) fn said(&self, index: usize) -> Option<&ParameterComment> {
+        let own = self.signature.parameters[index].0.as_deref()?;
+        self.comment?.parameters.get(own)
+    }
+
+    /// The name of a parameter in the header.
+    pub(crate) fn own_name(&self, index: usize) -> &str {
+        self.signature.parameters[index].0.as_deref().unwrap_or_default()
+    }
 }
 
 /// The type that callers see.
@@ -118,4 +130,25 @@ pub(crate) fn one_of(enumeration: &Enumeration) -> Option<String> {
         values.push(format!("and {} more", enumeration.values.len() - VALUES));
     }
     (!values.is_empty()).then(|| format!("One of {}.", values.join(", ")))
+}
+
+/// The names of an enumeration's values (`x-values`), and whether they are flags (`x-flags`).
+pub(crate) fn constants(enumeration: &Enumeration) -> Option<(Map<String, Value>, bool)> {
+    let mut values = Map::new();
+    for (name, value) in &enumeration.values {
+        let value = (*value)?;
+        let number = i64::try_from(value).map(Value::from).or_else(|_| u64::try_from(value).map(Value::from));
+        values.insert(name.clone(), number.ok()?);
+    }
+    if values.is_empty() {
+        return None;
+    }
+    let numbers = || enumeration.values.iter().filter_map(|(_, value)| *value).filter(|value| *value > 0);
+    let single = numbers().filter(|value| value.count_ones() == 1).count();
+    let named =
+        enumeration.tag.as_deref().is_some_and(|tag| words::has_any(tag, &["flag", "flags", "options", "mask"]));
+    // 0, 1, 2, 4, 8: names to be put together; 0, 1, 2 are plain ones.
+    let is_flags = (single >= 3 && single * 4 >= numbers().count() * 3 && !numbers().any(|value| value == 3))
+        || (named && single >= 2);
+    Some((values, is_flags))
 }

@@ -41,10 +41,26 @@ pub enum DescribeError {
         source: io::Error,
     },
     /// The C compiler refuses a header.
-    #[error("`{compiler} -E` cannot read the headers:\n{}", .said.trim_end())]
+    #[error("`{compiler} -E` cannot read the headers:\n{}{}", .said.trim_end(), folders_message(.folders))]
     Preprocessor {
         /// The command.
         compiler: String,
+        /// What it said.
+        said: String,
+        /// Folders that have the header that is missing.
+        folders: Vec<PathBuf>,
+    },
+    /// No file matches a pattern for headers.
+    #[error("no header matches `{pattern}`")]
+    NoSuchHeaders {
+        /// The pattern.
+        pattern: String,
+    },
+    /// `pkg-config` does not know a package.
+    #[error("`pkg-config {package}` failed: {said}")]
+    Package {
+        /// The package.
+        package: String,
         /// What it said.
         said: String,
     },
@@ -93,6 +109,17 @@ impl DescribeError {
             *exports = cpp();
         }
         self
+    }
+}
+
+fn folders_message(folders: &[PathBuf]) -> String {
+    match folders {
+        [] => String::new(),
+        [only] => format!("\nthe missing header is there: add `-I {}`", only.display()),
+        several => {
+            let list: Vec<_> = several.iter().map(|folder| format!("`-I {}`", folder.display())).collect();
+            format!("\nheaders of that name are there: add one of {}", list.join(", "))
+        }
     }
 }
 

@@ -1,6 +1,10 @@
 #![doc = include_str!("../README.md")]
 
+mod buffers;
+mod callbacks;
+mod closing;
 mod comments;
+mod compiler;
 mod cpp;
 mod cpp_sign;
 mod ctype;
@@ -10,15 +14,31 @@ mod description;
 mod document;
 mod draft;
 mod error;
+mod events;
+mod evidence;
+mod find_header;
 mod functions;
 mod glob;
-mod lengths;
+mod layout;
+mod lifetimes;
+mod macros;
+mod needs;
 mod options;
+mod package;
+mod parameter_draft;
 mod parameters;
 mod preprocess;
+mod proof;
+mod records;
 mod returns;
+mod roles;
 mod shim;
+mod streams;
+mod structs;
+mod variables;
+mod words;
 
 pub use describer::Describer;
 pub use description::{Description, Review, Skipped};
 pub use error::{CppExport, DescribeError};
+pub use package::Package;

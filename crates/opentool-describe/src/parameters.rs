@@ -2,347 +2,321 @@
 
 use std::rc::Rc;
 
-use opentool_spec::{CType, CTypeName, DynParameter, DynSchema, SchemaType};
-use serde_json::Value;
+use opentool_spec::{CType, CTypeName, SchemaType};
 
-use crate::comments::ParameterComment;
+use crate::closing;
 use crate::ctype::{Type, TypeKind};
-use crate::draft::{FunctionDraft, one_of, seen_as};
-use crate::lengths::{Counter, LENGTHS, LENGTHS_OF_TEXT};
+use crate::draft::{FunctionDraft, constants, one_of, seen_as};
+use crate::evidence::MayBeNull;
+use crate::parameter_draft::ParameterDraft;
+use crate::records::RecordRole;
+use crate::words;
 
-/// A parameter of the document while it is written.
-struct ParameterDraft {
-    parameter: DynParameter,
-    review: Option<String>,
-}
-
-impl ParameterDraft {
-    fn new(name: &str, schema_type: SchemaType, c_type: CType) -> Self {
-        Self { parameter: DynParameter::new(name, DynSchema::new(schema_type, c_type)), review: None }
-    }
-
-    fn out(mut self) -> Self {
-        self.parameter = self.parameter.out();
-        self
-    }
-
-    fn optional(mut self) -> Self {
-        self.parameter.required = false;
-        self
-    }
-
-    fn key(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.parameter.extra.insert(key.to_owned(), value.into());
-        self
-    }
-
-    /// How long the value is, by two keys of its schema.
-    fn exactly(mut self, [least, most]: [&str; 2], length: u64) -> Self {
-        for key in [least, most] {
-            self.parameter.schema.extra.insert(key.to_owned(), length.into());
-        }
-        self
-    }
-
-    fn review(mut self, reason: impl Into<String>) -> Self {
-        self.review = Some(reason.into());
-        self
-    }
-}
+/// What the types have in their names of objects that settings are kept in, for which there often are default ones.
+const SETTINGS: [&str; 14] = [
+    "context",
+    "ctx",
+    "attr",
+    "attributes",
+    "opts",
+    "options",
+    "config",
+    "params",
+    "parameters",
+    "alloc",
+    "allocator",
+    "locale",
+    "engine",
+    "settings",
+];
 
 impl FunctionDraft<'_, '_> {
-    /// Describes the parameter at an index and, where it is one, its length; returns how many they are.
-    pub(crate) fn parameter(&mut self, index: usize) -> Result<usize, String> {
+    /// Describes the parameter at an index.
+    pub(crate) fn parameter(&mut self, index: usize) -> Result<(), String> {
         let kind = &self.signature.parameters[index].1;
         let name = self.names[index].clone();
-        if let Some(scalar) = kind.scalar() {
-            let mut draft = ParameterDraft::new(&name, seen_as(scalar), CType::value(scalar));
-            draft.parameter.description = kind.enumeration().and_then(|values| one_of(&values));
-            self.push(index, draft);
-            return Ok(1);
-        }
         let what = || format!("takes `{}`", kind.declare(&name));
+        if self.nothing.contains(&index) {
+            self.nothing(index, &what());
+            return Ok(());
+        }
+        if self.user_data.contains(&index) {
+            self.push(index, ParameterDraft::address(&name).optional().key("x-userData", true));
+            return Ok(());
+        }
+        if let Some(scalar) = kind.scalar() {
+            self.scalar(index, scalar);
+            return Ok(());
+        }
+        if let Some(key) = kind.record() {
+            return self.struct_value(index, &key).ok_or_else(|| format!("{}, a struct by value", what()));
+        }
+        if let Some(key) = self.records.behind(kind) {
+            return self.object(index, &key, &what());
+        }
         let Some(target) = kind.pointee() else {
             return Err(match kind.resolved().kind {
-                TypeKind::Record(_) => format!("{}, a struct by value", what()),
-                TypeKind::Function(_) => format!("{}, a callback", what()),
+                TypeKind::Function(_) => return self.callback(index, &what()),
                 TypeKind::VaList => format!("{}, a list of any arguments", what()),
                 _ => format!("{}, which the spec has no type for", what()),
             });
         };
         if target.is_function() {
-            return Err(format!("{}, a callback", what()));
+            return self.callback(index, &what());
         }
-        if let Some(key) = target.record() {
-            return self.record(index, &key, &what()).map(|()| 1);
-        }
-        if target.pointee().is_some() {
-            return self.pointer_to_pointer(index, &target, &what()).map(|()| 1);
+        if target.pointee().is_some() || self.records.behind(&target).is_some() {
+            return self.pointer_to_pointer(index, &target, &what());
         }
         if target.is_bytes() {
             return self.bytes(index, &target, &what());
         }
         match target.scalar() {
-            Some(scalar) => Ok(self.scalars(index, &target, scalar)),
+            Some(scalar) => {
+                self.scalars(index, scalar);
+                Ok(())
+            }
             None => Err(format!("{}, which the spec has no type for", what())),
         }
     }
 
-    fn record(&mut self, index: usize, key: &Rc<str>, what: &str) -> Result<(), String> {
-        if !self.handles.contains(key) {
-            return Err(format!("{what}, a struct that the caller must make"));
+    /// A number, which may count a buffer.
+    fn scalar(&mut self, index: usize, scalar: CTypeName) {
+        let kind = &self.signature.parameters[index].1;
+        let mut draft = ParameterDraft::new(&self.names[index], seen_as(scalar), CType::value(scalar));
+        if let Some(enumeration) = kind.enumeration() {
+            draft.parameter.description = one_of(&enumeration);
+            if let Some((values, is_flags)) = constants(&enumeration) {
+                draft = draft.key("x-values", values);
+                draft = if is_flags { draft.key("x-flags", true) } else { draft };
+            }
         }
-        self.made.takes.insert(key.clone());
-        let handle = self.handles.name(key);
-        let draft = ParameterDraft::new(&self.names[index], SchemaType::String, CType::pointer(CTypeName::Void));
-        self.push(index, draft.key("x-handle", handle));
+        let inputs: Vec<String> = self.counted(index, true);
+        let outputs: Vec<String> = self.counted(index, false);
+        let is_array = self.roles.counted_by(index).any(|(buffer, _)| !self.points_to_bytes(buffer));
+        let amount = if is_array { "The number of elements of" } else { "The length of" };
+        match (inputs.as_slice(), outputs.as_slice()) {
+            ([], []) => self.push(index, draft),
+            ([], [first, ..]) => {
+                let text = if is_array {
+                    format!("The number of elements of `{first}`.")
+                } else {
+                    format!("The size of the buffer for `{first}`.")
+                };
+                self.push_described(index, draft, &text);
+            }
+            ([first, ..], _) => {
+                let text = format!("{amount} `{first}`; it follows from that where it is left out.");
+                self.push_described(index, draft.optional(), &text);
+            }
+        }
+    }
+
+    /// The names of the buffers that a parameter counts and that go one way.
+    fn counted(&self, counter: usize, goes_in: bool) -> Vec<String> {
+        let counted = self.roles.counted_by(counter).filter(|(_, role)| role.goes_in == goes_in);
+        counted.map(|(buffer, _)| self.names[buffer].clone()).collect()
+    }
+
+    fn points_to_bytes(&self, index: usize) -> bool {
+        self.signature.parameters[index].1.pointee().is_some_and(|target| target.is_bytes())
+    }
+
+    /// An object that a pointer stands for.
+    fn object(&mut self, index: usize, key: &Rc<str>, what: &str) -> Result<(), String> {
+        let Some(role) = self.records.role(key) else {
+            // What cannot be made can only be left out.
+            let named =
+                words::has_any(&self.records.name(key), &SETTINGS) || words::has_any(self.own_name(index), &SETTINGS);
+            return match self.evidence.null(self.own_name(index)) {
+                Some(MayBeNull::Yes) => {
+                    self.nothing(index, what);
+                    Ok(())
+                }
+                None if named && index > 0 => {
+                    self.nothing(index, what);
+                    Ok(())
+                }
+                _ => Err(format!("{what}, a struct that the caller must make")),
+            };
+        };
+        if role == RecordRole::Value && self.is_end_of_range(index) {
+            self.nothing(index, what);
+            return Ok(());
+        }
+        let (name, handle) = (self.names[index].clone(), self.records.name(key));
+        match role {
+            RecordRole::Value => {
+                return self
+                    .struct_pointer(index, key)
+                    .ok_or_else(|| format!("{what}, a struct that the caller must make"));
+            }
+            RecordRole::Allocated if index == 0 && self.records.is_maker(self.name, key) => {
+                let Some(size) = self.records.size(key) else {
+                    return Err(format!("{what}, a struct of unknown size"));
+                };
+                self.made.makes.insert(key.clone());
+                let draft = ParameterDraft::address(&name).out().key("x-handle", handle).key("x-allocate", size);
+                self.push(
+                    index,
+                    draft.review("by the name of the function, it prepares the struct, which is allocated for it"),
+                );
+                return Ok(());
+            }
+            RecordRole::Handle | RecordRole::Allocated => {}
+        }
+        let draft = ParameterDraft::address(&name).key("x-handle", handle.clone());
+        let draft = match self.evidence.null(self.own_name(index)) {
+            Some(MayBeNull::Yes) => draft.optional(),
+            Some(MayBeNull::No) => {
+                self.made.takes.insert((key.clone(), name));
+                draft
+            }
+            // Settings that come after what they are for have defaults, more often than not.
+            None if self.is_beside_another(index)
+                && words::has_any(&handle, &SETTINGS)
+                && !closing::ends(self.name, &handle) =>
+            {
+                draft.optional().review(format!(
+                    "NULL is passed where `{name}` is left out: say `\"required\": true` where it may not be"
+                ))
+            }
+            None => {
+                self.made.takes.insert((key.clone(), name));
+                draft
+            }
+        };
+        self.push(index, draft);
         Ok(())
+    }
+
+    /// Whether the function is about another object than the one at an index: one before it, or one that it makes.
+    fn is_beside_another(&self, index: usize) -> bool {
+        let is_object = |kind: &Type| self.records.behind(kind).is_some_and(|key| self.records.role(&key).is_some());
+        let makes = is_object(&self.signature.returns)
+            || self
+                .signature
+                .parameters
+                .iter()
+                .any(|(_, kind)| kind.pointee().is_some_and(|target| is_object(&target)));
+        makes || self.signature.parameters[..index].iter().any(|(_, kind)| is_object(kind))
+    }
+
+    /// Whether a pointer is one of two that stand for a range: `tags_start` and `tags_end`.
+    fn is_end_of_range(&self, index: usize) -> bool {
+        let own = words::split(self.own_name(index));
+        let other = match own.last().map(String::as_str) {
+            Some("start" | "begin" | "first") => ["end", "last"],
+            Some("end" | "last") => ["start", "begin"],
+            _ => return false,
+        };
+        self.signature.parameters.iter().any(|(name, _)| {
+            let name = words::split(name.as_deref().unwrap_or_default());
+            let (Some(last), Some(stem)) = (name.last(), own.len().checked_sub(1)) else { return false };
+            other.contains(&last.as_str()) && name[..name.len() - 1] == own[..stem]
+        })
     }
 
     fn pointer_to_pointer(&mut self, index: usize, target: &Type, what: &str) -> Result<(), String> {
         let name = self.names[index].clone();
+        if let Some(key) = self.records.behind(target).filter(|key| self.records.role(key) == Some(RecordRole::Handle))
+        {
+            let handle = self.records.name(&key);
+            if target.is_const || self.is_counted(index) {
+                return Err(format!("{what}, an array of handles"));
+            }
+            if closing::ends(self.name, &handle) {
+                return Err(format!("{what}, the address of a handle, which it ends"));
+            }
+            self.made.makes.insert(key.clone());
+            self.push(index, ParameterDraft::address(&name).out().key("x-handle", handle));
+            return Ok(());
+        }
         let Some(inner) = target.pointee().filter(|_| !matches!(target.resolved().kind, TypeKind::Array(..))) else {
             return Err(format!("{what}, an array of arrays"));
         };
         // What is counted, or may not be written to, are many pointers that go in.
-        if target.is_const || self.length_after(index, &LENGTHS).is_some_and(|counter| !counter.by_pointer) {
+        if target.is_const || self.is_counted(index) {
             let of = if inner.record().is_some() { "handles" } else { "texts" };
             return Err(format!("{what}, an array of {of}"));
         }
-        if let Some(key) = inner.record().filter(|key| self.handles.contains(key)) {
-            self.made.makes.insert(key.clone());
-            let handle = self.handles.name(&key);
-            let draft = ParameterDraft::new(&name, SchemaType::String, CType::pointer(CTypeName::Void)).out();
-            self.push(index, draft.key("x-handle", handle));
-            return Ok(());
-        }
-        if inner.is_bytes() && !inner.is_void() {
+        if inner.is_bytes() {
+            if self.said(index).and_then(|said| said.direction).is_some_and(|(goes_in, _)| goes_in) {
+                return Err(format!("{what}, an address that goes in and comes out moved"));
+            }
             if self.is_counted_before(index) {
                 return Err(format!("{what}, an array of texts"));
             }
-            // No function returns a handle of this kind, so NULL is all that can be passed.
-            let draft = ParameterDraft::new(&name, SchemaType::String, CType::pointer(CTypeName::Void)).optional();
-            let mut draft = draft.key("x-handle", "NULL");
-            draft.parameter.description = Some("Always NULL.".to_owned());
-            let what = what.trim_start_matches("takes ");
-            self.push(
-                index,
-                draft.review(format!("{what} is always passed as NULL: remove the function if it may not be")),
-            );
-            return Ok(());
+            return self.text_out(index, &inner, what);
         }
         Err(format!("{what}, a pointer to a pointer"))
     }
 
-    /// Text, or bytes with their length.
-    fn bytes(&mut self, index: usize, target: &Type, what: &str) -> Result<usize, String> {
+    /// Whether the parameter after one is its length, by value.
+    fn is_counted(&self, index: usize) -> bool {
+        let Some((name, kind)) = self.signature.parameters.get(index + 1) else { return false };
+        let name = name.as_deref().unwrap_or_default().trim_start_matches('_');
+        kind.is_integer() && (words::counts(name) || name == "n" || kind.is_named(&["size_t", "ssize_t"]))
+    }
+
+    /// Whether the parameter before one counts it and nothing else: `int argc, char **argv`.
+    fn is_counted_before(&self, index: usize) -> bool {
+        let Some(before) = index.checked_sub(1) else { return false };
+        let (Some(name), kind) = &self.signature.parameters[before] else { return false };
+        let counts_another = self.roles.counted_by(before).next().is_some();
+        let is_named = name == "n" || words::is_hungarian(name) || words::has_any(name, &["argc", "count", "num"]);
+        kind.is_integer() && is_named && !counts_another
+    }
+
+    /// A text or bytes, to which the function sets a pointer.
+    fn text_out(&mut self, index: usize, inner: &Type, what: &str) -> Result<(), String> {
         let name = self.names[index].clone();
-        let is_text = target.is_text();
+        let what = what.trim_start_matches("takes ");
+        let is_text = inner.is_text();
+        let length = self.length_behind(index);
+        let returns_integer = self.signature.returns.is_integer();
         let scalar = if is_text { CTypeName::Char } else { CTypeName::UnsignedChar };
-        let draft = ParameterDraft::new(&name, SchemaType::String, CType::pointer(scalar));
-        let encoded = |draft: ParameterDraft| if is_text { draft } else { draft.key("x-encoding", "base64") };
-        let direction = self.said(index).and_then(|said| said.direction);
-        let goes_in = direction.map_or(target.is_const, |(_, out)| !out);
-        let counter = self.length_after(index, if goes_in { &LENGTHS_OF_TEXT } else { &LENGTHS });
-        let Some(Counter { index: length, by_pointer, is_named }) = counter else {
-            if let Some(counter) = self.copied(index, target).filter(|_| !goes_in) {
-                return Ok(self.copy(index, encoded(draft.out()), counter, is_text));
-            }
-            if target.is_void() {
-                return Err(format!("{what}, an address without a length"));
-            }
-            let what = what.trim_start_matches("takes ");
-            let fixed = self.signature.parameters[index].1.array_length();
-            let taken_as_output = || format!("{what} is taken as output: say `\"isIn\": true` where it is read");
-            self.push(index, match (goes_in, fixed) {
-                (true, _) if is_text => draft,
-                // Callers write every three bytes as four characters.
-                (true, Some(length)) => {
-                    encoded(draft).exactly(["minLength", "maxLength"], length.div_ceil(3).saturating_mul(4))
-                }
-                (true, None) => {
-                    draft.review(format!("{what} is taken as text: where it holds other bytes, say `x-encoding`"))
-                }
-                (false, Some(length)) if direction.is_some() => encoded(draft.out()).key("x-size", length),
-                (false, Some(length)) => encoded(draft.out()).key("x-size", length).review(taken_as_output()),
-                (false, None) => draft.out().key("x-size", 4096).review(format!(
-                    "{what} is taken as a buffer of 4096 bytes that the function fills: say in `x-size` how many it may \
-                     need, or `\"isIn\": true` where it is read"
-                )),
-            });
-            return Ok(1);
+        let mut draft =
+            ParameterDraft::new(&name, SchemaType::String, CType::pointer(scalar)).out().key("x-indirect", true);
+        if let Some(length) = length {
+            draft = draft.key("x-lengthParam", self.names[length].clone());
+            draft = draft.review(format!("`{}` is taken as its length", self.names[length]));
+        } else if !is_text && returns_integer && !inner.is_void() {
+            draft = draft
+                .key("x-lengthParam", self.result.clone())
+                .review("the result of the function is taken as its length");
+        } else if !is_text {
+            return Err(format!("takes {what}, an address without a length"));
+        }
+        draft = if is_text { draft } else { draft.base64() };
+        let mut freeing = self.freeing.iter().filter(|function| self.evidence.names(function));
+        draft = match (inner.is_const, freeing.next()) {
+            (true, _) => draft,
+            (false, Some(free)) => draft.key("x-free", free.clone()),
+            (false, None) => draft.review(self.who_frees("it")),
         };
-        let counter = self.names[length].clone();
-        let counter_kind = &self.signature.parameters[length].1;
-        if goes_in && by_pointer {
-            // What counts by a pointer may be an output of its own: then the pair is beyond guessing.
-            let unsure =
-                || format!("whether `{counter}` is its length is not known: if so, name it in `x-lengthParam`");
-            self.push(index, if is_text { draft } else { encoded(draft).review(unsure()) });
-            return Ok(1);
-        }
-        if goes_in {
-            let draft = encoded(draft).key("x-lengthParam", counter.clone());
-            let is_sure = is_named || (!is_text && counter == "n");
-            self.push(index, if is_sure { draft } else { draft.review(guessed(&counter)) });
-            let scalar = counter_kind.scalar().unwrap_or(CTypeName::Int);
-            let draft = ParameterDraft::new(&counter, SchemaType::Integer, CType::value(scalar)).optional();
-            self.push_described(
-                length,
-                draft,
-                &format!("The length of `{name}`; it follows from that where it is left out."),
-            );
-            return Ok(2);
-        }
-        let draft = encoded(draft.out()).key("x-sizeParam", counter.clone());
-        if by_pointer {
-            self.push(index, draft.key("x-lengthParam", counter.clone()).review(format!(
-                "`{counter}` is taken as the size of the buffer before the call, and the length of its content after it"
-            )));
-            let scalar = counter_kind.pointee().and_then(|target| target.scalar()).unwrap_or(CTypeName::Int);
-            let draft = ParameterDraft::new(&counter, SchemaType::Integer, CType::pointer(scalar)).out();
-            self.push_described(
-                length,
-                draft,
-                &format!("The size of the buffer for `{name}`; afterwards, how much of it was used."),
-            );
-        } else {
-            self.push(
-                index,
-                if is_text {
-                    draft
-                } else {
-                    draft.review(
-                        "the whole buffer is given back: where the function says how much it wrote, name that in \
-                     `x-lengthParam`",
-                    )
-                },
-            );
-            let scalar = counter_kind.scalar().unwrap_or(CTypeName::Int);
-            let draft = ParameterDraft::new(&counter, SchemaType::Integer, CType::value(scalar));
-            self.push_described(length, draft, &format!("The size of the buffer for `{name}`."));
-        }
-        Ok(2)
+        let is_said = self.said(index).and_then(|said| said.direction).is_some_and(|(_, out)| out);
+        draft = draft.review_if(!is_said, || {
+            format!("{what} is taken as a pointer that the function sets: remove the function where it is read")
+        });
+        self.push(index, draft);
+        Ok(())
     }
 
-    /// One number behind a pointer, or many with their length.
-    fn scalars(&mut self, index: usize, target: &Type, scalar: CTypeName) -> usize {
-        let (name, kind) = (self.names[index].clone(), &self.signature.parameters[index].1);
-        let what = format!("`{}`", kind.declare(&name));
-        let direction = self.said(index).and_then(|said| said.direction);
-        let goes_in = direction.map_or(target.is_const, |(_, out)| !out);
-        let array = ParameterDraft::new(&name, SchemaType::Array, CType::pointer(scalar));
-        if let Some(length) = kind.array_length() {
-            let draft = match goes_in {
-                true => array.exactly(["minItems", "maxItems"], length),
-                false => array.out().key("x-size", length),
-            };
-            let draft = match direction {
-                None if !goes_in => {
-                    draft.review(format!("{what} is taken as output: say `\"isIn\": true` where it is read"))
-                }
-                _ => draft,
-            };
-            self.push(index, draft);
-            return 1;
-        }
-        if let Some(Counter { index: length, by_pointer: false, is_named }) = self.length_after(index, &LENGTHS) {
-            let counter = self.names[length].clone();
-            let of_counter = self.signature.parameters[length].1.scalar().unwrap_or(CTypeName::Int);
-            let counted = ParameterDraft::new(&counter, SchemaType::Integer, CType::value(of_counter));
-            if goes_in {
-                let draft = array.key("x-lengthParam", counter.clone());
-                let is_sure = is_named || counter == "n";
-                self.push(index, if is_sure { draft } else { draft.review(guessed(&counter)) });
-                let text = format!("The number of elements of `{name}`; it follows from that where it is left out.");
-                self.push_described(length, counted.optional(), &text);
-            } else {
-                let draft = array.out().key("x-sizeParam", counter.clone());
-                self.push(
-                    index,
-                    match direction {
-                        Some(_) => draft,
-                        None => draft.review(format!(
-                            "{what} is taken as an array of `{counter}` elements that the function fills"
-                        )),
-                    },
-                );
-                self.push_described(length, counted, &format!("The number of elements of `{name}`."));
-            }
-            return 2;
-        }
-        if let Some(counter) = self.copied(index, target).filter(|_| !goes_in) {
-            return self.copy(index, array.out(), counter, false);
-        }
-        let draft = ParameterDraft::new(&name, seen_as(scalar), CType::pointer(scalar));
+    /// The parameter after one that holds how long is what the function made.
+    fn length_behind(&self, index: usize) -> Option<usize> {
+        let (name, kind) = self.signature.parameters.get(index + 1)?;
+        let target = kind.pointee().filter(|target| target.is_integer() && !target.is_const && !target.is_bytes())?;
+        let counts = words::counts(name.as_deref().unwrap_or_default()) || target.is_named(&["size_t", "ssize_t"]);
+        (counts && target.enumeration().is_none()).then_some(index + 1)
+    }
+
+    /// What can only be NULL.
+    fn nothing(&mut self, index: usize, what: &str) {
+        let draft = ParameterDraft::address(&self.names[index]).optional().key("x-handle", "NULL").note("Always NULL.");
+        let what = what.trim_start_matches("takes ");
         self.push(
             index,
-            match (goes_in, direction) {
-                (true, Some(_)) => draft,
-                (true, None) => draft
-                    .review(format!("{what} is taken as one value: where it is an array, say `\"type\": \"array\"`")),
-                (false, Some(_)) => draft.out(),
-                (false, None) => {
-                    draft.out().review(format!("{what} is taken as output: say `\"isIn\": true` where it is read"))
-                }
-            },
+            draft.review(format!("{what} is always passed as NULL: remove the function if it may not be")),
         );
-        1
     }
-
-    /// A buffer that what follows it is copied into; returns how many parameters that makes.
-    fn copy(&mut self, index: usize, draft: ParameterDraft, counter: usize, is_text: bool) -> usize {
-        let [into, from, size] = [index, index + 1, counter].map(|index| self.names[index].clone());
-        let draft = draft.key("x-sizeParam", size.clone());
-        if !is_text {
-            self.push(
-                index,
-                draft.review(format!("`{into}` is taken to be as long as `{from}`: where it is not, say `x-size`")),
-            );
-            return 1;
-        }
-        self.push(
-            index,
-            draft.review(format!(
-                "`{size}` is taken as the size of `{into}`: where it is the length of `{from}`, say that there by `x-lengthParam`"
-            )),
-        );
-        self.push(index + 1, ParameterDraft::new(&from, SchemaType::String, CType::pointer(CTypeName::Char)));
-        let scalar = self.signature.parameters[counter].1.scalar().unwrap_or(CTypeName::Int);
-        let counted = ParameterDraft::new(&size, SchemaType::Integer, CType::value(scalar));
-        self.push_described(counter, counted, &format!("The size of the buffer for `{into}`."));
-        3
-    }
-
-    pub(crate) fn said(&self, index: usize) -> Option<&ParameterComment> {
-        let own = self.signature.parameters[index].0.as_deref()?;
-        self.comment?.parameters.get(own)
-    }
-
-    fn push(&mut self, index: usize, draft: ParameterDraft) {
-        self.push_described(index, draft, "");
-    }
-
-    /// Adds a parameter; what the header says about it goes before what is known of it.
-    fn push_described(&mut self, index: usize, mut draft: ParameterDraft, otherwise: &str) {
-        let said = self.said(index).map(|said| said.text.clone()).filter(|text| !text.is_empty());
-        let known = draft.parameter.description.take();
-        draft.parameter.description = match (said, known) {
-            (Some(said), Some(known)) => Some(format!("{said} {known}")),
-            (Some(text), None) | (None, Some(text)) => Some(text),
-            (None, None) => (!otherwise.is_empty()).then(|| otherwise.to_owned()),
-        };
-        if let Some(reason) = draft.review {
-            draft.parameter.extra.insert("x-review".to_owned(), reason.clone().into());
-            self.made.reviews.push((Some(draft.parameter.name.clone()), reason));
-        }
-        self.made.function.parameters.push(draft.parameter);
-    }
-}
-
-/// Why a length that is not named like one should be checked.
-fn guessed(counter: &str) -> String {
-    format!(
-        "`{counter}` is taken as its length by its type and place: where it is something else, remove `x-lengthParam`"
-    )
 }

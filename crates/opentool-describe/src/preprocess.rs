@@ -1,12 +1,12 @@
 //! Headers as the C compiler sees them, with the place that every declaration comes from.
 
-use std::ffi::OsString;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
+use crate::compiler::Compiler;
 use crate::cpp_sign;
 use crate::error::DescribeError;
+use crate::find_header::{expanded, folders_of};
+use crate::macros::Macros;
 use crate::options::Options;
 
 /// Headers after preprocessing.
@@ -16,6 +16,9 @@ pub(crate) struct Preprocessed {
     /// In the order of their offsets.
     stretches: Vec<Stretch>,
     files: Vec<SourceFile>,
+    /// The text that includes the headers.
+    pub(crate) includes: String,
+    pub(crate) macros: Macros,
 }
 
 /// A stretch of preprocessed text that follows one line of a file.
@@ -52,7 +55,7 @@ impl Preprocessed {
         }
         let mut source = String::new();
         let mut given = Vec::new();
-        for header in &options.headers {
+        for header in &expanded(options)? {
             if header.is_dir() {
                 return Err(DescribeError::HeaderDirectory { path: header.clone() });
             }
@@ -67,8 +70,11 @@ impl Preprocessed {
             source.push_str(&text);
             given.push(known);
         }
-        let text = run_compiler(options, &source)?;
-        Ok(Self::new(text, &given))
+        let compiler = Compiler::new(options);
+        let text = preprocess(&compiler, &["-E"], &source, &given)?;
+        // What is defined where all headers end.
+        let macros = preprocess(&compiler, &["-E", "-dM"], &source, &given)?;
+        Ok(Self { includes: source, macros: Macros::read(&macros), ..Self::new(text, &given) })
     }
 
     fn new(text: String, given: &[PathBuf]) -> Self {
@@ -85,7 +91,9 @@ impl Preprocessed {
                 None => {
                     let path = PathBuf::from(&name);
                     let includer = open.last().map(|&file| &files[file]);
-                    let wanted = is_wanted(&path, includer, given);
+                    // What our own text includes was given, by whatever name the compiler knows it.
+                    let is_ours = includer.is_some_and(|includer| includer.path == Path::new("<stdin>"));
+                    let wanted = (is_ours && flags.contains(" 1")) || is_wanted(&path, includer, given);
                     files.push(SourceFile { path, wanted });
                     files.len() - 1
                 }
@@ -97,7 +105,7 @@ impl Preprocessed {
             }
             stretches.push(Stretch { offset, file, line: number });
         }
-        Self { text, stretches, files }
+        Self { text, stretches, files, includes: String::new(), macros: Macros::default() }
     }
 
     /// The place in a header that a byte of the preprocessed text comes from.
@@ -139,48 +147,36 @@ impl Preprocessed {
     }
 }
 
-fn run_compiler(options: &Options, source: &str) -> Result<String, DescribeError> {
-    let compiler = options.compiler.clone().or_else(|| std::env::var_os("CC")).filter(|name| !name.is_empty());
-    let compiler = compiler.unwrap_or_else(|| OsString::from("cc"));
-    // `CC` may hold options too.
-    let text = compiler.to_string_lossy().into_owned();
-    let mut words = text.split_whitespace();
-    let mut command = Command::new(words.next().unwrap_or("cc"));
-    // What it says is looked at, so it must not say it in another language.
-    command.env("LC_ALL", "C").args(words).args(["-E", "-x", "c"]);
-    for folder in &options.includes {
-        command.arg("-I").arg(folder);
+fn preprocess(
+    compiler: &Compiler<'_>,
+    arguments: &[&str],
+    source: &str,
+    given: &[PathBuf],
+) -> Result<String, DescribeError> {
+    let output = compiler.run(arguments, source)?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    for define in &options.defines {
-        command.arg(format!("-D{define}"));
-    }
-    command.arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let failed = |source| DescribeError::Compiler { compiler: text.clone(), source };
-    let mut child = command.spawn().map_err(failed)?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // A compiler that stops reading says why on its standard error.
-        let _ = stdin.write_all(source.as_bytes());
-    }
-    let output = child.wait_with_output().map_err(failed)?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(match cpp_sign::missing_standard_header(&said) {
-            Some(sign) => sign.into(),
-            None => DescribeError::Preprocessor { compiler: text, said },
-        });
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(match cpp_sign::missing_standard_header(&said) {
+        Some(sign) => sign.into(),
+        None => {
+            DescribeError::Preprocessor { compiler: compiler.words.clone(), folders: folders_of(&said, given), said }
+        }
+    })
 }
 
 /// Whether the prototypes in a file count: those of the headers that were given, and of the parts that they are made of.
 ///
-/// A header of a vendor is made of what it includes from its own folder; one of the system, of what lies in `bits/`. What
-/// else it includes belongs to others.
+/// A header is made of what it includes from its own folder, where that is no folder of everybody's headers; there, of what
+/// lies in a folder named like it (`lzma.h` and `lzma/`), of what is named like it (`ncurses.h` and `ncurses_dll.h`), and, if it
+/// is one of the system, of what lies in `bits/`. What else it includes belongs to others.
 fn is_wanted(path: &Path, includer: Option<&SourceFile>, given: &[PathBuf]) -> bool {
+    let real = path.canonicalize();
     let is_given = |header: &PathBuf| {
         path == header
             || (!header.is_absolute() && path.ends_with(header))
-            || path.canonicalize().is_ok_and(|path| path == *header)
+            || real.as_ref().is_ok_and(|path| path == header)
     };
     if given.iter().any(is_given) {
         return true;
@@ -189,8 +185,31 @@ fn is_wanted(path: &Path, includer: Option<&SourceFile>, given: &[PathBuf]) -> b
     if path.components().any(|part| part.as_os_str() == "bits") {
         return true;
     }
-    let of_system = |folder: &Path| folder.starts_with("/usr/include") || folder.starts_with("/usr/local/include");
-    includer.path.parent().is_some_and(|folder| !of_system(folder) && path.starts_with(folder))
+    let (Some(folder), Some(stem)) = (includer.path.parent(), includer.path.file_stem()) else { return false };
+    if !is_shared_folder(folder) {
+        return path.starts_with(folder);
+    }
+    let stem = stem.to_string_lossy();
+    let own = path.file_stem().map(|own| own.to_string_lossy().into_owned()).unwrap_or_default();
+    // The same file by another name: `ncurses.h` is made of `curses.h` alone.
+    let is_alias =
+        || real.as_ref().is_ok_and(|real| includer.path.canonicalize().is_ok_and(|includer| includer == *real));
+    path.starts_with(folder.join(&*stem))
+        || (path.parent() == Some(folder)
+            && stem.len() >= 3
+            && (own.starts_with(&*stem) || stem.ends_with(&own) && own.len() >= 3))
+        || is_alias()
+}
+
+/// Whether a folder holds the headers of many libraries.
+fn is_shared_folder(folder: &Path) -> bool {
+    let of_everybody = |root: &Path| folder == root || (folder.parent() == Some(root) && is_triplet(folder));
+    of_everybody(Path::new("/usr/include")) || of_everybody(Path::new("/usr/local/include"))
+}
+
+/// `x86_64-linux-gnu`: the folder for one kind of machine.
+fn is_triplet(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name.to_string_lossy().matches('-').count() >= 2)
 }
 
 /// `# 53 "/usr/include/math.h" 1 3` → the line, the file and the flags.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use opentool_dyn::Export;
 
-use crate::ctype::{Record, Signature, Type, TypeKind};
+use crate::ctype::{Field, Record, Signature, Type, TypeKind};
 use crate::error::CppExport;
 
 /// A shim for a function, where its obstacles are of the kinds that a few lines of C remove.
@@ -116,7 +116,7 @@ impl Shim<'_> {
         let fields = scalar_fields(self.records, key)?;
         self.helps = true;
         let mut values = Vec::new();
-        for (field, of_field) in &fields {
+        for Field { name: field, kind: of_field, .. } in &fields {
             let own = format!("{name}_{field}");
             self.takes.push(of_field.declare(&own));
             values.push(format!(".{field} = {own}"));
@@ -136,7 +136,7 @@ impl Shim<'_> {
                 let fields = scalar_fields(self.records, &key)?;
                 self.helps = true;
                 let mut body = format!("{} = {call};", written(self.records, kind, &key).declare("result"));
-                for (field, of_field) in &fields {
+                for Field { name: field, kind: of_field, .. } in &fields {
                     self.takes.push(of_field.declare(&format!("*out_{field}")));
                     body.push_str(&format!(" *out_{field} = result.{field};"));
                 }
@@ -166,9 +166,9 @@ fn written(records: &HashMap<Rc<str>, Record>, kind: &Type, key: &Rc<str>) -> Ty
     }
 }
 
-fn scalar_fields(records: &HashMap<Rc<str>, Record>, key: &Rc<str>) -> Option<Vec<(String, Type)>> {
+fn scalar_fields(records: &HashMap<Rc<str>, Record>, key: &Rc<str>) -> Option<Vec<Field>> {
     let record = records.get(key)?;
     let fields = record.fields.as_ref().filter(|fields| !record.is_union && !fields.is_empty() && fields.len() <= 8)?;
-    let plain = |(name, kind): &(String, Type)| !name.is_empty() && kind.scalar().is_some();
+    let plain = |field: &Field| !field.name.is_empty() && field.kind.scalar().is_some();
     fields.iter().all(plain).then(|| fields.clone())
 }

@@ -6,6 +6,8 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Comment {
     pub(crate) text: String,
+    /// All that it says, which `text` is the beginning of.
+    pub(crate) full: String,
     pub(crate) parameters: HashMap<String, ParameterComment>,
     pub(crate) returns: Option<String>,
     /// Whether it stands above another function, which this one follows.

@@ -120,7 +120,8 @@ impl CommentReader {
 
     fn finish(mut self) -> Comment {
         self.paragraphs.retain(|paragraph| paragraph.chars().any(char::is_alphanumeric));
-        self.comment.text = shortened(&self.paragraphs.join("\n"));
+        self.comment.full = self.paragraphs.join("\n");
+        self.comment.text = shortened(&self.comment.full);
         self.comment.returns = self.comment.returns.filter(|text| !text.is_empty());
         self.comment
     }

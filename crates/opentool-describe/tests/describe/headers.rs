@@ -138,7 +138,7 @@ fn what_sqlite_needs_comes_out_as_handles() {
     );
     assert_eq!(
         shape("sqlite3_prepare_v2", "ppStmt"),
-        json!(["string", "void", "pointer", "out", "optional", {"x-handle": "sqlite3_stmt"}])
+        json!(["string", "void", "pointer", "out", "optional", {"x-handle": "sqlite3_stmt", "x-parent": "db"}])
     );
     assert_eq!(
         shape("sqlite3_prepare_v2", "zSql"),
@@ -146,20 +146,71 @@ fn what_sqlite_needs_comes_out_as_handles() {
     );
     assert_eq!(
         shape("sqlite3_prepare_v2", "pzTail"),
-        json!(["string", "void", "pointer", "in", "optional", {"x-handle": "NULL", "x-review": true}])
+        json!(["string", "char", "pointer", "out", "optional", {"x-indirect": true}])
     );
     assert_eq!(
         shape("sqlite3_finalize", "pStmt"),
         json!(["string", "void", "pointer", "in", "required", {"x-handle": "sqlite3_stmt", "x-closes": true, "x-review": true}])
     );
+    // What a callback is given are the rows, and the message is freed by what the header names for it.
+    let rows = &parameter(&described, "sqlite3_exec", "callback").extra["x-callback"];
+    assert_eq!(rows["parameters"][2]["texts"], json!(true));
     assert_eq!(
-        skipped(&described, "sqlite3_exec").shim.as_deref(),
-        Some(
-            "int sqlite3_exec_tool(sqlite3 *arg1, const char *sql) { return sqlite3_exec(arg1, sql, NULL, NULL, NULL); }"
-        )
+        shape("sqlite3_exec", "errmsg"),
+        json!(["string", "char", "pointer", "out", "optional", {"x-indirect": true, "x-free": "sqlite3_free", "x-review": true}])
     );
+    // What sqlite would free is kept for the statement instead.
+    assert_eq!(parameter(&described, "sqlite3_bind_text", "arg3").extra["x-keep"], json!("sqlite3_stmt"));
     assert_eq!(
         parameter(&described, "sqlite3_prepare_v2", "zSql").description.as_deref(),
         Some("SQL statement, UTF-8 encoded")
     );
+}
+
+#[test]
+fn an_umbrella_header_is_made_of_its_own_includes() {
+    let vendor = Vendor { folder: tempfile::tempdir().unwrap() };
+    fs::create_dir_all(vendor.path("sdk/vendor")).unwrap();
+    vendor.write("sdk/vendor.h", "#include <stdio.h>\n#include \"vendor/core.h\"\n#include \"vendor/more.h\"\n");
+    vendor.write("sdk/vendor/core.h", "int one(int x);\n");
+    vendor.write("sdk/vendor/more.h", "#include \"deep.h\"\nint two(int x);\n");
+    vendor.write("sdk/vendor/deep.h", "int three(int x);\n");
+    let source = "int one(int x) { return x; } int two(int x) { return x; } int three(int x) { return x; }";
+    let source = vendor.write("v.c", source);
+    let library = vendor.path("libvendor.so");
+    assert!(Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status().unwrap().success());
+    let names = |describer: Describer| -> Vec<String> {
+        let described = describer.describe(&vendor.exports()).unwrap();
+        described.document.functions.iter().map(|function| function.name.clone()).collect()
+    };
+    assert_eq!(names(Describer::new().header(vendor.path("sdk/vendor.h"))), ["one", "three", "two"]);
+    // By a name that the compiler finds, and by a pattern.
+    assert_eq!(names(Describer::new().header("vendor.h").include(vendor.path("sdk"))), ["one", "three", "two"]);
+    assert_eq!(names(Describer::new().header(vendor.path("sdk/vendor/*.h"))), ["one", "three", "two"]);
+    assert_eq!(names(Describer::new().header("vendor/c*.h").include(vendor.path("sdk"))), ["one"]);
+    let error = Describer::new().header(vendor.path("sdk/*.hpp")).describe(&vendor.exports()).unwrap_err().to_string();
+    assert!(error.starts_with("no header matches `"), "{error}");
+}
+
+#[test]
+fn a_missing_folder_of_headers_is_suggested() {
+    let vendor = Vendor::new("int a(void);", "int a(void) { return 0; }");
+    fs::create_dir_all(vendor.path("include/vendor")).unwrap();
+    vendor.write("include/vendor/types.h", "typedef int number;\n");
+    let header = vendor.write("api.h", "#include <vendor/types.h>\nnumber a(void);\n");
+    let error = Describer::new().header(&header).describe(&vendor.exports()).unwrap_err().to_string();
+    let folder = vendor.folder.path().canonicalize().unwrap().join("include");
+    assert!(error.ends_with(&format!("the missing header is there: add `-I {}`", folder.display())), "{error}");
+    assert!(Describer::new().header(&header).include(folder).describe(&vendor.exports()).is_ok());
+}
+
+#[test]
+fn functions_that_macros_rename_go_by_the_name_that_programs_write() {
+    let header = "#define vendor_add __vendor_add\nint vendor_add(int a, int b);\nint __vendor_hidden(void);\n";
+    let described =
+        Vendor::new(header, "int __vendor_add(int a, int b) { return a + b; } int __vendor_hidden(void) { return 0; }")
+            .describe();
+    let add = function(&described, "vendor_add");
+    assert_eq!(add.extra["x-symbol"], json!("__vendor_add"));
+    assert!(skipped(&described, "__vendor_hidden").reason.contains("reserved for the system"));
 }

@@ -4,7 +4,10 @@
 
 mod calls;
 mod comments;
+mod guesses;
 mod headers;
+mod lifetimes;
+mod structs;
 mod values;
 
 use std::fs;
@@ -56,7 +59,10 @@ impl Vendor {
 fn assert_is_clean(described: &Description) {
     let text = serde_json::to_string_pretty(&described.document).unwrap();
     let report = opentool_spec::check(&text);
-    assert!(report.findings.iter().all(|finding| finding.severity < Severity::Warning), "{:#?}", report.findings);
+    // A mark is a warning, so that `check --strict` fails while there are some.
+    let is_mark = |finding: &&opentool_spec::Finding| finding.pointer.ends_with("/x-review");
+    let others: Vec<_> = report.findings.iter().filter(|finding| !is_mark(finding)).collect();
+    assert!(others.iter().all(|finding| finding.severity < Severity::Warning), "{others:#?}");
     // What is marked in the document is listed, and the other way round.
     assert_eq!(text.matches("\"x-review\"").count(), described.reviews.len());
 }
@@ -100,6 +106,7 @@ fn shape(parameter: &DynParameter) -> Value {
 const HEADER: &str = r#"
 #ifndef VENDOR_H
 #define VENDOR_H
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -143,6 +150,7 @@ double vendor_length(vendor_point point);
 vendor_point vendor_origin(void);
 int vendor_log(const char *format, ...);
 int vendor_each(vendor_session *session, int (*callback)(void *data, int value), void *data);
+int vendor_later(void (*callback)(va_list list));
 long double vendor_precise(long double x);
 int vendor_print(FILE *file);
 void *vendor_memory(void);
@@ -176,6 +184,7 @@ double vendor_length(vendor_point point) { return 0; }
 vendor_point vendor_origin(void) { vendor_point p = {0, 0}; return p; }
 int vendor_log(const char *format, ...) { return 0; }
 int vendor_each(vendor_session *session, int (*callback)(void *data, int value), void *data) { return 0; }
+int vendor_later(void (*callback)(va_list list)) { return 0; }
 long double vendor_precise(long double x) { return x; }
 int vendor_print(FILE *file) { return 0; }
 void *vendor_memory(void) { return 0; }
@@ -227,7 +236,8 @@ fn comments_of_the_header_become_descriptions() {
 fn an_enumeration_is_an_int_with_its_values_in_the_description() {
     let described = Vendor::new(HEADER, SOURCE).describe();
     let color = parameter(&described, "vendor_name", "color");
-    assert_eq!(shape(color), json!(["integer", "int", "value", "in", "required"]));
+    let values = json!({"VENDOR_RED": 0, "VENDOR_GREEN": 5, "VENDOR_BLUE": 6, "VENDOR_LAST": -1});
+    assert_eq!(shape(color), json!(["integer", "int", "value", "in", "required", {"x-values": values}]));
     let message = "One of 0 (VENDOR_RED), 5 (VENDOR_GREEN), 6 (VENDOR_BLUE), -1 (VENDOR_LAST).";
     assert_eq!(color.description.as_deref(), Some(message));
 }
@@ -239,7 +249,7 @@ fn pointers_are_text_buffers_arrays_or_outputs() {
     assert_eq!(shape("vendor_join", "first"), json!(["string", "char", "pointer", "in", "required"]));
     assert_eq!(
         shape("vendor_read", "buffer"),
-        json!(["string", "char", "pointer", "out", "optional", {"x-sizeParam": "capacity"}])
+        json!(["string", "char", "pointer", "out", "optional", {"x-sizeParam": "capacity", "x-review": true}])
     );
     assert_eq!(shape("vendor_read", "capacity"), json!(["integer", "unsigned long", "value", "in", "required"]));
     assert_eq!(
@@ -247,7 +257,10 @@ fn pointers_are_text_buffers_arrays_or_outputs() {
         json!(["string", "unsigned char", "pointer", "out", "optional",
             {"x-encoding": "base64", "x-sizeParam": "dest_length", "x-lengthParam": "dest_length", "x-review": true}])
     );
-    assert_eq!(shape("vendor_pack", "dest_length"), json!(["integer", "unsigned long", "pointer", "out", "optional"]));
+    assert_eq!(
+        shape("vendor_pack", "dest_length"),
+        json!(["integer", "unsigned long", "pointer", "in", "optional", {"x-inOut": true}])
+    );
     assert_eq!(
         shape("vendor_pack", "source"),
         json!(["string", "unsigned char", "pointer", "in", "required", {"x-encoding": "base64", "x-lengthParam": "source_length"}])
@@ -313,37 +326,13 @@ fn skipped_functions_are_listed_with_reason_and_shim() {
         (skipped.reason.as_str(), skipped.shim.as_deref())
     };
     assert_eq!(
-        message("vendor_length"),
-        (
-            "takes `vendor_point point`, a struct by value",
-            Some(
-                "double vendor_length_tool(double point_x, double point_y) { vendor_point point = { .x = point_x, .y = point_y }; return vendor_length(point); }"
-            )
-        )
-    );
-    assert_eq!(
-        message("vendor_origin"),
-        (
-            "returns `vendor_point`, a struct by value",
-            Some(
-                "void vendor_origin_tool(double *out_x, double *out_y) { vendor_point result = vendor_origin(); *out_x = result.x; *out_y = result.y; }"
-            )
-        )
-    );
-    assert_eq!(
         message("vendor_log"),
         (
             "takes any number of arguments (`...`)",
             Some("int vendor_log_tool(const char *format, const char *text) { return vendor_log(format, text); }")
         )
     );
-    assert_eq!(
-        message("vendor_each"),
-        (
-            "takes `int (*callback)(void *data, int value)`, a callback",
-            Some("int vendor_each_tool(vendor_session *session) { return vendor_each(session, NULL, NULL); }")
-        )
-    );
+    assert_eq!(message("vendor_later"), ("takes `void (*callback)(va_list list)`, a callback", None));
     assert_eq!(
         message("vendor_precise"),
         (
@@ -369,7 +358,7 @@ fn the_shims_compile_against_the_header() {
     let described = vendor.describe();
     let mut source = "#include <stddef.h>\n#include \"vendor.h\"\n".to_owned();
     let shims: Vec<_> = described.skipped.iter().filter_map(|skipped| skipped.shim.as_deref()).collect();
-    assert_eq!(shims.len(), 5);
+    assert_eq!(shims.len(), 2);
     source.push_str(&shims.join("\n"));
     let source = vendor.write("shims.c", &source);
     let compiled = Command::new("cc")

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, path::PathBuf};
 
 use clap::Args;
-use opentool_describe::{Describer, Description, Skipped};
+use opentool_describe::{Describer, Description, Package, Skipped};
 
 use crate::{
     exit_status::ExitStatus,
@@ -18,7 +18,8 @@ const EXAMPLES: &str = "\
 Examples:
   opentool dyn describe libm.so.6 --header math.h -o libm.opendyn.json
   opentool dyn describe libsqlite3.so.0 --header sqlite3.h --only 'sqlite3_column_*'
-  opentool dyn describe ./libvendor.so --header sdk/vendor.h -I sdk/include -D VENDOR_API=2 -o vendor.opendyn.json
+  opentool dyn describe --pkg libidn2 --header idn2.h -o libidn2.opendyn.json
+  opentool dyn describe ./libvendor.so --header 'sdk/*.h' -I sdk/include -D VENDOR_API=2 -o vendor.opendyn.json
 
 The document has the functions that the library exports and a header declares; comments in the headers become descriptions. \
 What a header does not say is guessed, and every guess is marked by `x-review` in the document and listed on standard error, \
@@ -36,12 +37,15 @@ const WIDTH: usize = 100;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Describe {
-    /// A library: a path, or a name that the system's loader finds
-    #[arg(value_name = "LIB")]
-    library: String,
-    /// A header: a file, or a name that the C compiler finds; several add up
+    /// A library: a path, or a name that the system's loader finds; left out, the one of --pkg
+    #[arg(value_name = "LIB", required_unless_present = "packages")]
+    library: Option<String>,
+    /// A header: a file, or a name that the C compiler finds, with `*` for anything; several add up
     #[arg(long = "header", value_name = "H", required = true)]
     headers: Vec<PathBuf>,
+    /// Ask pkg-config for the library, the folders and the macros of this package
+    #[arg(long = "pkg", value_name = "NAME")]
+    packages: Vec<String>,
     /// Where the C compiler looks for headers
     #[arg(short = 'I', value_name = "DIR")]
     includes: Vec<PathBuf>,
@@ -58,8 +62,15 @@ pub(super) struct Describe {
 
 impl Describe {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
-        let exports = exports::of(&self.library)?;
         let mut describer = Describer::new();
+        let mut library = self.library.clone();
+        for name in &self.packages {
+            let package = Package::find(name).map_err(|error| Failure::library(&error))?;
+            library = library.or_else(|| package.library());
+            describer = describer.package(&package);
+        }
+        let library = library.ok_or_else(|| Failure::usage("pkg-config names no library: say which"))?;
+        let exports = exports::of(&library)?;
         for header in &self.headers {
             describer = describer.header(header);
         }
@@ -77,7 +88,7 @@ impl Describe {
         if !report.is_empty() {
             note(&report);
         }
-        let name = visible(&self.library);
+        let name = visible(&library);
         if described.document.functions.is_empty() {
             complain(&format_args!("no function of {name} can be described: nothing written"));
             return Ok(ExitStatus::Errors);

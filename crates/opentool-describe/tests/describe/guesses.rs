@@ -1,0 +1,209 @@
+//! Which way data goes, what counts it, and whether it is text: right, or marked.
+
+use super::*;
+
+/// A library of functions that are declared and do nothing.
+fn declared(header: &str, names: &[&str]) -> Description {
+    let vendor = Vendor { folder: tempfile::tempdir().unwrap() };
+    vendor.write("vendor.h", &format!("#include <stddef.h>\n#include <stdint.h>\n{header}"));
+    let source: String = names.iter().map(|name| format!("int {name}(void) {{ return 0; }}\n")).collect();
+    let (source, library) = (vendor.write("vendor.c", &source), vendor.path("libvendor.so"));
+    assert!(Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([library, source]).status().unwrap().success());
+    vendor.describe()
+}
+
+#[test]
+fn a_source_without_const_is_an_input_with_a_mark() {
+    // The header of bzip2.
+    let header =
+        "int buff_compress(char *dest, unsigned int *destLen, char *source, unsigned int sourceLen, int level);";
+    let described = declared(header, &["buff_compress"]);
+    let shape = |name: &str| shape(parameter(&described, "buff_compress", name));
+    assert_eq!(
+        shape("source"),
+        json!(["string", "char", "pointer", "in", "required",
+            {"x-encoding": "base64", "x-lengthParam": "sourceLen", "x-review": true}])
+    );
+    assert_eq!(
+        shape("dest"),
+        json!(["string", "char", "pointer", "out", "optional",
+            {"x-encoding": "base64", "x-lengthParam": "destLen", "x-sizeParam": "destLen", "x-review": true}])
+    );
+    assert_eq!(shape("sourceLen"), json!(["integer", "unsigned int", "value", "in", "optional"]));
+}
+
+#[test]
+fn a_buffer_is_sized_by_its_own_capacity_wherever_that_stands() {
+    // The header of LZ4.
+    let header = "
+/*! Compresses 'srcSize' bytes from buffer 'src' into 'dst'.
+ * @return the number of bytes written into buffer 'dst' */
+int z_compress(const char *src, char *dst, int srcSize, int dstCapacity);
+int z_decompress(const char *src, char *dst, int compressedSize, int dstCapacity);
+int z_dest_size(const char *src, char *dst, int *srcSizePtr, int targetDstSize);
+int z_encode(size_t input_size, const uint8_t input_buffer[], size_t *encoded_size, uint8_t encoded_buffer[]);
+int z_base64(unsigned char *dst, size_t dlen, size_t *olen, const unsigned char *src, size_t slen);";
+    let described = declared(header, &["z_compress", "z_decompress", "z_dest_size", "z_encode", "z_base64"]);
+    let keys = |of: &str, name: &str| {
+        let mut keys = json!(parameter(&described, of, name).extra);
+        keys.as_object_mut().unwrap().remove("x-review");
+        keys
+    };
+    assert_eq!(keys("z_compress", "src"), json!({"x-lengthParam": "srcSize", "x-encoding": "base64"}));
+    assert_eq!(
+        keys("z_compress", "dst"),
+        json!({"x-sizeParam": "dstCapacity", "x-lengthParam": "result", "x-encoding": "base64"})
+    );
+    // The comment says it all, so nothing is left to check.
+    assert!(!described.reviews.iter().any(|review| review.function == "z_compress"), "{:?}", described.reviews);
+    assert_eq!(keys("z_decompress", "src")["x-lengthParam"], json!("compressedSize"));
+    assert_eq!(keys("z_decompress", "dst")["x-sizeParam"], json!("dstCapacity"));
+    assert!(parameter(&described, "z_decompress", "src").extra.contains_key("x-review"));
+    assert_eq!(keys("z_dest_size", "src")["x-lengthParam"], json!("srcSizePtr"));
+    assert_eq!(keys("z_dest_size", "srcSizePtr"), json!({"x-inOut": true}));
+    assert_eq!(keys("z_dest_size", "dst")["x-sizeParam"], json!("targetDstSize"));
+    assert_eq!(keys("z_encode", "input_buffer")["x-lengthParam"], json!("input_size"));
+    assert_eq!(keys("z_encode", "encoded_buffer")["x-sizeParam"], json!("encoded_size"));
+    assert_eq!(keys("z_base64", "dst")["x-sizeParam"], json!("dlen"));
+    assert_eq!(keys("z_base64", "dst")["x-lengthParam"], json!("olen"));
+    assert_eq!(keys("z_base64", "src")["x-lengthParam"], json!("slen"));
+}
+
+#[test]
+fn const_survives_typedefs_of_arrays() {
+    let header = "typedef float vec3[3]; typedef unsigned char uuid[16];
+float dot(const vec3 a, const vec3 b); void scale(const vec3 a, float by, vec3 dest); int compare(const uuid a, const uuid b);";
+    let described = declared(header, &["dot", "scale", "compare"]);
+    let shape = |of: &str, name: &str| shape(parameter(&described, of, name));
+    assert_eq!(shape("dot", "a"), json!(["array", "float", "pointer", "in", "required"]));
+    assert_eq!(
+        shape("scale", "dest"),
+        json!(["array", "float", "pointer", "out", "optional", {"x-size": 3, "x-review": true}])
+    );
+    assert_eq!(
+        shape("compare", "b"),
+        json!(["string", "unsigned char", "pointer", "in", "required", {"x-encoding": "base64"}])
+    );
+    assert_eq!(parameter(&described, "compare", "a").description.as_deref(), Some("Bytes, in base64."));
+}
+
+#[test]
+fn char_with_a_length_is_text_with_a_mark_unless_something_settles_it() {
+    let header = "
+int feed(const char *data, size_t len);
+int query(const char *sql, size_t len);
+/* Appends a string. @param data the text, in UTF-8 */
+int append_text(const char *data, size_t len);
+/* Takes binary data. */
+int put(const char *data, size_t len);
+int digest(const char *data, size_t len);
+int raw(const uint8_t *data, size_t len);";
+    let described = declared(header, &["feed", "query", "append_text", "put", "digest", "raw"]);
+    let of = |of: &str| {
+        let found = parameter(&described, of, if of == "query" { "sql" } else { "data" });
+        (found.extra.get("x-encoding").cloned(), found.extra.contains_key("x-review"))
+    };
+    assert_eq!(of("feed"), (None, true));
+    assert_eq!(of("query"), (None, false));
+    assert_eq!(of("append_text"), (None, false));
+    assert_eq!(of("put"), (Some(json!("base64")), false));
+    assert_eq!(of("digest"), (Some(json!("base64")), true));
+    assert_eq!(of("raw"), (Some(json!("base64")), false));
+}
+
+#[test]
+fn a_number_that_is_named_after_something_else_counts_nothing() {
+    let header = "int start(const char *version, int stream_size); int loads(const char *input, size_t flags);";
+    let described = declared(header, &["start", "loads"]);
+    for (of, name) in [("start", "version"), ("loads", "input")] {
+        assert!(!parameter(&described, of, name).extra.contains_key("x-lengthParam"), "{of}");
+    }
+    assert!(parameter(&described, "start", "stream_size").required);
+}
+
+#[test]
+fn sizes_of_digests_and_keys_come_from_macros() {
+    let header = "#define SHA_DIGEST_LENGTH 20\n#define box_KEYBYTES (32U)\n
+unsigned char *SHA(const unsigned char *d, size_t n, unsigned char *md);
+int box(unsigned char *out, size_t outlen, const unsigned char *k);
+int other(unsigned char *md);";
+    let described = declared(header, &["SHA", "box", "other"]);
+    assert_eq!(parameter(&described, "SHA", "md").extra["x-size"], json!(20));
+    // What it returns is the address of the buffer.
+    assert!(function(&described, "SHA").returns.is_none());
+    assert_eq!(json!(parameter(&described, "box", "k").schema.extra), json!({"minLength": 44, "maxLength": 44}));
+    assert_eq!(parameter(&described, "other", "md").extra["x-size"], json!(4096));
+    for (of, name) in [("SHA", "md"), ("box", "k"), ("other", "md")] {
+        assert!(parameter(&described, of, name).extra.contains_key("x-review"), "{of}");
+    }
+}
+
+#[test]
+fn handles_may_be_null_where_the_comment_or_the_order_says_so() {
+    let header = "
+typedef struct code code; typedef struct context context; typedef struct list list; typedef struct ghost ghost;
+context *context_new(void);
+code *compile(const char *pattern, int flags, context *settings);
+int match(code *which, const char *text, context *settings);
+/* Dumps it. The name may be NULL. The code must not be NULL. */
+int dump(code *which, const char *name);
+list *list_append(list *to, const char *text);
+int haunt(code *which, ghost *by);
+int boo(ghost *which);";
+    let described = declared(header, &["context_new", "compile", "match", "dump", "list_append", "haunt", "boo"]);
+    let need = |of: &str, name: &str| {
+        let found = parameter(&described, of, name);
+        (found.required, found.extra.contains_key("x-review"))
+    };
+    assert_eq!(need("compile", "settings"), (false, true));
+    assert_eq!(need("match", "settings"), (false, true));
+    assert_eq!(need("match", "which"), (true, false));
+    assert_eq!(need("dump", "name"), (false, false));
+    assert_eq!(need("dump", "which"), (true, false));
+    // A list that is only made from itself begins with NULL.
+    assert_eq!(need("list_append", "to"), (false, true));
+    assert_eq!(need("haunt", "by"), (false, true));
+    assert_eq!(skipped(&described, "boo").reason, "takes a `ghost *`, which no function that can be described returns");
+}
+
+#[test]
+fn texts_through_pointers_name_who_frees_them() {
+    let header = "
+void vendor_free(void *memory);
+/* Converts. The output is freed by vendor_free(). */
+int convert(const char *input, char **output);
+
+int encode(const char *input, unsigned char **bytes, size_t *length);
+int parse(const char *input, const char **rest);
+void drop_text(char *text);";
+    let described = declared(header, &["vendor_free", "convert", "encode", "parse", "drop_text"]);
+    let shape = |of: &str, name: &str| shape(parameter(&described, of, name));
+    assert_eq!(
+        shape("convert", "output"),
+        json!(["string", "char", "pointer", "out", "optional", {"x-indirect": true, "x-free": "vendor_free", "x-review": true}])
+    );
+    assert_eq!(
+        shape("encode", "bytes"),
+        json!(["string", "unsigned char", "pointer", "out", "optional",
+            {"x-indirect": true, "x-encoding": "base64", "x-lengthParam": "length", "x-review": true}])
+    );
+    assert_eq!(
+        shape("parse", "rest"),
+        json!(["string", "char", "pointer", "out", "optional", {"x-indirect": true, "x-review": true}])
+    );
+    assert!(skipped(&described, "vendor_free").reason.starts_with("frees memory of the library"));
+}
+
+#[test]
+fn constants_have_their_names_and_macros_explain_comments() {
+    let header = "#define ZZ_DONE 1\n#define ZZ_BAD (-3)\n
+typedef enum { RED, GREEN, BLUE } color; typedef enum open_flags { READ = 1, WRITE = 2, SYNC = 4 } open_flags;
+/* Paints. Returns ZZ_DONE, or ZZ_BAD. */
+int paint(color with, open_flags how);";
+    let described = declared(header, &["paint"]);
+    let keys = |name: &str| json!(parameter(&described, "paint", name).extra);
+    assert_eq!(keys("with"), json!({"x-values": {"RED": 0, "GREEN": 1, "BLUE": 2}}));
+    assert_eq!(keys("how"), json!({"x-values": {"READ": 1, "WRITE": 2, "SYNC": 4}, "x-flags": true}));
+    let description = &function(&described, "paint").description;
+    assert_eq!(description, "Paints. Returns ZZ_DONE, or ZZ_BAD.\nConstants: ZZ_DONE = 1, ZZ_BAD = -3.");
+}
