@@ -35,6 +35,8 @@ mod engine;
 mod error;
 mod exports;
 mod find;
+#[cfg(unix)]
+mod floating_point;
 mod frame;
 mod guarded_pages;
 mod heap;
@@ -43,6 +45,7 @@ mod permissions;
 mod plan;
 #[cfg(unix)]
 mod protocol;
+mod result_size;
 mod sandbox;
 #[cfg(unix)]
 mod shared_page;

@@ -1,10 +1,12 @@
 //! The parent's side of worker processes: [`Supervisor`] starts them, sends calls to them, and reports how they exit.
 //!
-//! There is one worker that takes calls, and a spare that is ready to replace it. A call that had begun when its worker
-//! exited has failed and is never repeated; one that had not goes to the next worker. Workers that exit again and again are
-//! started with a growing delay, and after that calls are refused for a while, with the reason.
+//! There is one worker that takes calls, and a spare that is ready to replace it. A call that may have begun when its worker
+//! exited has failed, and is repeated only where it reads and another may have been the cause; one that cannot have begun
+//! goes to the next worker. Workers that exit again and again are started with a growing delay, and after that the function
+//! that ended them is refused for a while, with the reason.
 
 mod backoff;
+mod breakers;
 mod child;
 mod connection;
 mod exit;
@@ -16,6 +18,7 @@ mod settings;
 mod spawn;
 mod state;
 mod ticket;
+mod usage;
 
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, Weak};
@@ -24,6 +27,7 @@ use std::time::{Duration, Instant};
 use opentool_core::{ToolContext, ToolError};
 use tokio::sync::oneshot;
 
+use self::breakers::Admitted;
 use self::connection::Answer;
 use self::exit::ExitCause;
 use self::monitor::Monitor;
@@ -33,7 +37,7 @@ use self::state::{Inner, closed, next_worker};
 use self::ticket::Ticket;
 use crate::engine::Notes;
 use crate::plan::Plan;
-use crate::protocol::{LONGEST, ReplyKind};
+use crate::protocol::{LONGEST_REQUEST, ReplyKind};
 use crate::sandbox::Confinement;
 use crate::{LoadError, OpenError};
 
@@ -50,17 +54,26 @@ pub(crate) struct Supervisor {
     confinement: Confinement,
 }
 
-/// A call that was admitted. The one that probes whether a library works again makes way for the next when it ends.
+/// A call that was admitted. The one that probes whether a function works again makes way for the next when it ends.
 struct Admission<'a> {
     inner: &'a Inner,
-    admitted: bool,
-    is_probe: bool,
+    function: usize,
+    admitted: Option<Admitted>,
+}
+
+impl Admission<'_> {
+    /// The call was answered.
+    fn record_success(&self) {
+        if self.admitted.is_some_and(|admitted| admitted.has_failed) {
+            self.inner.lock().breakers.record_success(self.function);
+        }
+    }
 }
 
 impl Drop for Admission<'_> {
     fn drop(&mut self) {
-        if self.is_probe {
-            self.inner.lock().backoff.stop_probing();
+        if let Some(admitted) = self.admitted.filter(|admitted| admitted.has_failed) {
+            self.inner.lock().breakers.release(self.function, admitted);
         }
     }
 }
@@ -122,13 +135,14 @@ impl Supervisor {
         _context: &ToolContext,
     ) -> Result<(Notes, String), ToolError> {
         let name = self.inner.name(function);
-        if arguments.len() > LONGEST {
+        if arguments.len() > LONGEST_REQUEST {
             return Err(ToolError::invalid_arguments(
                 "",
                 format!("`{name}` gets {} bytes, which is too much", arguments.len()),
             ));
         }
-        let mut admission = Admission { inner: &self.inner, admitted: false, is_probe: false };
+        let mut admission = Admission { inner: &self.inner, function, admitted: None };
+        let mut lost = false;
         // Answers and refusals may be ready at once, again and again: a loop of calls still lets other tasks run, and a
         // runtime shut down.
         tokio::task::coop::consume_budget().await;
@@ -137,8 +151,17 @@ impl Supervisor {
                 Submitted::Queued(mut queued) => (&mut queued.woken).await.map_err(|_| closed(name))??,
                 Submitted::Sent(ticket) => match ticket.wait(self.inner.settings.timeout).await? {
                     Answer::Retry | Answer::ReaderStopped => {}
-                    Answer::WorkerExited { exit, is_cause } => return Err(exit.error(name, is_cause)),
+                    // One that only reads can run again, where another call may have been the cause.
+                    Answer::WorkerExited { is_one_of_many: true, is_cause: false, ref exit }
+                        if !lost && exit.is_unexpected() && self.inner.only_reads(function) =>
+                    {
+                        lost = true;
+                    }
+                    Answer::WorkerExited { exit, is_cause, is_one_of_many } => {
+                        return Err(exit.error(name, is_cause, is_one_of_many));
+                    }
                     Answer::Reply { kind, notes, text, denial } => {
+                        admission.record_success();
                         if let Some(denial) = denial {
                             tracing::warn!(function = name, "the library was refused something: {}", denial.hint());
                         }
@@ -157,11 +180,11 @@ impl Supervisor {
             return Err(closed(inner.name(function)));
         }
         // Once for a call, however often it has to ask for a worker.
-        if !admission.admitted {
-            admission.is_probe = state.backoff.admit(Instant::now()).map_err(|reason| {
+        if admission.admitted.is_none() {
+            let admitted = state.breakers.admit(function, Instant::now()).map_err(|reason| {
                 ToolError::unavailable(format!("`{}` cannot be called: {reason}", inner.name(function)))
             })?;
-            admission.admitted = true;
+            admission.admitted = Some(admitted);
         }
         if let Some(connection) = state.serving.as_mut().filter(|connection| connection.capacity() > 0) {
             reader::ensure_reader(inner, connection)?;
