@@ -58,6 +58,7 @@ mod tool;
 mod uncallable;
 #[cfg_attr(not(unix), path = "worker/unsupported.rs")]
 mod worker;
+mod workers;
 
 pub use error::{LoadError, OpenError};
 pub use exports::{Export, ExportKind, Exports, ExportsError, Format};
@@ -66,6 +67,7 @@ pub use heap::return_large_blocks;
 pub use library::{DynLibrary, DynLibraryBuilder, Isolation};
 pub use permissions::{MemorySize, PermissionError, Permissions};
 pub use sandbox::Confinement;
+pub use supervisor::WorkerSharing;
 pub use uncallable::{Uncallable, uncallable};
 pub use worker::worker_main;
 

@@ -24,7 +24,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-use opentool_core::{ToolContext, ToolError};
+use opentool_core::ToolError;
 use tokio::sync::oneshot;
 
 use self::breakers::Admitted;
@@ -32,6 +32,7 @@ use self::connection::Answer;
 use self::exit::ExitCause;
 use self::monitor::Monitor;
 pub(crate) use self::settings::Settings;
+pub use self::settings::WorkerSharing;
 use self::spawn::Launcher;
 use self::state::{Inner, closed, next_worker};
 use self::ticket::Ticket;
@@ -51,7 +52,6 @@ const SPARE_AFTER: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     inner: Arc<Inner>,
-    confinement: Confinement,
 }
 
 /// A call that was admitted. The one that probes whether a function works again makes way for the next when it ends.
@@ -102,8 +102,8 @@ impl Drop for QueuedCall {
 }
 
 impl Supervisor {
-    /// Starts the first worker, and waits until it has loaded the library.
-    pub(crate) fn start(plan: Arc<Plan>, settings: Settings) -> Result<Supervisor, OpenError> {
+    /// Prepares the start of workers, the first of which starts with the first call.
+    pub(crate) fn new(plan: Arc<Plan>, settings: Settings, has_spare: bool) -> Result<Supervisor, OpenError> {
         let fail = |message: String| LoadError::new(&settings.library, message);
         let launcher = Launcher::new(&settings).map_err(fail)?;
         let monitor = Monitor::get().map_err(|error| fail(format!("its worker cannot be monitored: {error}")))?;
@@ -113,27 +113,23 @@ impl Supervisor {
             launcher,
             monitor,
             weak: weak.clone(),
+            has_spare,
             state: Mutex::default(),
         });
-        let (sender, receiver) = sync_channel(1);
-        inner.lock().starting = true;
-        monitor.start(inner.as_owner(), next_worker(), Some(sender));
-        let confinement = receiver.recv().map_err(|_| fail("its worker was never started".to_owned()))??;
-        Ok(Supervisor { inner, confinement })
+        Ok(Supervisor { inner })
     }
 
-    /// What the system enforces upon the library.
-    pub(crate) fn confinement(&self) -> &Confinement {
-        &self.confinement
+    /// Starts the first worker, waits until it has loaded the library, and says what the system enforces upon that.
+    pub(crate) fn start(&self) -> Result<Confinement, OpenError> {
+        let (sender, receiver) = sync_channel(1);
+        self.inner.lock().starting = true;
+        self.inner.monitor.start(self.inner.as_owner(), next_worker(), Some(sender));
+        let never = || LoadError::new(&self.inner.settings.library, "its worker was never started");
+        Ok(receiver.recv().map_err(|_| never())??)
     }
 
     /// Calls a function in a worker; the arguments are checked already. The result is the text of a JSON object.
-    pub(crate) async fn call(
-        &self,
-        function: usize,
-        arguments: &str,
-        _context: &ToolContext,
-    ) -> Result<(Notes, String), ToolError> {
+    pub(crate) async fn call(&self, function: usize, arguments: &str) -> Result<(Notes, String), ToolError> {
         let name = self.inner.name(function);
         if arguments.len() > LONGEST_REQUEST {
             return Err(ToolError::invalid_arguments(
@@ -201,6 +197,14 @@ impl Supervisor {
         state.waiting.push_back(sender);
         inner.ensure_workers(&mut state);
         Ok(Submitted::Queued(QueuedCall { inner: inner.weak.clone(), woken: receiver }))
+    }
+}
+
+/// Runs something later, on the thread that monitors workers: it must not block.
+pub(crate) fn run_later(delay: Duration, work: impl FnOnce() + Send + 'static) {
+    // There is a monitor since there is a supervisor.
+    if let Ok(monitor) = Monitor::get() {
+        monitor.after(delay, work);
     }
 }
 

@@ -35,6 +35,8 @@ pub(super) struct Inner {
     pub(super) monitor: &'static Monitor,
     /// A reference to itself, to pass on.
     pub(super) weak: Weak<Inner>,
+    /// Whether there is to be a spare.
+    pub(super) has_spare: bool,
     pub(super) state: Mutex<State>,
 }
 
@@ -113,7 +115,7 @@ impl Inner {
             state.serving = Some(spare);
             state.wake_waiting();
         }
-        let needs_spare = state.called && !state.without_spare && state.spare.is_none();
+        let needs_spare = self.has_spare && state.called && !state.without_spare && state.spare.is_none();
         if state.starting || (state.serving.is_some() && !needs_spare) {
             return;
         }

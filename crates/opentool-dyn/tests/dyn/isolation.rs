@@ -1,10 +1,13 @@
 //! Libraries in worker processes, and what they do to them.
 
 mod attackers;
+#[cfg(target_os = "linux")]
+mod callers;
 mod cases;
 mod escapes;
 mod hosts;
 mod loading;
+#[cfg(target_os = "linux")]
 mod overuse;
 mod runtimes;
 mod sandbox;

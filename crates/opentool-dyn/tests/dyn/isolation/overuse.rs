@@ -1,5 +1,4 @@
 //! Libraries that use more of the machine than they may, sampled by the parent.
-#![cfg(target_os = "linux")]
 
 use std::time::Duration;
 
