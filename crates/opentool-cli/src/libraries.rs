@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use opentool_dyn::{DynLibrary, Isolation, MemorySize, Permissions};
+use opentool_dyn::{DynLibrary, Isolation, MemorySize, Permissions, WorkerSharing};
 
 use crate::{
     failure::Failure,
@@ -37,7 +37,17 @@ pub(crate) struct LibraryGrants {
     /// How long a call may run, whatever the source, such as 500ms or 2m [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = some_time, help_heading = "Running")]
     timeout: Option<Duration>,
-    /// What it may do: net, read=PATH, write=PATH or unsafe, which lets it start programs; repeatable
+    /// Whose calls run in one process: those of all callers, or those of each API key, session or conversation [default: shared]
+    #[arg(long, value_name = "WHOSE", value_enum, help_heading = "C libraries")]
+    workers: Option<Whose>,
+    /// How many threads it may have [default: 1024]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..), help_heading = "C libraries")]
+    threads: Option<u32>,
+    /// How much processor time a call may use, such as 10s; sampled, so that it may be exceeded for a moment
+    #[arg(long, value_name = "TIME", value_parser = some_time, help_heading = "C libraries")]
+    cpu: Option<Duration>,
+    /// What it may do: net, read=PATH, write=PATH, unsafe, which lets it start programs, or unconfined-files, which lets it run as root or
+    /// with write=PATH where the system cannot keep it to its files; repeatable
     #[arg(long, value_name = "WHAT", value_parser = grant, help_heading = "C libraries")]
     allow: Vec<String>,
     /// A variable of the environment that it gets, from here or with a value of its own; repeatable
@@ -59,6 +69,15 @@ enum Where {
     /// In this process, for a library that is trusted as this program is and whose functions are quick: nothing keeps it
     /// from anything, and nothing ends a call
     None,
+}
+
+/// Whose calls run in one process.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Whose {
+    /// Those of all callers
+    Shared,
+    /// Those of one API key, MCP session or chat conversation: a crash does not end the handles of others
+    PerCaller,
 }
 
 /// Checks what a command line permits.
@@ -106,6 +125,9 @@ impl LibraryOptions {
             }
             Some(Where::Process) | None => builder = builder.timeout(self.grants.timeout.unwrap_or(TIMEOUT)),
         }
+        if let Some(Whose::PerCaller) = self.grants.workers {
+            builder = builder.worker_sharing(WorkerSharing::PerCaller);
+        }
         let opened = builder.open().map_err(|error| Failure::library(&error))?;
         for (function, reason) in opened.disabled() {
             warn(&format_args!("{}: `{}` cannot be called: {}", visible(name), visible(function), visible(reason)));
@@ -126,12 +148,15 @@ impl LibraryOptions {
 
     /// Fails where an option was given that only a worker process can enforce.
     fn refuse_what_needs_a_worker(&self) -> Result<(), Failure> {
-        let LibraryGrants { timeout, allow, env, .. } = &self.grants;
+        let LibraryGrants { timeout, allow, env, workers, threads, cpu, .. } = &self.grants;
         let given = [
             ("--timeout", timeout.is_some()),
             ("--allow", !allow.is_empty()),
             ("--env", !env.is_empty()),
             ("--memory", self.memory.is_some()),
+            ("--workers", workers.is_some()),
+            ("--threads", threads.is_some()),
+            ("--cpu", cpu.is_some()),
         ];
         match given.into_iter().find(|(_, given)| *given) {
             Some((option, _)) => Err(Failure::usage(format!(
@@ -151,6 +176,12 @@ impl LibraryOptions {
                 warn(&format_args!("`--env {}`: there is no such variable here", visible(variable)));
             }
             permissions = permissions.env(variable);
+        }
+        if let Some(most) = self.grants.threads {
+            permissions = permissions.threads(most);
+        }
+        if let Some(time) = self.grants.cpu {
+            permissions = permissions.cpu(time);
         }
         Ok(match self.memory {
             Some(size) => permissions.memory(size),

@@ -37,6 +37,7 @@ pub struct ToolContext {
     cancellation: OnceLock<Cancellation>,
     /// The parent of a cancellation that is made later.
     parent: Option<Cancellation>,
+    caller: Option<Arc<str>>,
     scope: Option<Scope>,
 }
 
@@ -101,7 +102,7 @@ impl ToolContext {
     /// Makes an empty context.
     #[must_use]
     pub const fn new() -> Self {
-        Self { values: None, cancellation: OnceLock::new(), parent: None, scope: None }
+        Self { values: None, cancellation: OnceLock::new(), parent: None, caller: None, scope: None }
     }
 
     /// Adds a JSON value under a name, replacing one that is there.
@@ -122,6 +123,22 @@ impl ToolContext {
     #[must_use]
     pub fn with_cancellation(mut self, cancellation: Cancellation) -> Self {
         self.cancellation = OnceLock::from(cancellation);
+        self
+    }
+
+    /// Names who makes the calls: the name of an API key, a session, a conversation. It is no secret and no proof.
+    ///
+    /// Tools that keep something for their callers keep it apart by this. Frontends set it.
+    ///
+    /// ```
+    /// use opentool_core::ToolContext;
+    ///
+    /// assert_eq!(ToolContext::new().with_caller("ann").caller(), Some("ann"));
+    /// assert_eq!(ToolContext::new().caller(), None);
+    /// ```
+    #[must_use]
+    pub fn with_caller(mut self, caller: impl Into<Arc<str>>) -> Self {
+        self.caller = Some(caller.into());
         self
     }
 
@@ -161,6 +178,12 @@ impl ToolContext {
         self.values.as_ref()?.typed.get(&TypeId::of::<T>())?.value.downcast_ref()
     }
 
+    /// Returns the name of the caller, where there are several to tell apart.
+    #[must_use]
+    pub fn caller(&self) -> Option<&str> {
+        self.caller.as_deref()
+    }
+
     /// Returns the names of the JSON values.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.values.iter().flat_map(|values| values.named.keys().map(String::as_str))
@@ -168,7 +191,7 @@ impl ToolContext {
 
     /// Returns this context with the values of another added; where both have one, the other's wins.
     ///
-    /// So does its cancellation, where it was given one or is the context of a call.
+    /// So do its caller and its cancellation, where it was given one or is the context of a call.
     #[must_use]
     pub fn merge(&self, other: &Self) -> Self {
         let mut merged = self.clone();
@@ -184,6 +207,9 @@ impl ToolContext {
                     values.typed.insert(*key, value.clone());
                 }
             }
+        }
+        if other.caller.is_some() {
+            merged.caller.clone_from(&other.caller);
         }
         if other.given_cancellation().is_some() || other.scope.is_some() {
             merged.cancellation = OnceLock::from(other.cancellation().clone());
@@ -347,6 +373,7 @@ impl ToolContext {
             values: self.values.clone(),
             cancellation: OnceLock::new(),
             parent,
+            caller: self.caller.clone(),
             scope: Some(Scope {
                 call_id: call.call_id.cloned(),
                 definition: call.definition.clone(),
@@ -453,7 +480,13 @@ impl Clone for ToolContext {
         {
             let _ = self.deadline();
         }
-        Self { values: self.values.clone(), cancellation, parent: self.parent.clone(), scope: self.scope.clone() }
+        Self {
+            values: self.values.clone(),
+            cancellation,
+            parent: self.parent.clone(),
+            caller: self.caller.clone(),
+            scope: self.scope.clone(),
+        }
     }
 }
 

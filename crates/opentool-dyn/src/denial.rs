@@ -144,7 +144,7 @@ impl Denial {
 }
 
 /// The hint where the system itself denied something, of which only the `errno` is known.
-pub(crate) const READ_HINT: &str = "the library was refused access: if it needs a file outside its own folder, the operator \
+pub(crate) const READ_HINT: &str = "the library was refused access: if it needs files beside itself and what it links, the operator \
      permits it with `--allow read=PATH` or `--allow write=PATH`";
 
 /// The hint for `ENOMEM`, which the C library also reports where it may not start a program.

@@ -37,6 +37,8 @@ mod engine;
 mod error;
 mod exports;
 mod find;
+#[cfg(unix)]
+mod floating_point;
 mod frame;
 mod guarded_pages;
 mod heap;
@@ -47,6 +49,7 @@ mod permissions;
 mod plan;
 #[cfg(unix)]
 mod protocol;
+mod result_size;
 mod sandbox;
 #[cfg(unix)]
 mod shared_page;
@@ -59,6 +62,7 @@ mod tool;
 mod uncallable;
 #[cfg_attr(not(unix), path = "worker/unsupported.rs")]
 mod worker;
+mod workers;
 
 pub use document_fault::{DocumentFault, document_faults};
 pub use error::{LoadError, OpenError};
@@ -68,6 +72,7 @@ pub use heap::return_large_blocks;
 pub use library::{DynLibrary, DynLibraryBuilder, Isolation};
 pub use permissions::{MemorySize, PermissionError, Permissions};
 pub use sandbox::Confinement;
+pub use supervisor::WorkerSharing;
 pub use uncallable::{Uncallable, uncallable};
 pub use worker::worker_main;
 

@@ -15,9 +15,10 @@ use crate::engine::{Engine, Options};
 use crate::exports::Exports;
 use crate::find::find_library;
 use crate::plan::{Plan, marks};
-use crate::supervisor::{Settings, Supervisor};
+use crate::supervisor::{Settings, WorkerSharing};
 use crate::symbols::{disable_missing, is_callable};
 use crate::tool::{Backend, Shared};
+use crate::workers::Workers;
 use crate::{Confinement, LoadError, OpenError, Permissions};
 
 /// Where the functions of a library run.
@@ -79,7 +80,7 @@ impl DynLibrary {
     #[must_use]
     pub fn confinement(&self) -> Option<&Confinement> {
         match &self.shared.backend {
-            Backend::Worker(supervisor) => Some(supervisor.confinement()),
+            Backend::Workers(workers) => Some(workers.confinement()),
             Backend::InProcess { .. } => None,
         }
     }
@@ -109,7 +110,12 @@ pub struct DynLibraryBuilder {
     permissions: Permissions,
     worker: Option<PathBuf>,
     timeout: Option<Duration>,
+    sharing: WorkerSharing,
+    idle_timeout: Option<Duration>,
 }
+
+/// After how long without a call the worker of one caller is ended.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 impl DynLibraryBuilder {
     /// Takes the document from a file.
@@ -151,6 +157,18 @@ impl DynLibraryBuilder {
     /// Sets how long a call may run in its worker process, before that is killed.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
+        self
+    }
+
+    /// Says which callers share a worker process: all of them.
+    pub fn worker_sharing(mut self, sharing: WorkerSharing) -> Self {
+        self.sharing = sharing;
+        self
+    }
+
+    /// Sets after how long without a call the worker of one caller is ended, where each caller has its own: ten minutes.
+    pub fn idle_timeout(mut self, timeout: Duration) -> Self {
+        self.idle_timeout = Some(timeout);
         self
     }
 
@@ -198,7 +216,7 @@ impl DynLibraryBuilder {
                 engine: Box::new(Engine::load(plan.clone(), &library, self.options)?),
                 serial: (!plan.thread_safe).then(Mutex::default),
             },
-            Isolation::Process => Backend::Worker(Supervisor::start(
+            Isolation::Process => Backend::Workers(Workers::start(
                 plan.clone(),
                 Settings {
                     document: text,
@@ -207,6 +225,8 @@ impl DynLibraryBuilder {
                     permissions: self.permissions,
                     worker: self.worker,
                     timeout: self.timeout,
+                    sharing: self.sharing,
+                    idle_timeout: self.idle_timeout.unwrap_or(IDLE_TIMEOUT),
                 },
             )?),
         };

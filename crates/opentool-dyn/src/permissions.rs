@@ -3,13 +3,17 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+/// How many threads a worker may have, where the operator does not say: more than any pool has that fits a machine.
+const THREADS: u32 = 1024;
+
 /// What the operator lets a library do in its worker process.
 ///
-/// By default it may compute, print, start threads, and read the folder it is in and those of the system. Only the one who
-/// opens a library gives more; a document cannot.
+/// By default it may compute, print, start threads, and read its own file, the libraries that it links, and the folders of the
+/// system's libraries. Only the one who opens a library gives more; a document cannot.
 ///
 /// ```
 /// use opentool_dyn::Permissions;
@@ -27,6 +31,9 @@ pub struct Permissions {
     write: Vec<PathBuf>,
     env: Vec<String>,
     memory: MemorySize,
+    threads: Option<u32>,
+    cpu: Option<Duration>,
+    unconfined_files: bool,
 }
 
 impl Permissions {
@@ -36,7 +43,7 @@ impl Permissions {
         Self::default()
     }
 
-    /// Permits what a command line says: `net`, `read=PATH`, `write=PATH` or `unsafe`.
+    /// Permits what a command line says: `net`, `read=PATH`, `write=PATH`, `unconfined-files` or `unsafe`.
     ///
     /// # Errors
     ///
@@ -44,6 +51,7 @@ impl Permissions {
     pub fn allow(self, grant: &str) -> Result<Self, PermissionError> {
         match grant.split_once('=') {
             None if grant == "net" => Ok(self.net()),
+            None if grant == "unconfined-files" => Ok(self.unconfined_files(true)),
             None if grant == "unsafe" => Ok(self.unsafe_calls()),
             Some(("read", path)) if !path.is_empty() => Ok(self.read(path)),
             Some(("write", path)) if !path.is_empty() => Ok(self.write(path)),
@@ -66,6 +74,8 @@ impl Permissions {
     }
 
     /// Permits writing, making and removing everything below a folder, or writing a file that exists; and reading it.
+    ///
+    /// Changing the rights or the times of files seems to succeed and changes nothing: the system cannot keep that to a path.
     #[must_use]
     pub fn write(mut self, path: impl AsRef<Path>) -> Self {
         self.write.push(absolute(path.as_ref()));
@@ -88,6 +98,29 @@ impl Permissions {
         self
     }
 
+    /// Sets how many threads a worker may have; 1024 by default. One that has more is ended when the next sample shows it.
+    #[must_use]
+    pub fn threads(mut self, most: u32) -> Self {
+        self.threads = Some(most);
+        self
+    }
+
+    /// Sets how much processor time a call may use, all threads of the worker together; without limit by default. One that uses
+    /// more is ended, with its worker, when the next sample shows it.
+    #[must_use]
+    pub fn cpu(mut self, time: Duration) -> Self {
+        self.cpu = Some(time);
+        self
+    }
+
+    /// Lets a library that may write, or that runs as root, run also where the system cannot keep it to the files that are
+    /// permitted: on Linux without Landlock, and on other systems. Without this, such a library is not opened there.
+    #[must_use]
+    pub fn unconfined_files(mut self, permitted: bool) -> Self {
+        self.unconfined_files = permitted;
+        self
+    }
+
     /// Permits the process-control functions of the C library, and to start other programs.
     #[must_use]
     pub fn unsafe_calls(mut self) -> Self {
@@ -97,6 +130,18 @@ impl Permissions {
 
     pub(crate) fn allows_net(&self) -> bool {
         self.net
+    }
+
+    pub(crate) fn allows_unconfined_files(&self) -> bool {
+        self.unconfined_files
+    }
+
+    pub(crate) fn max_threads(&self) -> u32 {
+        self.threads.unwrap_or(THREADS)
+    }
+
+    pub(crate) fn max_cpu(&self) -> Option<Duration> {
+        self.cpu
     }
 
     pub(crate) fn allows_unsafe(&self) -> bool {
@@ -204,7 +249,7 @@ impl fmt::Display for MemorySize {
 #[non_exhaustive]
 pub enum PermissionError {
     /// It is none of the things that can be permitted.
-    #[error("`{0}` cannot be permitted: it is one of net, read=PATH, write=PATH or unsafe")]
+    #[error("`{0}` cannot be permitted: it is one of net, read=PATH, write=PATH, unconfined-files or unsafe")]
     Grant(String),
     /// It is no size.
     #[error("`{0}` is no size: write a number with K, M, G or T, such as 512M, or `unlimited`")]

@@ -3,5 +3,5 @@
 mod frame;
 mod startup;
 
-pub(crate) use frame::{HEADER, InvalidFrame, LONGEST, Reply, ReplyKind, Request};
+pub(crate) use frame::{HEADER, InvalidFrame, LONGEST_REPLY, LONGEST_REQUEST, Reply, ReplyKind, Request};
 pub(crate) use startup::{HelloMessage, MARK, PAGE, REPLIES, REQUESTS, ReadyMessage};

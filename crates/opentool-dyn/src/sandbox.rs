@@ -11,6 +11,8 @@ mod filter;
 #[cfg(unix)]
 mod limits;
 #[cfg(target_os = "linux")]
+mod linked;
+#[cfg(target_os = "linux")]
 mod syscalls;
 #[cfg(target_os = "linux")]
 mod trap;
@@ -31,7 +33,8 @@ use crate::shared_page::SharedPage;
 ///
 /// # Errors
 ///
-/// Where the operator's permissions cannot be given: a path that does not exist. What the system cannot enforce is no error.
+/// Where the operator's permissions cannot be given: a path that does not exist, or, unless the operator insists, writing and
+/// root where files cannot be confined. What else the system cannot enforce is no error.
 #[cfg(unix)]
 pub(crate) fn confine(
     permissions: &Permissions,
@@ -45,7 +48,26 @@ pub(crate) fn confine(
         Err(error) => confinement.missing.push(format!("limits: {error}")),
     }
     confine_further(permissions, library, page, own, &mut confinement)?;
+    if !confinement.files && !permissions.allows_unconfined_files() {
+        without_confined_files(permissions)?;
+    }
     Ok(confinement)
+}
+
+/// Says why a library may not run where the system cannot confine files; that one that may neither write nor is root can.
+#[cfg(unix)]
+fn without_confined_files(permissions: &Permissions) -> Result<(), String> {
+    const REASON: &str =
+        "this system cannot keep a library to the files that are permitted (Linux does it with Landlock)";
+    const INSIST: &str = "`--allow unconfined-files` runs it all the same";
+    if !permissions.writable().is_empty() {
+        return Err(format!("`--allow write=PATH` would let it write all that you may: {REASON}; {INSIST}"));
+    }
+    // SAFETY: takes nothing.
+    if unsafe { libc::geteuid() } == 0 {
+        return Err(format!("as root it could read and change every file: {REASON}; run as another user, or {INSIST}"));
+    }
+    Ok(())
 }
 
 #[cfg(target_os = "linux")]
@@ -56,9 +78,7 @@ fn confine_further(
     own: &[RawFd],
     confinement: &mut Confinement,
 ) -> Result<(), String> {
-    if !permissions.allows_unsafe() {
-        limits::drop_capabilities();
-    }
+    limits::drop_capabilities();
     match files::apply(permissions, library)? {
         Ok(reach) => {
             confinement.files = true;
@@ -70,7 +90,8 @@ fn confine_further(
         }
         Err(error) => confinement.missing.push(format!("files: {error}")),
     }
-    let filtered = trap::catch(page).and_then(|()| syscalls::apply(permissions, confinement.files, own));
+    let own: Vec<RawFd> = own.iter().copied().chain([trap::NULL]).collect();
+    let filtered = trap::catch(page).and_then(|()| syscalls::apply(permissions, confinement.files, &own));
     match filtered {
         Ok(()) => confinement.system_calls = true,
         Err(error) => confinement.missing.push(format!("system calls: {error}")),

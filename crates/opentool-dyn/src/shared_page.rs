@@ -1,11 +1,10 @@
 //! A page of memory that a worker and its parent share: [`SharedPage`].
 //!
-//! It records for every call whether it has begun, which a pipe cannot do across a crash: a call that began is never sent
-//! again, one that did not goes to the next worker, and one that was given up before it began never begins. It also keeps
+//! A call that was given up before it began never begins: the page says which one that is, faster than a pipe could. It also keeps
 //! what the library was denied last, which would otherwise be lost with a crash.
 //!
-//! The library can write to it, since it runs in the worker's address space. What is read here is only a hint about that
-//! library.
+//! The library can write to it, since it runs in the worker's address space. So nothing that is read here decides whether a
+//! call is sent again, and a call after which its own record is not as it must be has failed.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -31,10 +30,10 @@ struct Layout {
 
 /// How far a call has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
+enum Stage {
     /// It is on its way.
     Sent,
-    /// The library's function has been entered, or the record is not readable.
+    /// The library's function has been entered.
     Begun,
     /// It was given up before it began.
     GivenUp,
@@ -101,9 +100,18 @@ impl SharedPage {
     }
 
     /// Called by the worker before it begins a call: false where the call was given up.
+    ///
+    /// A record that an earlier call has damaged keeps no later one from beginning.
     pub(crate) fn begin(&self, id: u64) -> bool {
         let (sent, begun) = (word(id, Stage::Sent), word(id, Stage::Begun));
-        self.slot(id).compare_exchange(sent, begun, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        match self.slot(id).compare_exchange(sent, begun, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => true,
+            Err(found) if found == word(id, Stage::GivenUp) => false,
+            Err(_) => {
+                self.slot(id).store(begun, Ordering::Release);
+                true
+            }
+        }
     }
 
     /// Called by the parent to give a call up: false where it has begun.
@@ -112,11 +120,10 @@ impl SharedPage {
         self.slot(id).compare_exchange(sent, given_up, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// How far a call has got. An unknown value counts as begun, so that no call runs twice.
-    pub(crate) fn stage(&self, id: u64) -> Stage {
-        let found = self.slot(id).load(Ordering::Acquire);
-        let known = [Stage::Sent, Stage::GivenUp].into_iter().find(|stage| found == word(id, *stage));
-        known.unwrap_or(Stage::Begun)
+    /// Whether the record of a call that was answered is as the worker leaves it: otherwise the library has damaged it.
+    #[inline]
+    pub(crate) fn has_begun(&self, id: u64) -> bool {
+        self.slot(id).load(Ordering::Acquire) == word(id, Stage::Begun)
     }
 
     /// Records what the library was denied. Called from a signal handler: it takes no lock and allocates nothing.
@@ -209,14 +216,14 @@ mod tests {
         let (parent, fd) = SharedPage::create().unwrap();
         let worker = SharedPage::map(&fd).unwrap();
         parent.mark_sent(259);
-        assert_eq!(parent.stage(259), Stage::Sent);
+        assert!(!parent.has_begun(259));
         assert!(worker.begin(259));
         assert!(!parent.give_up(259));
-        assert_eq!(parent.stage(259), Stage::Begun);
+        assert!(parent.has_begun(259));
         parent.mark_sent(515);
         assert!(parent.give_up(515));
         assert!(!worker.begin(515));
-        assert_eq!(parent.stage(515), Stage::GivenUp);
+        assert!(!parent.has_begun(515));
     }
 
     #[test]
@@ -226,17 +233,21 @@ mod tests {
         page.mark_sent(7);
         // SAFETY: the descriptor is open; the call touches no memory.
         assert_eq!(unsafe { libc::ftruncate(fd.as_raw_fd(), 0) }, -1);
-        assert_eq!(page.stage(7), Stage::Sent);
+        assert!(page.give_up(7));
     }
 
     #[test]
-    fn a_page_that_was_overwritten_says_that_all_calls_began() {
+    fn a_page_that_was_overwritten_shows_and_keeps_no_call_from_beginning() {
         let (page, _fd) = SharedPage::create().unwrap();
         page.mark_sent(7);
+        assert!(page.begin(7));
         page.slot(7).store(0x5a5a_5a5a, Ordering::Relaxed);
+        assert!(!page.has_begun(7));
+        page.mark_sent(263);
+        page.slot(263).store(0x5a5a_5a5a, Ordering::Relaxed);
+        assert!(page.begin(263) && page.has_begun(263));
         page.layout().length.store(u32::MAX, Ordering::Relaxed);
         page.layout().denied.store(u32::MAX, Ordering::Relaxed);
-        assert_eq!(page.stage(7), Stage::Begun);
         assert_eq!(page.last_denial(), None);
     }
 }

@@ -1,10 +1,12 @@
 //! The parent's side of worker processes: [`Supervisor`] starts them, sends calls to them, and reports how they exit.
 //!
-//! There is one worker that takes calls, and a spare that is ready to replace it. A call that had begun when its worker
-//! exited has failed and is never repeated; one that had not goes to the next worker. Workers that exit again and again are
-//! started with a growing delay, and after that calls are refused for a while, with the reason.
+//! There is one worker that takes calls, and a spare that is ready to replace it. A call that may have begun when its worker
+//! exited has failed, and is repeated only where it reads and another may have been the cause; one that cannot have begun
+//! goes to the next worker. Workers that exit again and again are started with a growing delay, and after that the function
+//! that ended them is refused for a while, with the reason.
 
 mod backoff;
+mod breakers;
 mod child;
 mod connection;
 mod exit;
@@ -16,29 +18,35 @@ mod settings;
 mod spawn;
 mod state;
 mod ticket;
+mod usage;
 
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-use opentool_core::{ToolContext, ToolError};
+use opentool_core::ToolError;
 use tokio::sync::oneshot;
 
+use self::breakers::Admitted;
 use self::connection::Answer;
 use self::exit::ExitCause;
 use self::monitor::Monitor;
 pub(crate) use self::settings::Settings;
+pub use self::settings::WorkerSharing;
 use self::spawn::Launcher;
 use self::state::{Inner, closed, next_worker};
 use self::ticket::Ticket;
 use crate::engine::Notes;
 use crate::plan::Plan;
-use crate::protocol::{LONGEST, ReplyKind};
+use crate::protocol::{LONGEST_REQUEST, ReplyKind};
 use crate::sandbox::Confinement;
 use crate::{LoadError, OpenError};
 
 /// How long an idle worker may take to exit by itself once its library is closed.
 const RETIRING: Duration = Duration::from_millis(250);
+
+/// How often a call that only reads runs again after it was lost with its worker, perhaps because of others.
+const MOST_LOST: u32 = 4;
 
 /// How long after its first call a library gets a spare worker: a program that calls once needs none.
 const SPARE_AFTER: Duration = Duration::from_millis(100);
@@ -47,20 +55,28 @@ const SPARE_AFTER: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     inner: Arc<Inner>,
-    confinement: Confinement,
 }
 
-/// A call that was admitted. The one that probes whether a library works again makes way for the next when it ends.
+/// A call that was admitted. The one that probes whether a function works again makes way for the next when it ends.
 struct Admission<'a> {
     inner: &'a Inner,
-    admitted: bool,
-    is_probe: bool,
+    function: usize,
+    admitted: Option<Admitted>,
+}
+
+impl Admission<'_> {
+    /// The call was answered.
+    fn record_success(&self) {
+        if self.admitted.is_some_and(|admitted| admitted.has_failed) {
+            self.inner.lock().breakers.record_success(self.function);
+        }
+    }
 }
 
 impl Drop for Admission<'_> {
     fn drop(&mut self) {
-        if self.is_probe {
-            self.inner.lock().backoff.stop_probing();
+        if let Some(admitted) = self.admitted.filter(|admitted| admitted.has_failed) {
+            self.inner.lock().breakers.release(self.function, admitted);
         }
     }
 }
@@ -89,8 +105,8 @@ impl Drop for QueuedCall {
 }
 
 impl Supervisor {
-    /// Starts the first worker, and waits until it has loaded the library.
-    pub(crate) fn start(plan: Arc<Plan>, settings: Settings) -> Result<Supervisor, OpenError> {
+    /// Prepares the start of workers, the first of which starts with the first call.
+    pub(crate) fn new(plan: Arc<Plan>, settings: Settings, has_spare: bool) -> Result<Supervisor, OpenError> {
         let fail = |message: String| LoadError::new(&settings.library, message);
         let launcher = Launcher::new(&settings).map_err(fail)?;
         let monitor = Monitor::get().map_err(|error| fail(format!("its worker cannot be monitored: {error}")))?;
@@ -100,35 +116,32 @@ impl Supervisor {
             launcher,
             monitor,
             weak: weak.clone(),
+            has_spare,
             state: Mutex::default(),
         });
-        let (sender, receiver) = sync_channel(1);
-        inner.lock().starting = true;
-        monitor.start(inner.as_owner(), next_worker(), Some(sender));
-        let confinement = receiver.recv().map_err(|_| fail("its worker was never started".to_owned()))??;
-        Ok(Supervisor { inner, confinement })
+        Ok(Supervisor { inner })
     }
 
-    /// What the system enforces upon the library.
-    pub(crate) fn confinement(&self) -> &Confinement {
-        &self.confinement
+    /// Starts the first worker, waits until it has loaded the library, and says what the system enforces upon that.
+    pub(crate) fn start(&self) -> Result<Confinement, OpenError> {
+        let (sender, receiver) = sync_channel(1);
+        self.inner.lock().starting = true;
+        self.inner.monitor.start(self.inner.as_owner(), next_worker(), Some(sender));
+        let never = || LoadError::new(&self.inner.settings.library, "its worker was never started");
+        Ok(receiver.recv().map_err(|_| never())??)
     }
 
     /// Calls a function in a worker; the arguments are checked already. The result is the text of a JSON object.
-    pub(crate) async fn call(
-        &self,
-        function: usize,
-        arguments: &str,
-        _context: &ToolContext,
-    ) -> Result<(Notes, String), ToolError> {
+    pub(crate) async fn call(&self, function: usize, arguments: &str) -> Result<(Notes, String), ToolError> {
         let name = self.inner.name(function);
-        if arguments.len() > LONGEST {
+        if arguments.len() > LONGEST_REQUEST {
             return Err(ToolError::invalid_arguments(
                 "",
                 format!("`{name}` gets {} bytes, which is too much", arguments.len()),
             ));
         }
-        let mut admission = Admission { inner: &self.inner, admitted: false, is_probe: false };
+        let mut admission = Admission { inner: &self.inner, function, admitted: None };
+        let mut lost = 0;
         // Answers and refusals may be ready at once, again and again: a loop of calls still lets other tasks run, and a
         // runtime shut down.
         tokio::task::coop::consume_budget().await;
@@ -137,8 +150,20 @@ impl Supervisor {
                 Submitted::Queued(mut queued) => (&mut queued.woken).await.map_err(|_| closed(name))??,
                 Submitted::Sent(ticket) => match ticket.wait(self.inner.settings.timeout).await? {
                     Answer::Retry | Answer::ReaderStopped => {}
-                    Answer::WorkerExited { exit, is_cause } => return Err(exit.error(name, is_cause)),
+                    // One that only reads can run again, where it need not have been the cause.
+                    Answer::WorkerExited { is_one_of_many, is_cause: false, ref exit }
+                        if lost < MOST_LOST
+                            && exit.is_unexpected()
+                            && (is_one_of_many || exit.is_damage())
+                            && self.inner.only_reads(function) =>
+                    {
+                        lost += 1;
+                    }
+                    Answer::WorkerExited { exit, is_cause, is_one_of_many } => {
+                        return Err(exit.error(name, is_cause, is_one_of_many));
+                    }
                     Answer::Reply { kind, notes, text, denial } => {
+                        admission.record_success();
                         if let Some(denial) = denial {
                             tracing::warn!(function = name, "the library was refused something: {}", denial.hint());
                         }
@@ -157,11 +182,11 @@ impl Supervisor {
             return Err(closed(inner.name(function)));
         }
         // Once for a call, however often it has to ask for a worker.
-        if !admission.admitted {
-            admission.is_probe = state.backoff.admit(Instant::now()).map_err(|reason| {
+        if admission.admitted.is_none() {
+            let admitted = state.breakers.admit(function, Instant::now()).map_err(|reason| {
                 ToolError::unavailable(format!("`{}` cannot be called: {reason}", inner.name(function)))
             })?;
-            admission.admitted = true;
+            admission.admitted = Some(admitted);
         }
         if let Some(connection) = state.serving.as_mut().filter(|connection| connection.capacity() > 0) {
             reader::ensure_reader(inner, connection)?;
@@ -178,6 +203,14 @@ impl Supervisor {
         state.waiting.push_back(sender);
         inner.ensure_workers(&mut state);
         Ok(Submitted::Queued(QueuedCall { inner: inner.weak.clone(), woken: receiver }))
+    }
+}
+
+/// Runs something later, on the thread that monitors workers: it must not block.
+pub(crate) fn run_later(delay: Duration, work: impl FnOnce() + Send + 'static) {
+    // There is a monitor since there is a supervisor.
+    if let Ok(monitor) = Monitor::get() {
+        monitor.after(delay, work);
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 
 use crate::engine::Engine;
 use crate::plan::Plan;
-use crate::supervisor::Supervisor;
+use crate::workers::Workers;
 
 /// Where the functions of a library run.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(crate) enum Backend {
         serial: Option<Mutex<()>>,
     },
     /// In worker processes.
-    Worker(Supervisor),
+    Workers(Workers),
 }
 
 /// What the tools of one library share.
@@ -61,7 +61,7 @@ impl Tool for DynTool {
                 };
                 self.call_in_process(engine, invocation)
             }),
-            Backend::Worker(supervisor) => Box::pin(self.call_worker(supervisor, invocation)),
+            Backend::Workers(workers) => Box::pin(self.call_worker(workers, invocation)),
         }
     }
 }
@@ -99,9 +99,9 @@ impl DynTool {
         output
     }
 
-    async fn call_worker(&self, supervisor: &Supervisor, invocation: Invocation<'_>) -> Result<ToolOutput, ToolError> {
+    async fn call_worker(&self, workers: &Workers, invocation: Invocation<'_>) -> Result<ToolOutput, ToolError> {
         let (arguments, context) = (invocation.arguments.as_str(), invocation.context);
-        let (_, text) = supervisor.call(self.function, arguments, context).await?;
+        let (_, text) = workers.of_caller(context)?.call(self.function, arguments).await?;
         self.report(&text, context);
         // The worker runs untrusted code: its text is parsed before it counts as JSON.
         self.parse_output(text)

@@ -23,6 +23,8 @@ mod server;
 
 #[cfg(feature = "client")]
 pub use client::{command::ServerCommand, error::McpError, source::McpClient, url::ServerUrl};
+#[cfg(feature = "client")]
+pub use opentool_child::reaper_main;
 
 #[cfg(feature = "server")]
 pub use server::mcp::Mcp;

@@ -86,6 +86,7 @@ impl TurnRequest {
         conversation: Option<String>,
     ) -> Result<Run, ChatError> {
         let Self { mut subject, memory, decisions, .. } = self;
+        let options = named_by(options, conversation.as_deref());
         decide(&mut subject, decisions)?;
         let memory = match (memory, &conversation) {
             (Some((memory, save)), Some(conversation)) => {
@@ -115,6 +116,16 @@ impl TurnRequest {
         };
         Ok(run.in_conversation(conversation, memory))
     }
+}
+
+/// The options with the conversation as the caller of tools, where the application names none.
+fn named_by(mut options: ChatOptions, conversation: Option<&str>) -> ChatOptions {
+    if let Some(conversation) = conversation {
+        let context = options.context.take().unwrap_or_default();
+        let is_named = context.caller().is_some();
+        options.context = Some(if is_named { context } else { context.with_caller(conversation) });
+    }
+    options
 }
 
 impl Subject {

@@ -123,7 +123,15 @@ fn options_that_would_do_nothing_are_refused() {
     let call = |more: &[&str]| {
         folder.run(&[&["call", "sums.json", "add", "a=1", "b=2", "--library", "./libsums.so"][..], more].concat())
     };
-    for (option, value) in [("--timeout", "1s"), ("--allow", "net"), ("--env", "HOME"), ("--memory", "64M")] {
+    for (option, value) in [
+        ("--timeout", "1s"),
+        ("--allow", "net"),
+        ("--env", "HOME"),
+        ("--memory", "64M"),
+        ("--workers", "shared"),
+        ("--threads", "4"),
+        ("--cpu", "1s"),
+    ] {
         let ran = call(&["--isolation", "none", option, value]);
         assert!(ran.code == Some(2) && ran.stderr.contains(&format!("`{option}` has no effect")), "{ran:?}");
     }

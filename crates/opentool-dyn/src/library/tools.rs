@@ -8,14 +8,12 @@ use opentool_spec::{Function, OpenTool};
 use serde_json::{Value, json};
 
 use crate::plan::{Effect, Plan};
+use crate::result_size::LARGEST_RESULT;
 use crate::tool::{DynTool, Shared};
 
 /// How long a call may wait for others. The executor's deadline counts waiting too, so it is later by this than the worker's,
 /// which counts only the time that the function runs.
 const WAITING: Duration = Duration::from_secs(30);
-
-/// The longest text of a result, 1 MiB, with room for its escapes and other values.
-const LARGEST_RESULT: usize = 8 << 20;
 
 /// Makes a tool of every function that can be called.
 pub(super) fn toolbox(shared: &Arc<Shared>, timeout: Option<Duration>) -> Result<Toolbox, ToolboxError> {

@@ -7,11 +7,16 @@
 
 use std::ops::Range;
 
+use crate::result_size::LARGEST_RESULT;
+
 /// The bytes before a payload.
 pub(crate) const HEADER: usize = 24;
 
-/// No payload is longer: a greater length is not from a worker.
-pub(crate) const LONGEST: usize = 1 << 30;
+/// No request has a longer payload.
+pub(crate) const LONGEST_REQUEST: usize = 1 << 30;
+
+/// No reply has a longer payload: a greater length is not from a worker, and is not waited for.
+pub(crate) const LONGEST_REPLY: usize = LARGEST_RESULT;
 
 /// A call that the worker is asked for; its payload is the text of the arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +73,7 @@ impl Request {
     /// Reads the first request of some bytes and says where its payload is; none where bytes are missing.
     pub(crate) fn read(bytes: &[u8]) -> Result<Option<(Request, Range<usize>)>, InvalidFrame> {
         let Some(header) = bytes.first_chunk::<HEADER>() else { return Ok(None) };
-        let payload = payload(header)?;
+        let payload = payload(header, LONGEST_REQUEST)?;
         if bytes.len() < payload.end {
             return Ok(None);
         }
@@ -78,10 +83,11 @@ impl Request {
 }
 
 impl Reply {
-    /// Reads the first reply of some bytes and says where its payload is; none where bytes are missing.
+    /// Reads the header of the first reply of some bytes and says where its payload is, which may be missing yet; none where
+    /// bytes of the header are missing.
     ///
-    /// The nonce is checked as soon as it is there, so that an invalid length is never waited for.
-    pub(crate) fn read(bytes: &[u8], nonce: u64) -> Result<Option<(Reply, Range<usize>)>, InvalidFrame> {
+    /// The nonce and the length are checked as soon as they are there, so that an invalid payload is never waited for.
+    pub(crate) fn read_header(bytes: &[u8], nonce: u64) -> Result<Option<(Reply, Range<usize>)>, InvalidFrame> {
         let Some(header) = bytes.first_chunk::<HEADER>() else { return Ok(None) };
         let kind = match header[4] {
             1 => ReplyKind::Result,
@@ -95,8 +101,12 @@ impl Reply {
         if reply.nonce != nonce {
             return Err(InvalidFrame);
         }
-        let payload = payload(header)?;
-        Ok((bytes.len() >= payload.end).then_some((reply, payload)))
+        Ok(Some((reply, payload(header, LONGEST_REPLY)?)))
+    }
+
+    /// Reads the first reply of some bytes and says where its payload is; none where bytes are missing.
+    pub(crate) fn read(bytes: &[u8], nonce: u64) -> Result<Option<(Reply, Range<usize>)>, InvalidFrame> {
+        Ok(Self::read_header(bytes, nonce)?.filter(|(_, payload)| bytes.len() >= payload.end))
     }
 
     /// The bytes that go before a payload.
@@ -111,14 +121,14 @@ impl Reply {
     }
 }
 
-/// The length as it is sent; more than [`LONGEST`] was refused before.
+/// The length as it is sent; more than [`LONGEST_REQUEST`] was refused before.
 fn length(payload: &[u8]) -> u32 {
     u32::try_from(payload.len()).unwrap_or(u32::MAX)
 }
 
-fn payload(header: &[u8; HEADER]) -> Result<Range<usize>, InvalidFrame> {
+fn payload(header: &[u8; HEADER], longest: usize) -> Result<Range<usize>, InvalidFrame> {
     let length = u32_at(header, 0) as usize;
-    if length > LONGEST { Err(InvalidFrame) } else { Ok(HEADER..HEADER + length) }
+    if length > longest { Err(InvalidFrame) } else { Ok(HEADER..HEADER + length) }
 }
 
 fn u32_at(header: &[u8; HEADER], at: usize) -> u32 {
@@ -162,6 +172,10 @@ mod tests {
         bytes[4] = 77;
         assert_eq!(Reply::read(&bytes, 42), Err(InvalidFrame));
         bytes[4] = 1;
+        bytes[..4].copy_from_slice(&(LONGEST_REPLY as u32 + 1).to_le_bytes());
+        assert_eq!(Reply::read(&bytes, 42), Err(InvalidFrame), "a payload that is too long is not waited for");
+        bytes[..4].copy_from_slice(&(LONGEST_REPLY as u32).to_le_bytes());
+        assert_eq!(Reply::read(&bytes, 42), Ok(None));
         bytes[..4].fill(0xff);
         assert_eq!(Reply::read(&bytes, 42), Err(InvalidFrame));
         assert_eq!(Reply::read(b"not a frame", 42), Ok(None));

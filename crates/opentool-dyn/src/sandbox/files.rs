@@ -1,20 +1,22 @@
 //! Which files a worker can reach: Landlock.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use landlock::{
     ABI, Access as _, AccessFs, BitFlags, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
     RulesetCreated, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
 };
 
+use super::linked::linked_files;
 use crate::Permissions;
 
 /// The newest rights that we know; an older kernel enforces those that it has.
 const NEWEST: ABI = ABI::V6;
 
-/// What a library may read without asking: other libraries, what the C library looks up, and the own process.
-const SYSTEM: [&str; 26] = [
+/// What a library may read without asking: other libraries, what the C library looks up, and of the own process what says nothing
+/// about the machine's network and mounts.
+const SYSTEM: [&str; 36] = [
     "/lib",
     "/lib32",
     "/lib64",
@@ -35,7 +37,17 @@ const SYSTEM: [&str; 26] = [
     "/dev/random",
     "/dev/urandom",
     "/dev/zero",
-    "/proc/self",
+    "/proc/self/auxv",
+    "/proc/self/cgroup",
+    "/proc/self/cmdline",
+    "/proc/self/comm",
+    "/proc/self/fd",
+    "/proc/self/limits",
+    "/proc/self/maps",
+    "/proc/self/smaps",
+    "/proc/self/stat",
+    "/proc/self/statm",
+    "/proc/self/status",
     "/proc/cpuinfo",
     "/proc/meminfo",
     "/proc/stat",
@@ -92,8 +104,9 @@ pub(super) fn apply(permissions: &Permissions, library: &Path) -> Result<Result<
             ruleset = allow(ruleset, Path::new(path), read | AccessFs::Execute).map_err(no)?;
         }
     }
-    for folder in folders(library) {
-        ruleset = allow(ruleset, &folder, read).map_err(no)?;
+    // What else is in their folders is none of the library's business.
+    for file in linked_files(library) {
+        ruleset = allow(ruleset, &file, read).map_err(no)?;
     }
     for (paths, option, access) in [(permissions.readable(), "read", read), (permissions.writable(), "write", all)] {
         for path in paths {
@@ -127,16 +140,6 @@ fn allow(ruleset: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Re
     let Ok(opened) = PathFd::new(path) else { return Ok(ruleset) };
     let access = if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) };
     ruleset.add_rule(PathBeneath::new(opened, access))
-}
-
-/// The folder a library is named in and, where that is a link, the one it is in.
-fn folders(library: &Path) -> Vec<PathBuf> {
-    let Ok(real) = std::fs::canonicalize(library) else { return Vec::new() };
-    let named = std::path::absolute(library).ok();
-    let mut folders: Vec<_> =
-        [Some(real), named].into_iter().flatten().filter_map(|path| Some(path.parent()?.to_owned())).collect();
-    folders.dedup();
-    folders
 }
 
 fn plain(error: &io::Error) -> String {

@@ -41,7 +41,8 @@ fn set(resource: Resource, at_most: u64) -> io::Result<()> {
     if unsafe { libc::setrlimit(resource, &raw const limit) } != 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Drops what root may do beyond its own files; a worker that root started may still read the library.
+/// Drops all that root may do beyond what any user may: a worker that root started can read only what its owner, its group or
+/// everyone may.
 #[cfg(target_os = "linux")]
 pub(super) fn drop_capabilities() {
     #[repr(C)]
@@ -57,19 +58,8 @@ pub(super) fn drop_capabilities() {
         inheritable: u32,
     }
     const VERSION_3: u32 = 0x2008_0522;
-    const DAC_OVERRIDE: u32 = 1 << 1;
-    const DAC_READ_SEARCH: u32 = 1 << 2;
     let header = Header { version: VERSION_3, pid: 0 };
-    let mut data = [Data { effective: 0, permitted: 0, inheritable: 0 }; 2];
-    // SAFETY: the header and both halves are as version 3 of the call wants them.
-    if unsafe { libc::syscall(libc::SYS_capget, &raw const header, data.as_mut_ptr()) } != 0 {
-        return;
-    }
-    let keep = DAC_OVERRIDE | DAC_READ_SEARCH;
-    for (index, half) in data.iter_mut().enumerate() {
-        let kept = if index == 0 { half.permitted & keep } else { 0 };
-        *half = Data { effective: half.effective & kept, permitted: kept, inheritable: 0 };
-    }
-    // SAFETY: as above. Dropping capabilities always succeeds; where there were none, nothing changes.
+    let data = [Data { effective: 0, permitted: 0, inheritable: 0 }; 2];
+    // SAFETY: the header and both halves are as version 3 of the call wants them. Dropping capabilities always succeeds; where there were none, nothing changes.
     unsafe { libc::syscall(libc::SYS_capset, &raw const header, data.as_ptr()) };
 }

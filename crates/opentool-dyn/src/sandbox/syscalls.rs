@@ -108,11 +108,17 @@ const OLDER_CHANGES: [(libc::c_long, u8); 1] = [(libc::SYS_renameat, 3)];
 /// `fchmodat2`, which not every list of system calls has yet.
 const SYS_FCHMODAT2: libc::c_long = 452;
 
-/// What changes owners, rights, times and attributes, which Landlock does not check: never without `unsafe`.
-const ATTRIBUTES: [libc::c_long; 12] = [
-    SYS_FCHMODAT2,
-    libc::SYS_fchmod,
-    libc::SYS_fchmodat,
+/// What changes rights and times, which Landlock does not check. Where files may be written, it seems to succeed and changes
+/// nothing, since programs that copy or unpack files do it and need no more.
+const RIGHTS_AND_TIMES: [libc::c_long; 4] = [SYS_FCHMODAT2, libc::SYS_fchmod, libc::SYS_fchmodat, libc::SYS_utimensat];
+#[cfg(target_arch = "x86_64")]
+const OLDER_RIGHTS_AND_TIMES: [libc::c_long; 4] =
+    [libc::SYS_chmod, libc::SYS_futimesat, libc::SYS_utime, libc::SYS_utimes];
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER_RIGHTS_AND_TIMES: [libc::c_long; 0] = [];
+
+/// What changes owners and attributes, or locks files that others use, which Landlock does not check: never without `unsafe`.
+const ATTRIBUTES: [libc::c_long; 9] = [
     libc::SYS_fchown,
     libc::SYS_fchownat,
     libc::SYS_fremovexattr,
@@ -121,13 +127,45 @@ const ATTRIBUTES: [libc::c_long; 12] = [
     libc::SYS_lsetxattr,
     libc::SYS_removexattr,
     libc::SYS_setxattr,
-    libc::SYS_utimensat,
+    libc::SYS_flock,
 ];
 #[cfg(target_arch = "x86_64")]
-const OLDER_ATTRIBUTES: [libc::c_long; 6] =
-    [libc::SYS_chmod, libc::SYS_chown, libc::SYS_futimesat, libc::SYS_lchown, libc::SYS_utime, libc::SYS_utimes];
+const OLDER_ATTRIBUTES: [libc::c_long; 2] = [libc::SYS_chown, libc::SYS_lchown];
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER_ATTRIBUTES: [libc::c_long; 0] = [];
+
+/// The same by `ioctl`, for every file that can be read: flags such as "immutable", project ids, versions, labels, and what
+/// freezes, trims, seals or encrypts.
+const ATTRIBUTE_REQUESTS: [u32; 15] = [
+    0x4008_6602, /* FS_IOC_SETFLAGS */
+    0x4004_6602, /* FS_IOC32_SETFLAGS */
+    0x4008_7602, /* FS_IOC_SETVERSION */
+    0x4004_7602, /* FS_IOC32_SETVERSION */
+    0x401c_5820, /* FS_IOC_FSSETXATTR */
+    0x4100_9432, /* FS_IOC_SETFSLABEL */
+    0x4080_6685, /* FS_IOC_ENABLE_VERITY */
+    0x800c_6613, /* FS_IOC_SET_ENCRYPTION_POLICY */
+    0xc050_6617, /* FS_IOC_ADD_ENCRYPTION_KEY */
+    0xc004_5877, /* FIFREEZE */
+    0xc004_5878, /* FITHAW */
+    0xc018_5879, /* FITRIM */
+    0xc018_9436, /* FIDEDUPERANGE */
+    0x4004_9409, /* FICLONE */
+    0x4020_940d, /* FICLONERANGE */
+];
+
+/// What reports what others do with files.
+const WATCHES: [libc::c_long; 3] = [libc::SYS_inotify_init1, libc::SYS_inotify_add_watch, libc::SYS_inotify_rm_watch];
+#[cfg(target_arch = "x86_64")]
+const OLDER_WATCHES: [libc::c_long; 1] = [libc::SYS_inotify_init];
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER_WATCHES: [libc::c_long; 0] = [];
+
+/// `memfd_secret`, which not every list of system calls has yet.
+const SYS_MEMFD_SECRET: libc::c_long = 447;
+
+/// Files in memory: what they hold while they are not mapped is counted by no limit.
+const MEMORY_FILES: [libc::c_long; 2] = [libc::SYS_memfd_create, SYS_MEMFD_SECRET];
 
 /// Memory, semaphores and messages that other processes have too, and that outlive their maker: no files to Landlock.
 const COMMON: [libc::c_long; 13] = [
@@ -184,11 +222,23 @@ pub(super) fn apply(permissions: &Permissions, landlocked: bool, own: &[RawFd]) 
         processes(&mut filter);
         others(&mut filter);
         keep_open(&mut filter, own);
-        for call in ATTRIBUTES.into_iter().chain(OLDER_ATTRIBUTES) {
-            filter.always(call, FilterAction::Fail(libc::EPERM));
-        }
+        attributes(&mut filter, permissions);
     }
     filter.install()
+}
+
+/// Keeps what Landlock does not check from files that are only readable.
+fn attributes(filter: &mut Filter, permissions: &Permissions) {
+    let no = FilterAction::Fail(libc::EPERM);
+    let rights = if permissions.writable().is_empty() { no } else { FilterAction::Fail(0) };
+    for call in RIGHTS_AND_TIMES.into_iter().chain(OLDER_RIGHTS_AND_TIMES) {
+        filter.always(call, rights);
+    }
+    let refused = ATTRIBUTES.into_iter().chain(OLDER_ATTRIBUTES).chain(WATCHES).chain(OLDER_WATCHES);
+    for call in refused.chain(MEMORY_FILES) {
+        filter.always(call, no);
+    }
+    filter.where_argument(libc::SYS_ioctl, 1, &ATTRIBUTE_REQUESTS.map(|request| (request, no)));
 }
 
 fn network(filter: &mut Filter, permissions: &Permissions, deny: &impl Fn(Operation, u16) -> FilterAction) {

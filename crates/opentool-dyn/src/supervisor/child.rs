@@ -11,6 +11,7 @@ use super::exit::{ExitCause, WorkerExit};
 use super::output::OutputTail;
 use super::owner::Owner;
 use super::spawn::Spawned;
+use super::usage::{Sampler, UsageLimits, usage_of};
 use crate::LoadError;
 use crate::protocol::{HelloMessage, ReadyMessage, Reply, ReplyKind, Request};
 use crate::sandbox::Confinement;
@@ -45,6 +46,9 @@ pub(super) struct Child {
     is_subreaper: bool,
     killed: bool,
     memory: crate::MemorySize,
+    /// Runs from when the library is loaded.
+    sampler: Option<Sampler>,
+    limits: UsageLimits,
 }
 
 /// A worker that is not ready yet.
@@ -121,6 +125,8 @@ impl Child {
             is_subreaper: settings.permissions.allows_unsafe() && cfg!(target_os = "linux"),
             killed: false,
             memory: settings.permissions.memory_size(),
+            sampler: None,
+            limits: UsageLimits { threads: settings.permissions.max_threads(), cpu: settings.permissions.max_cpu() },
         })
     }
 
@@ -141,7 +147,8 @@ impl Child {
     /// When something has to be done at the latest.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let ending = self.ending.as_ref().map(|(_, at)| *at);
-        [ending, self.startup.as_ref().map(|startup| startup.until)].into_iter().flatten().min()
+        let startup = self.startup.as_ref().map(|startup| startup.until);
+        [ending, startup, self.sampler.as_ref().map(Sampler::next)].into_iter().flatten().min()
     }
 
     /// The descriptors to poll.
@@ -189,7 +196,23 @@ impl Child {
         if self.ending.as_ref().is_some_and(|(_, at)| *at <= now) {
             self.kill();
         }
-        has_exited(self.pid)
+        let has_exited = has_exited(self.pid);
+        if !has_exited {
+            self.sample(now);
+        }
+        has_exited
+    }
+
+    /// Compares what the worker uses with what it may, where that is due.
+    fn sample(&mut self, now: Instant) {
+        let Some(sampler) = self.sampler.as_mut().filter(|sampler| sampler.next() <= now) else { return };
+        let owner = self.owner.upgrade().filter(|_| self.ending.is_none());
+        let activity = owner.as_ref().and_then(|owner| owner.activity(self.worker));
+        let (Some(owner), Some(activity)) = (owner, activity) else { return sampler.skip(now) };
+        let Some(usage) = usage_of(self.pid, self.is_subreaper) else { return sampler.skip(now) };
+        if let Some(cause) = sampler.record(activity, usage, now) {
+            owner.end_overuse(self.worker, activity, cause);
+        }
     }
 
     /// Sends the first message, and reads whether the worker is ready.
@@ -204,6 +227,7 @@ impl Child {
                 let Startup { requests, replies, page, nonce, reply, .. } = startup;
                 match self.owner.upgrade() {
                     Some(owner) if self.ending.is_none() => {
+                        self.sampler = Some(Sampler::new(self.limits, Instant::now()));
                         let concurrency = owner.max_concurrency();
                         owner.started(Connection::new(self.worker, requests, replies, page, nonce, concurrency));
                         send_result(reply, Ok(ready.confinement));
@@ -266,7 +290,9 @@ impl Child {
         }
         let killed_by_us = self.killed && matches!(natural, ExitCause::Signal(libc::SIGKILL | libc::SIGTERM));
         let cause = match self.ending.take() {
-            Some((cause, _)) if killed_by_us || matches!(cause, ExitCause::Retired) => cause,
+            // Once a library has damaged its worker, that may go wrong in other ways before it is killed.
+            Some((cause @ (ExitCause::Retired | ExitCause::InvalidFrame | ExitCause::DamagedPage), _)) => cause,
+            Some((cause, _)) if killed_by_us => cause,
             _ => natural,
         };
         let crashed = matches!(cause, ExitCause::Signal(_) | ExitCause::Exit(_));

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
+use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
@@ -10,10 +11,11 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use super::exit::WorkerExit;
+use super::usage::Activity;
 use crate::denial::Denial;
 use crate::engine::Notes;
-use crate::protocol::{HEADER, InvalidFrame, LONGEST, Reply, ReplyKind, Request};
-use crate::shared_page::{SLOTS, SharedPage, Stage, slot_of};
+use crate::protocol::{HEADER, InvalidFrame, LONGEST_REPLY, Reply, ReplyKind, Request};
+use crate::shared_page::{SLOTS, SharedPage, slot_of};
 use crate::spin::Spinner;
 
 /// How much is read at once.
@@ -27,9 +29,10 @@ const KEPT: usize = 1 << 20;
 pub(super) enum Answer {
     /// The worker has answered.
     Reply { kind: ReplyKind, notes: Notes, text: Vec<u8>, denial: Option<Denial> },
-    /// The worker exited after the call had begun, perhaps because of it.
-    WorkerExited { exit: Arc<WorkerExit>, is_cause: bool },
-    /// The worker exited before the call began: it can be sent to another one.
+    /// The worker exited, and the call may have begun. `is_cause` where the worker was killed because of it, `is_one_of_many`
+    /// where other calls may have been running, too.
+    WorkerExited { exit: Arc<WorkerExit>, is_cause: bool, is_one_of_many: bool },
+    /// The worker exited, and the call cannot have begun: it can be sent to another one.
     Retry,
     /// The task that read the pipe has stopped: the call is still in flight, and the caller has to start another reader.
     ReaderStopped,
@@ -40,6 +43,10 @@ pub(super) enum Answer {
 struct PendingCall {
     /// 0 where there is none.
     id: u64,
+    /// Which function of the plan.
+    function: usize,
+    /// Where its request ends in all that was ever sent to the worker.
+    ends_at: u64,
     /// When it can have begun; none as long as others run before it.
     since: Option<Instant>,
     caller: Caller,
@@ -67,8 +74,32 @@ pub(super) enum Received {
     Some(usize),
     /// The other end is closed.
     Closed,
-    /// Bytes that are no frame of this worker.
-    Invalid,
+    /// The library has damaged what its worker shares with the parent.
+    Damaged(Damage),
+}
+
+/// What a library has damaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Damage {
+    /// The pipe: it has bytes that are no frame of the worker.
+    Pipe,
+    /// The record of a call on the shared page.
+    Page,
+}
+
+impl From<InvalidFrame> for Damage {
+    fn from(_: InvalidFrame) -> Damage {
+        Damage::Pipe
+    }
+}
+
+/// What became of the calls in flight when their worker exited.
+#[derive(Debug, Default)]
+pub(super) struct Closed {
+    /// The answers of callers that are restarting a reader, each with its worker and the number of the call.
+    pub(super) kept: Vec<(u64, u64, Answer)>,
+    /// The functions that may have been running, each with the number of its call.
+    pub(super) running: Vec<(usize, u64)>,
 }
 
 /// The parent's end of the pipes of one worker.
@@ -86,6 +117,9 @@ pub(super) struct Connection {
     /// What could not be sent yet, from `sent` on.
     unsent: Vec<u8>,
     sent: usize,
+    /// How many bytes were ever put into `unsent`, and how many of them were written.
+    submitted: u64,
+    written: u64,
     /// What one read gets.
     chunk: Box<[u8]>,
     received: Vec<u8>,
@@ -117,7 +151,7 @@ impl Connection {
         nonce: u64,
         max_concurrency: usize,
     ) -> Connection {
-        let slot = || PendingCall { id: 0, since: None, caller: Caller::Gone };
+        let slot = || PendingCall { id: 0, function: 0, ends_at: 0, since: None, caller: Caller::Gone };
         Connection {
             worker,
             requests: Arc::new(requests),
@@ -129,6 +163,8 @@ impl Connection {
             count: 0,
             unsent: Vec::new(),
             sent: 0,
+            submitted: 0,
+            written: 0,
             chunk: vec![0; CHUNK].into(),
             received: Vec::new(),
             max_concurrency,
@@ -157,6 +193,12 @@ impl Connection {
         self.free.len()
     }
 
+    /// What the worker is asked to do.
+    pub(super) fn activity(&self) -> Activity {
+        let running = self.slots.iter().filter(|slot| slot.id != 0).filter_map(|slot| Some((slot.since?, slot.id)));
+        Activity { calls: self.count, running: running.min().map(|(_, id)| id) }
+    }
+
     /// Sends a call; none where there is no capacity.
     ///
     /// A first call is written at once, others are collected and written together by the reader task.
@@ -171,7 +213,9 @@ impl Connection {
             self.queued.push_back(id);
         }
         self.unanswered += 1;
-        self.slots[slot] = PendingCall { id, since, caller: Caller::Waiting(sender) };
+        self.submitted += (HEADER + arguments.len()) as u64;
+        let ends_at = self.submitted;
+        self.slots[slot] = PendingCall { id, function, ends_at, since, caller: Caller::Waiting(sender) };
         self.page.mark_sent(id);
         Request { function: function as u32, id }.write(arguments.as_bytes(), &mut self.unsent);
         if idle {
@@ -190,7 +234,10 @@ impl Connection {
     pub(super) fn flush(&mut self) -> io::Result<bool> {
         while self.sent < self.unsent.len() {
             match (&*self.requests).write(&self.unsent[self.sent..]) {
-                Ok(written) => self.sent += written,
+                Ok(written) => {
+                    self.sent += written;
+                    self.written += written as u64;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => {
@@ -226,20 +273,23 @@ impl Connection {
             }
         };
         match self.take_replies() {
-            Err(InvalidFrame) => Received::Invalid,
+            Err(damage) => Received::Damaged(damage),
             Ok(answered) if full => Received::Some(answered),
             Ok(answered) => Received::All(answered),
         }
     }
 
-    fn take_replies(&mut self) -> Result<usize, InvalidFrame> {
+    fn take_replies(&mut self) -> Result<usize, Damage> {
         let (mut at, mut answered) = (0, 0);
         let now = Instant::now();
-        while let Some((reply, payload)) = Reply::read(&self.received[at..], self.nonce)? {
-            let text = &self.received[at + payload.start..at + payload.end];
+        while let Some((reply, payload)) = Reply::read_header(&self.received[at..], self.nonce)? {
             let slot = &mut self.slots[slot_of(reply.id)];
-            if slot.id == 0 || slot.id != reply.id || matches!(reply.kind, ReplyKind::Ready | ReplyKind::NotLoaded) {
-                return Err(InvalidFrame);
+            if !slot.can_be_answered_by(reply) {
+                return Err(Damage::Pipe);
+            }
+            let Some(text) = self.received.get(at + payload.start..at + payload.end) else { break };
+            if reply.kind != ReplyKind::Skipped && !self.page.has_begun(reply.id) {
+                return Err(Damage::Page);
             }
             let text = if matches!(slot.caller, Caller::Gone) { Vec::new() } else { text.to_vec() };
             let (kind, mut notes) = (reply.kind, Notes::from_bits(reply.notes));
@@ -265,7 +315,7 @@ impl Connection {
         } else if let Some(length) = self.received.first_chunk::<4>() {
             let length = u32::from_le_bytes(*length) as usize;
             // The number at the start of a header is a length only once the header has been checked.
-            if self.received.len() >= HEADER && length <= LONGEST {
+            if self.received.len() >= HEADER && length <= LONGEST_REPLY {
                 self.received.reserve((HEADER + length).saturating_sub(self.received.len()));
             }
         }
@@ -285,7 +335,12 @@ impl Connection {
         self.slots.iter().any(|slot| slot.id != 0 && slot.id != id && slot.since.is_some())
     }
 
-    /// Gives a call up; says whether it has begun and goes on regardless.
+    /// Whether a call is not answered yet.
+    pub(super) fn is_pending(&self, id: u64) -> bool {
+        self.slots[slot_of(id)].id == id
+    }
+
+    /// Gives a call up; says whether it may go on regardless.
     pub(super) fn give_up(&mut self, id: u64) -> bool {
         let slot = &mut self.slots[slot_of(id)];
         if slot.id != id {
@@ -297,7 +352,8 @@ impl Connection {
                 self.free.push(slot_of(id));
                 false
             }
-            _ => !self.page.give_up(id),
+            // One that may run is watched whatever the page says, since the library can write to it.
+            _ => !self.page.give_up(id) || slot.since.is_some(),
         }
     }
 
@@ -342,18 +398,25 @@ impl Connection {
 
     /// Ends the connection of a worker that has exited: reads what it still wrote, and answers all calls in flight.
     ///
-    /// Returns the answers of callers that are restarting a reader, each with its worker and the number of the call.
-    pub(super) fn close(mut self, exit: &Arc<WorkerExit>) -> Vec<(u64, u64, Answer)> {
+    /// A call cannot have begun where others were to run before it, or where the worker has not read the whole of its request.
+    /// What the shared page says does not count.
+    pub(super) fn close(mut self, exit: &Arc<WorkerExit>) -> Closed {
         while matches!(self.receive(), Received::Some(_) | Received::All(1..)) {}
+        let read = self.written.saturating_sub(unread(&self.requests));
+        let may_have_begun = |slot: &PendingCall| slot.id != 0 && slot.since.is_some() && slot.ends_at <= read;
+        let running = self.slots.iter().filter(|slot| may_have_begun(slot));
+        let running: Vec<_> = running.map(|slot| (slot.function, slot.id)).collect();
         let mut kept = Vec::new();
         // In the order in which they were sent, so that they are sent again in that order.
         self.slots.sort_unstable_by_key(|slot| slot.id);
         for slot in self.slots.iter_mut().filter(|slot| slot.id != 0) {
-            let answer = match self.page.stage(slot.id) {
-                Stage::Begun => Answer::WorkerExited { exit: exit.clone(), is_cause: exit.is_caused_by(slot.id) },
-                Stage::Sent | Stage::GivenUp => Answer::Retry,
-            };
             let id = slot.id;
+            let answer = if may_have_begun(slot) {
+                let (is_cause, is_one_of_many) = (exit.is_caused_by(id), running.len() > 1);
+                Answer::WorkerExited { exit: exit.clone(), is_cause, is_one_of_many }
+            } else {
+                Answer::Retry
+            };
             if !matches!(slot.caller, Caller::Answered(_)) {
                 slot.answer(answer);
             }
@@ -364,11 +427,30 @@ impl Connection {
         if let Some(reader) = self.reader.take() {
             reader.abort();
         }
-        kept
+        Closed { kept, running }
     }
 }
 
+/// How many bytes a pipe holds that were written and not read.
+fn unread(pipe: &PipeWriter) -> u64 {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the descriptor is open, and the call writes one number.
+    let asked = unsafe { libc::ioctl(pipe.as_raw_fd(), libc::FIONREAD, &raw mut bytes) };
+    if asked == 0 { u64::try_from(bytes).unwrap_or(0) } else { 0 }
+}
+
 impl PendingCall {
+    /// Whether a reply can be to this call: not before it can have begun, and one that was given up alone can be skipped.
+    fn can_be_answered_by(&self, reply: Reply) -> bool {
+        let is_this = self.id != 0 && self.id == reply.id && self.since.is_some();
+        is_this
+            && match reply.kind {
+                ReplyKind::Result | ReplyKind::Error => true,
+                ReplyKind::Skipped => matches!(self.caller, Caller::Gone),
+                ReplyKind::Ready | ReplyKind::NotLoaded => false,
+            }
+    }
+
     /// Passes the answer to the caller; says whether the slot is free again.
     fn answer(&mut self, answer: Answer) -> bool {
         match std::mem::replace(&mut self.caller, Caller::Gone) {

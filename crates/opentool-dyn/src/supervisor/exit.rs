@@ -21,6 +21,14 @@ pub(super) enum ExitCause {
     ClosedPipes,
     /// Its pipe had bytes that are no frame of the worker.
     InvalidFrame,
+    /// The record of a call on the shared page was not as the worker leaves it.
+    DamagedPage,
+    /// It had more threads than it may have.
+    TooManyThreads { most: u32 },
+    /// A call used more processor time than it may.
+    TooMuchCpu { call: u64, most: Duration },
+    /// Its threads used the processor while no call ran.
+    BurningThreads,
     /// The library was closed, or the worker is not needed.
     Retired,
     /// It did not become ready in time.
@@ -69,6 +77,19 @@ impl WorkerExit {
             ExitCause::GivenUp { .. } => "the call was given up, and its worker was killed".to_owned(),
             ExitCause::ClosedPipes => "the library closed the pipes of its worker".to_owned(),
             ExitCause::InvalidFrame => "the library wrote into the pipe of its worker".to_owned(),
+            ExitCause::DamagedPage => "the library wrote into memory of its worker that is not its own".to_owned(),
+            ExitCause::TooManyThreads { most } => {
+                format!(
+                    "the library had more than {most} threads, the limit that the operator sets with `--threads NUMBER`"
+                )
+            }
+            ExitCause::TooMuchCpu { most, .. } => format!(
+                "it used more than {most:?} of processor time, the limit that the operator sets with `--cpu TIME`"
+            ),
+            ExitCause::BurningThreads => {
+                "threads of the library went on using the processor while no call ran, and its worker was replaced"
+                    .to_owned()
+            }
             ExitCause::Retired => "the library was closed".to_owned(),
             ExitCause::NotReady(after) => format!("it was not ready within {after:?}, and its worker was killed"),
             ExitCause::Unknown => "the worker ended, and its exit status is not known".to_owned(),
@@ -85,13 +106,29 @@ impl WorkerExit {
         reason
     }
 
-    /// Whether the worker was killed because of this call.
-    pub(super) fn is_caused_by(&self, id: u64) -> bool {
-        matches!(self.cause, ExitCause::Timeout { call, .. } | ExitCause::GivenUp { call } if call == id)
+    /// Whether it did something that it should not have done.
+    pub(super) fn is_unexpected(&self) -> bool {
+        !matches!(self.cause, ExitCause::Retired | ExitCause::GivenUp { .. } | ExitCause::BurningThreads)
     }
 
-    /// The error of a call that had begun; `is_cause` where the worker was killed because of it.
-    pub(super) fn error(&self, name: &str, is_cause: bool) -> ToolError {
+    /// Whether the library has damaged what its worker needs, which a thread that an earlier call left may have done.
+    pub(super) fn is_damage(&self) -> bool {
+        matches!(self.cause, ExitCause::InvalidFrame | ExitCause::DamagedPage | ExitCause::ClosedPipes)
+    }
+
+    /// Whether the worker was killed because of this call.
+    pub(super) fn is_caused_by(&self, id: u64) -> bool {
+        match self.cause {
+            ExitCause::Timeout { call, .. } | ExitCause::GivenUp { call } | ExitCause::TooMuchCpu { call, .. } => {
+                call == id
+            }
+            _ => false,
+        }
+    }
+
+    /// The error of a call that may have begun; `is_cause` where the worker was killed because of it, `is_one_of_many` where
+    /// other calls may have been running, too.
+    pub(super) fn error(&self, name: &str, is_cause: bool, is_one_of_many: bool) -> ToolError {
         let kind = match &self.cause {
             ExitCause::Timeout { .. } if is_cause => ErrorKind::Timeout,
             ExitCause::GivenUp { .. } if is_cause => ErrorKind::Cancelled,
@@ -100,7 +137,10 @@ impl WorkerExit {
         };
         let message = match &self.cause {
             ExitCause::Timeout { .. } | ExitCause::GivenUp { .. } if !is_cause => {
-                format!("`{name}` was lost with its worker, in which another call ran for too long")
+                format!("`{name}` was lost with its worker, in which another call ran for too long; it may have run")
+            }
+            _ if is_one_of_many && !is_cause => {
+                format!("`{name}` failed or may have run, and was lost with its worker: {}", self.reason())
             }
             _ => format!("`{name}` failed: {}", self.reason()),
         };

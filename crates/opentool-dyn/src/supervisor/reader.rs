@@ -15,7 +15,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
 
 use super::child::CLOSING;
-use super::connection::{Connection, Received};
+use super::connection::{Connection, Damage, Received};
 use super::exit::ExitCause;
 use super::state::Inner;
 
@@ -43,7 +43,7 @@ pub(super) fn receive(inner: &Inner, worker: u64) -> Option<bool> {
     let mut state = inner.lock();
     let connection = state.connection(worker)?;
     let received = connection.receive();
-    connection.closed = matches!(received, Received::Closed | Received::Invalid);
+    connection.closed = matches!(received, Received::Closed | Received::Damaged(_));
     let (answered, more) = match received {
         Received::All(answered) => (answered, false),
         Received::Some(answered) => (answered, true),
@@ -51,8 +51,12 @@ pub(super) fn receive(inner: &Inner, worker: u64) -> Option<bool> {
             inner.retire(&mut state, worker, ExitCause::ClosedPipes, CLOSING);
             return None;
         }
-        Received::Invalid => {
-            inner.retire(&mut state, worker, ExitCause::InvalidFrame, Duration::ZERO);
+        Received::Damaged(damage) => {
+            let cause = match damage {
+                Damage::Pipe => ExitCause::InvalidFrame,
+                Damage::Page => ExitCause::DamagedPage,
+            };
+            inner.retire(&mut state, worker, cause, Duration::ZERO);
             return None;
         }
     };

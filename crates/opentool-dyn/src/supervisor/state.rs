@@ -9,14 +9,16 @@ use opentool_core::ToolError;
 use tokio::sync::oneshot;
 
 use super::backoff::Backoff;
-use super::connection::{Answer, Connection};
+use super::breakers::Breakers;
+use super::connection::{Answer, Closed, Connection};
 use super::exit::{ExitCause, WorkerExit};
 use super::monitor::Monitor;
 use super::owner::Owner;
 use super::settings::Settings;
 use super::spawn::Launcher;
+use super::usage::Activity;
 use crate::LoadError;
-use crate::plan::Plan;
+use crate::plan::{Effect, Plan};
 
 /// How long a worker may take to load its library, where calls have no timeout of their own.
 const LOADING: Duration = Duration::from_secs(10);
@@ -33,6 +35,8 @@ pub(super) struct Inner {
     pub(super) monitor: &'static Monitor,
     /// A reference to itself, to pass on.
     pub(super) weak: Weak<Inner>,
+    /// Whether there is to be a spare.
+    pub(super) has_spare: bool,
     pub(super) state: Mutex<State>,
 }
 
@@ -54,6 +58,7 @@ pub(super) struct State {
     /// The calls that wait for a worker with capacity, in order.
     pub(super) waiting: VecDeque<oneshot::Sender<Result<(), ToolError>>>,
     pub(super) backoff: Backoff,
+    pub(super) breakers: Breakers,
     /// Answers of workers that exited, whose callers are restarting a reader.
     pub(super) kept: Vec<(u64, u64, Answer)>,
     pub(super) closed: bool,
@@ -70,6 +75,16 @@ pub(super) fn next_worker() -> u64 {
     COUNT.fetch_add(1, Ordering::Relaxed)
 }
 
+/// The functions whose calls may have ended a worker.
+fn causes(exit: &WorkerExit, running: &[(usize, u64)]) -> Vec<usize> {
+    let cause: Vec<_> = running.iter().filter(|(_, id)| exit.is_caused_by(*id)).collect();
+    let suspected = if cause.is_empty() { running.iter().collect() } else { cause };
+    let mut functions: Vec<_> = suspected.into_iter().map(|(function, _)| *function).collect();
+    functions.sort_unstable();
+    functions.dedup();
+    functions
+}
+
 impl Inner {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -77,6 +92,11 @@ impl Inner {
 
     pub(super) fn name(&self, function: usize) -> &str {
         self.plan.functions.get(function).map_or("?", |function| &function.name)
+    }
+
+    /// Whether the document says that a function changes nothing.
+    pub(super) fn only_reads(&self, function: usize) -> bool {
+        self.plan.functions.get(function).is_some_and(|function| function.effect == Effect::Read)
     }
 
     /// A reference for the monitor.
@@ -95,7 +115,7 @@ impl Inner {
             state.serving = Some(spare);
             state.wake_waiting();
         }
-        let needs_spare = state.called && !state.without_spare && state.spare.is_none();
+        let needs_spare = self.has_spare && state.called && !state.without_spare && state.spare.is_none();
         if state.starting || (state.serving.is_some() && !needs_spare) {
             return;
         }
@@ -170,10 +190,25 @@ impl Owner for Inner {
             state.without_spare = true;
             return;
         }
-        state.backoff.record_failure(Instant::now(), &error.to_string());
+        let now = Instant::now();
+        state.backoff.record_failure(now);
+        state.breakers.record_failure(&[], now, &error.to_string());
         let unavailable = ToolError::unavailable(error.to_string());
         for waiting in state.waiting.drain(..) {
             let _ = waiting.send(Err(unavailable.clone()));
+        }
+    }
+
+    fn activity(&self, worker: u64) -> Option<Activity> {
+        let mut state = self.lock();
+        state.connection(worker).map(|connection| connection.activity())
+    }
+
+    fn end_overuse(&self, worker: u64, activity: Activity, cause: ExitCause) {
+        let mut state = self.lock();
+        let Some(connection) = state.connection(worker) else { return };
+        if cause != ExitCause::BurningThreads || connection.activity() == activity {
+            self.retire(&mut state, worker, cause, Duration::ZERO);
         }
     }
 
@@ -182,14 +217,17 @@ impl Owner for Inner {
         let Some(connection) = state.take(worker) else { return };
         let crashed = matches!(exit.cause, ExitCause::Signal(_) | ExitCause::Exit(_));
         exit.denial = if crashed { connection.last_denial() } else { None };
-        let expected = matches!(exit.cause, ExitCause::Retired | ExitCause::GivenUp { .. });
         let reason = exit.reason();
-        state.kept.extend(connection.close(&Arc::new(exit)));
-        if expected {
-            tracing::info!(library = %self.settings.library.display(), %reason, "a worker was ended");
-        } else {
+        let exit = Arc::new(exit);
+        let Closed { kept, running } = connection.close(&exit);
+        state.kept.extend(kept);
+        if exit.is_unexpected() {
             tracing::warn!(library = %self.settings.library.display(), %reason, "a worker has ended");
-            state.backoff.record_failure(Instant::now(), &reason);
+            let now = Instant::now();
+            state.backoff.record_failure(now);
+            state.breakers.record_failure(&causes(&exit, &running), now, &reason);
+        } else {
+            tracing::info!(library = %self.settings.library.display(), %reason, "a worker was ended");
         }
         state.without_spare = false;
         self.ensure_workers(&mut state);

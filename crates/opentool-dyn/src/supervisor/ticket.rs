@@ -19,6 +19,9 @@ const GIVEN_UP: Duration = Duration::from_millis(100);
 /// The same where other callers would lose their calls or handles with the worker, and calls have no timeout.
 const GIVEN_UP_AT_MOST: Duration = Duration::from_secs(10);
 
+/// How often a call that was given up before it began is looked at.
+const GIVEN_UP_POLL: Duration = Duration::from_secs(1);
+
 /// After how many reader tasks that stopped a call fails: something is wrong with the runtime.
 const MOST_READERS: usize = 16;
 
@@ -160,10 +163,11 @@ impl Inner {
     fn give_up(&self, worker: u64, id: u64) {
         let mut state = self.lock();
         state.kept.retain(|(of, kept, _)| (*of, *kept) != (worker, id));
-        let goes_on = state.connection(worker).is_some_and(|connection| connection.give_up(id));
-        drop(state);
-        if goes_on {
-            self.run_later(GIVEN_UP, move |inner| inner.end_given_up(worker, id));
+        let Some(connection) = state.connection(worker) else { return };
+        let delay = if connection.give_up(id) { GIVEN_UP } else { GIVEN_UP_POLL };
+        if connection.is_pending(id) {
+            drop(state);
+            self.run_later(delay, move |inner| inner.end_given_up(worker, id));
         }
     }
 
@@ -172,7 +176,14 @@ impl Inner {
     fn end_given_up(&self, worker: u64, id: u64) {
         let mut state = self.lock();
         let Some(connection) = state.connection(worker) else { return };
-        let Some(since) = connection.running(id) else { return };
+        let Some(since) = connection.running(id) else {
+            // It should be skipped when it is its turn, but that depends on memory that the library can write to.
+            if connection.is_pending(id) {
+                drop(state);
+                self.run_later(GIVEN_UP_POLL, move |inner| inner.end_given_up(worker, id));
+            }
+            return;
+        };
         let shared = connection.has_handles || connection.runs_others(id);
         let left = self.settings.timeout.unwrap_or(GIVEN_UP_AT_MOST).saturating_sub(since.elapsed());
         if shared && !left.is_zero() {

@@ -3,10 +3,12 @@
 mod settings;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use opentool_core::{ToolContext, ToolError};
+use opentool_core::ToolError;
 
 pub(crate) use self::settings::Settings;
+pub use self::settings::WorkerSharing;
 use crate::engine::Notes;
 use crate::plan::Plan;
 use crate::sandbox::Confinement;
@@ -18,7 +20,7 @@ pub(crate) enum Supervisor {}
 
 impl Supervisor {
     /// Fails: this system has no worker processes for libraries.
-    pub(crate) fn start(_plan: Arc<Plan>, settings: Settings) -> Result<Supervisor, OpenError> {
+    pub(crate) fn new(_plan: Arc<Plan>, settings: Settings, _has_spare: bool) -> Result<Supervisor, OpenError> {
         let system = std::env::consts::OS;
         let message = format!(
             "opentool has no worker processes on {system} yet, which would confine it: a library that is \
@@ -27,16 +29,14 @@ impl Supervisor {
         Err(LoadError::new(settings.library, message).into())
     }
 
-    pub(crate) fn confinement(&self) -> &Confinement {
+    pub(crate) fn start(&self) -> Result<Confinement, OpenError> {
         match *self {}
     }
 
-    pub(crate) async fn call(
-        &self,
-        _function: usize,
-        _arguments: &str,
-        _context: &ToolContext,
-    ) -> Result<(Notes, String), ToolError> {
+    pub(crate) async fn call(&self, _function: usize, _arguments: &str) -> Result<(Notes, String), ToolError> {
         match *self {}
     }
 }
+
+/// There is no supervisor that could ask for it.
+pub(crate) fn run_later(_delay: Duration, _work: impl FnOnce() + Send + 'static) {}

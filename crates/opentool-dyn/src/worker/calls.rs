@@ -13,8 +13,9 @@ use serde_json::value::RawValue;
 use super::process;
 use crate::denial::{Denial, READ_HINT, SPAWN_HINT};
 use crate::engine::{Engine, Notes, last_errno};
+use crate::floating_point;
 use crate::plan::Plan;
-use crate::protocol::{HEADER, LONGEST, Reply, ReplyKind, Request};
+use crate::protocol::{HEADER, LONGEST_REPLY, LONGEST_REQUEST, Reply, ReplyKind, Request};
 use crate::shared_page::SharedPage;
 use crate::spin::Spinner;
 
@@ -86,7 +87,7 @@ impl RequestReader {
             self.buffer = Vec::new();
         }
         if let Some(length) = self.buffer.first_chunk::<4>() {
-            let length = (u32::from_le_bytes(*length) as usize).min(LONGEST);
+            let length = (u32::from_le_bytes(*length) as usize).min(LONGEST_REQUEST);
             self.buffer.reserve((HEADER + length).saturating_sub(self.buffer.len()));
         }
     }
@@ -207,7 +208,13 @@ impl Dispatcher<'_> {
         match called {
             Ok(notes) => self.replies.send(ReplyKind::Result, notes.with(kept).bits(), id, out)?,
             Err(error) => {
-                let error = serde_json::to_vec(&error).map_err(io::Error::from)?;
+                let mut error = serde_json::to_vec(&error).map_err(io::Error::from)?;
+                if error.len() > LONGEST_REPLY {
+                    let name =
+                        self.plan.functions.get(request.function as usize).map_or("?", |function| &function.name);
+                    let shorter = ToolError::failed(format!("`{name}` failed, and its error is too long"));
+                    error = serde_json::to_vec(&shorter).map_err(io::Error::from)?;
+                }
                 self.replies.send(ReplyKind::Error, kept.bits(), id, &error)?;
             }
         }
@@ -223,6 +230,7 @@ impl Dispatcher<'_> {
         let name = &planned.name;
         let text = std::str::from_utf8(text).map_err(ToolError::from_error)?;
         let called = catch_unwind(AssertUnwindSafe(|| self.engine.call(function, text, out)));
+        floating_point::restore();
         let called = called.unwrap_or_else(|_| Err(ToolError::panicked(format!("the worker panicked in `{name}`"))));
         let last = self.page.last_denial();
         // What another thread of the library was denied may be unrelated to this call; where calls run concurrently, it may
@@ -230,7 +238,7 @@ impl Dispatcher<'_> {
         let denial = Denial::of_thread(&last).or(last.filter(|_| !self.plan.thread_safe).map(Denial::softened));
         let denial = denial.or_else(|| Denial::from_errno(last_errno()));
         match called {
-            Ok(_) if out.len() > LONGEST => {
+            Ok(_) if out.len() > LONGEST_REPLY => {
                 Err(ToolError::invalid_result(format!("`{name}` gave {} bytes, which is too much", out.len())))
             }
             Ok(notes) => match denial {

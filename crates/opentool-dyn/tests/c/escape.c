@@ -2,11 +2,14 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
@@ -86,6 +89,13 @@ static int starve_parent(void) {
     return answer(sched_setscheduler(getppid(), SCHED_IDLE, &parameter));
 }
 
+/* Other than by a refusal this fails on file systems without flags, too. */
+static int change_flags(const char *path) {
+    int fd = open(path, O_RDONLY), flags = 0x40;
+    if (fd < 0) return errno == ENOENT ? 0 : errno;
+    return ioctl(fd, FS_IOC_SETFLAGS, &flags) < 0 && errno == EPERM ? EPERM : 0;
+}
+
 #ifdef __x86_64__
 static int by_x32(const char *path) { return answer(syscall(0x40000000 | SYS_open, path, O_CREAT | O_WRONLY, 0600)); }
 #endif
@@ -118,6 +128,14 @@ int escape(const char *way, const char *path) {
     WAY("openat2", openat2_create(path));
     WAY("clone3", clone3_process());
     WAY("a program in memory", run_memory());
+    WAY("a file in memory", answer(memfd_create("memory", 0)));
+    WAY("watch a file", answer(inotify_init1(0)));
+    WAY("lock a file", answer(flock(open(path, O_RDONLY), LOCK_EX | LOCK_NB)));
+    WAY("change the flags", change_flags(path));
+    WAY("the network's state", answer(open("/proc/self/net/tcp", O_RDONLY)));
+    WAY("the network's state, by thread", answer(open("/proc/thread-self/net/tcp", O_RDONLY)));
+    WAY("the mounts", answer(open("/proc/self/mountinfo", O_RDONLY)));
+    WAY("the mounts, older", answer(open("/proc/self/mounts", O_RDONLY)));
     WAY("change the mode", answer(chmod(path, 0777)));
     WAY("change the mode, newer", answer(syscall(452, AT_FDCWD, path, 0777, 0)));
     WAY("change the times", answer(utimensat(AT_FDCWD, path, NULL, 0)));

@@ -209,8 +209,30 @@ int open_either_way(const char *path) {
     close(fd);
     return 0;
 }
+/* A file that shrinks while it is read. */
+int shrinking_file(const char *path) {
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+    if (fd < 0 || ftruncate(fd, 4096) != 0) return errno;
+    volatile char *map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+    if (ftruncate(fd, 0) != 0) return errno;
+    return map[0];
+}
+int change_times(const char *path) {
+    struct timespec times[2] = { { 1, 0 }, { 1, 0 } };
+    return utimensat(AT_FDCWD, path, times, 0) == 0 ? 0 : errno;
+}
 int remove_file(const char *path) { return unlink(path) == 0 ? 0 : errno; }
 int change_mode(const char *path) { return chmod(path, 0777) == 0 ? 0 : errno; }
+/* As programs do that throw their output away. */
+int write_to_null(void) {
+    FILE *file = fopen("/dev/null", "w");
+    if (!file || fputs("x", file) < 0 || fclose(file) != 0) return errno;
+    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (fd < 0 || fcntl(fd, F_GETFD) != FD_CLOEXEC || write(fd, "x", 1) != 1) return errno ? errno : -1;
+    close(fd);
+    errno = 0;
+    return unlink("/dev/null") == 0 ? -2 : 0;
+}
 int connect_to(int port) {
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (fd < 0) return errno;
@@ -250,6 +272,7 @@ int object_use(void *object) { return object != NULL; }
 /* A file in memory that shrinks while it is read. */
 int shrinking_map(void) {
     int fd = memfd_create("shrinking", 0);
+    if (fd < 0) return errno;
     if (ftruncate(fd, 4096) != 0) return errno;
     volatile char *map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
     if (ftruncate(fd, 0) != 0) return errno;

@@ -1,9 +1,15 @@
 //! Libraries in worker processes, and what they do to them.
 
+mod attackers;
+#[cfg(target_os = "linux")]
+mod callers;
 mod cases;
 mod escapes;
 mod hosts;
 mod loading;
+mod mix;
+#[cfg(target_os = "linux")]
+mod overuse;
 mod runtimes;
 mod sandbox;
 mod supervision;
@@ -70,6 +76,8 @@ fn hostile_document() -> Value {
         takes_text("open_either_way", "path"),
         takes_text("remove_file", "path"),
         takes_text("change_mode", "path"),
+        takes_text("change_times", "path"),
+        takes_text("shrinking_file", "path"),
         takes_text("run_command", "command"),
         with(plain("start_process"), json!({ "x-returnsCode": true })),
         with(plain("open_program"), json!({ "x-returnsCode": true })),
@@ -102,6 +110,7 @@ fn hostile_document() -> Value {
         "count_variables",
         "count_descriptors",
         "shrinking_map",
+        "write_to_null",
     ];
     functions.extend(plains.map(plain));
     document(functions)

@@ -136,7 +136,10 @@ impl Service {
             return refuse(route, &refusal);
         }
         match route {
-            Route::Tools(route) => self.tools.answer(route, headers, body, &context(trace), record).await,
+            Route::Tools(route) => {
+                let context = context(trace, record.key_name.as_ref());
+                self.tools.answer(route, headers, body, &context, record).await
+            }
             Route::Operator(route) => operator::answer(route, headers, &self.state),
             // Boxed, so that the future of an OpenTool call stays small.
             Route::Mounted(index) => Box::pin(self.answer_mounted(index, parts, body, trace, record)).await,
@@ -225,10 +228,14 @@ fn refuse(route: Route, refusal: &Refusal) -> HttpResponse {
 }
 
 /// The context that the tools of a request get.
-fn context(trace: Option<TraceContext>) -> ToolContext {
-    match trace {
+fn context(trace: Option<TraceContext>, key_name: Option<&Arc<str>>) -> ToolContext {
+    let context = match trace {
         None => ToolContext::new(),
         Some(trace) => ToolContext::new().with_typed(trace),
+    };
+    match key_name {
+        None => context,
+        Some(name) => context.with_caller(name.clone()),
     }
 }
 

@@ -26,13 +26,16 @@ impl Setting {
         let all = |is_harmless: fn(&str) -> bool| self.values.iter().all(|value| is_harmless(value));
         match self.key.as_str() {
             "port" | "prefix" | "tag" => true,
-            "max-body" | "max-result" | "max-buffered" | "max-connections" | "max-calls" | "memory" => true,
+            "max-body" | "max-result" | "max-buffered" | "max-connections" | "max-calls" | "memory" | "threads"
+            | "cpu" => true,
             "drain-delay" | "drain-timeout" | "half-close-timeout" | "timeout" => true,
             // More care is taken with such tools, never less.
             "destructive" | "assert-formats" => true,
             "host" => all(is_loopback),
             "admin-addr" => all(|address| address.rsplit_once(':').is_some_and(|(host, _)| is_loopback(host))),
             "cors" | "enable-stop" | "insecure-no-auth" => all(|answer| answer == "false"),
+            // Either way a library is as confined as without it.
+            "workers" => true,
             "isolation" => all(|place| place == "process"),
             SOURCES => all(|source| source == "demo"),
             _ => false,

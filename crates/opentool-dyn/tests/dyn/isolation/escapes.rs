@@ -3,13 +3,17 @@
 use std::os::unix::fs::MetadataExt as _;
 
 use opentool_core::ErrorKind;
-use opentool_dyn::DynLibrary;
+use opentool_dyn::{DynLibrary, Permissions};
 use serde_json::json;
 
 use super::{building, call, failure, plain, takes_int, works};
 use crate::harness::{document, function, library, returns, takes, with};
 
 fn escaping(thread_safe: bool) -> DynLibrary {
+    escaping_with(thread_safe, Permissions::new())
+}
+
+fn escaping_with(thread_safe: bool, permissions: Permissions) -> DynLibrary {
     let escape = function(
         "escape",
         vec![takes("way", "string", "char *"), takes("path", "string", "char *")],
@@ -24,7 +28,7 @@ fn escaping(thread_safe: bool) -> DynLibrary {
         plain("innocent_together"),
     ];
     let document = with(document(functions), json!({ "x-threadSafe": thread_safe }));
-    building(&document, &library("escape")).open().unwrap()
+    building(&document, &library("escape")).permissions(permissions).open().unwrap()
 }
 
 fn is_filtered(library: &DynLibrary) -> bool {
@@ -33,13 +37,14 @@ fn is_filtered(library: &DynLibrary) -> bool {
 
 #[tokio::test]
 async fn every_way_around_the_filter_is_closed() {
-    let library = escaping(false);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("escape");
+    std::fs::write(&path, "x").unwrap();
+    // It may read, so that nothing but the filter keeps it from more.
+    let library = escaping_with(false, Permissions::new().read(folder.path()));
     if !is_filtered(&library) {
         return;
     }
-    // Beside the library, where it may read, so that nothing but the filter keeps it from more.
-    let path = crate::harness::library("escape").with_file_name(format!("escape-{}", std::process::id()));
-    std::fs::write(&path, "x").unwrap();
     let before = std::fs::metadata(&path).unwrap();
     let made = path.with_extension("made");
     let mut ways = vec![
@@ -68,6 +73,14 @@ async fn every_way_around_the_filter_is_closed() {
         "openat2",
         "clone3",
         "a program in memory",
+        "a file in memory",
+        "watch a file",
+        "lock a file",
+        "change the flags",
+        "the network's state",
+        "the network's state, by thread",
+        "the mounts",
+        "the mounts, older",
         "change the mode",
         "change the mode, newer",
         "change the times",
@@ -78,7 +91,7 @@ async fn every_way_around_the_filter_is_closed() {
     }
     let mut open = Vec::new();
     for way in ways {
-        let target = if way.starts_with("change") { &path } else { &made };
+        let target = if way.starts_with("change") || way.ends_with("a file") { &path } else { &made };
         if let Ok(result) = call(&library, "escape", json!({ "way": way, "path": target })).await {
             open.push((way, result));
         }
@@ -88,7 +101,6 @@ async fn every_way_around_the_filter_is_closed() {
     let after = std::fs::metadata(&path).unwrap();
     assert_eq!((after.mode(), after.mtime_nsec()), (before.mode(), before.mtime_nsec()));
     assert!(!made.exists());
-    std::fs::remove_file(path).unwrap();
 }
 
 #[tokio::test]

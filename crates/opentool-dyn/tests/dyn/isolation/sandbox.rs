@@ -1,7 +1,8 @@
 //! What a library may not do, with the option that permits it, and that it works with the option.
 
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use opentool_core::ErrorKind;
 use opentool_dyn::{DynLibrary, Permissions};
@@ -72,13 +73,99 @@ async fn where_one_folder_may_be_written_another_may_not() {
     if is_enforced(&library) {
         let message = failure(&library, "write_file", json!({ "path": other.path().join("made") })).await;
         assert!(message.contains("`--allow write=PATH`"), "{message}");
-        let file = permitted.path().join("made");
-        std::fs::write(&file, "x").unwrap();
-        // Rights and owners are not a matter of paths to the system, so that they may not be changed.
-        let message = failure(&library, "change_mode", json!({ "path": file })).await;
-        assert!(message.contains("`change_mode`"), "{message}");
     }
     works(&library).await;
+}
+
+#[tokio::test]
+async fn changes_of_rights_and_times_seem_to_succeed_and_change_nothing() {
+    let (permitted, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let library = hostile(Permissions::new().write(permitted.path()));
+    if !is_enforced(&library) {
+        return;
+    }
+    for folder in [&permitted, &other] {
+        let file = folder.path().join("data");
+        std::fs::write(&file, "x").unwrap();
+        let state = || std::fs::metadata(&file).map(|found| (found.permissions(), found.modified().unwrap())).unwrap();
+        let before = state();
+        for function in ["change_mode", "change_times"] {
+            let changed = call(&library, function, json!({ "path": file })).await;
+            assert_eq!(changed.unwrap(), json!({ "error": 0 }), "programs that unpack files go on");
+        }
+        assert_eq!(state(), before);
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_shrinks_while_it_is_read_ends_the_worker_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = hostile(Permissions::new().write(folder.path()));
+    let message = failure(&library, "shrinking_file", json!({ "path": folder.path().join("made") })).await;
+    assert!(message.contains("SIGBUS"), "{message}");
+    works(&library).await;
+}
+
+#[tokio::test]
+async fn output_can_be_thrown_away() {
+    for permissions in [Permissions::new(), Permissions::new().write(tempfile::tempdir().unwrap().keep())] {
+        let library = hostile(permissions);
+        if is_enforced(&library) {
+            let answer = call(&library, "write_to_null", json!({})).await;
+            // That it then tries to remove the device is refused, and said where writing is not permitted.
+            match answer {
+                Ok(result) => assert_eq!(result, json!({ "result": 0 })),
+                Err(error) => assert_eq!(error.data(), Some(&json!({ "result": { "result": 0 } })), "{error}"),
+            }
+        }
+    }
+    assert!(Path::new("/dev/null").exists());
+}
+
+/// Compiles a library of `tests/c` into a folder.
+fn compile(folder: &Path, name: &str, arguments: &[&str]) -> PathBuf {
+    let library = folder.join(format!("lib{name}.so"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(format!("{name}.c"));
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-o"]).args([&library, &source]).arg("-L").arg(folder).args(arguments);
+    assert!(compiler.status().unwrap().success());
+    library
+}
+
+#[tokio::test]
+async fn a_library_reads_what_it_links_and_nothing_else_of_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let inner = compile(folder.path(), "inner", &["-Wl,-soname,libinner.so"]);
+    let outer = compile(folder.path(), "outer", &["-linner", "-Wl,-rpath,$ORIGIN"]);
+    let answer = function("outer_answer", vec![], returns("result", "integer", "int"));
+    let opened = building(&document(vec![answer]), &outer).open().unwrap();
+    assert_eq!(call(&opened, "outer_answer", json!({})).await.unwrap(), json!({ "result": 42 }));
+
+    let library = folder.path().join("libhostile.so");
+    std::fs::copy(crate::harness::library("hostile"), &library).unwrap();
+    std::fs::write(folder.path().join(".env"), "KEY=s3cret").unwrap();
+    let opened = building(&hostile_document(), &library).open().unwrap();
+    assert_eq!(call(&opened, "read_file", json!({ "path": library })).await.unwrap(), json!({ "error": 0 }));
+    if is_enforced(&opened) {
+        for path in [&folder.path().join(".env"), &inner, &folder.path().to_owned()] {
+            let message = failure(&opened, "read_file", json!({ "path": path })).await;
+            assert!(message.contains("`--allow read=PATH`"), "{message}");
+        }
+    }
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_worker_has_no_capabilities_whoever_started_it() {
+    for permissions in [Permissions::new(), Permissions::new().unsafe_calls()] {
+        let library = hostile(permissions);
+        let worker = call(&library, "process_id", json!({})).await.unwrap()["result"].as_i64().unwrap();
+        let status = std::fs::read_to_string(format!("/proc/{worker}/status")).unwrap();
+        for set in ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"] {
+            let found = status.lines().find_map(|line| line.strip_prefix(set)).unwrap();
+            assert_eq!(found.trim(), "0000000000000000", "{set}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -132,12 +219,9 @@ async fn what_another_thread_is_refused_is_no_failure_of_a_call() {
 }
 
 #[tokio::test]
-async fn threads_work_and_the_own_folder_can_be_read() {
+async fn threads_work() {
     let library = hostile(Permissions::new());
     assert_eq!(call(&library, "start_threads", json!({ "count": 8 })).await.unwrap(), json!({ "result": 8 }));
-    let beside = crate::harness::library("hostile").with_file_name("beside.txt");
-    std::fs::write(&beside, "x").unwrap();
-    assert_eq!(call(&library, "read_file", json!({ "path": beside })).await.unwrap(), json!({ "error": 0 }));
 }
 
 #[tokio::test]

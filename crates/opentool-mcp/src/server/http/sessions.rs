@@ -1,7 +1,7 @@
 //! The sessions of clients that begin with `initialize`: [`Sessions`].
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,9 +13,14 @@ use crate::server::in_flight::CallsInFlight;
 use crate::server::random;
 use crate::server::revision::Revision;
 
+/// How many sessions were ever begun.
+static COUNT: AtomicU64 = AtomicU64::new(1);
+
 /// What a client said when it began, and what it has under way.
 #[derive(Debug)]
 pub(super) struct Session {
+    /// What it is called among others. The id is as good as a key, and is shown to no tool.
+    pub(super) name: Arc<str>,
     pub(super) revision: Revision,
     pub(super) calls: CallsInFlight,
     /// Whether its client said that it can ask the user.
@@ -82,6 +87,7 @@ impl Sessions {
     pub(super) fn begin(&self, revision: Revision, can_ask: bool, key_name: Option<Arc<str>>) -> Option<String> {
         let id = (self.limit > 0).then(random::name).flatten()?;
         let session = Session {
+            name: format!("mcp-session-{}", COUNT.fetch_add(1, Ordering::Relaxed)).into(),
             revision,
             calls: CallsInFlight::default(),
             can_ask,

@@ -61,6 +61,10 @@ impl CallTask {
         let counted = request.count_call(planned.request.call.name.clone()).map_err(refused)?;
         let context = planned.request.context(request.trace());
         let mut context = context.with_typed(request.memory_budget().clone());
+        let session = planned.session.as_ref().map(|session| &session.name);
+        if let Some(caller) = session.or(request.key_name()) {
+            context = context.with_caller(caller.clone());
+        }
         let mut asking = None;
         if planned.caller.revision.is_stateless() {
             let taken_up = planned.request.asking(engine, request.key_name());

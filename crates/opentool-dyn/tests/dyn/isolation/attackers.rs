@@ -1,0 +1,140 @@
+//! Libraries that know how their worker is made: they harm their own calls and no others.
+
+use std::path::PathBuf;
+
+use futures_util::future::join_all;
+use opentool_dyn::{DynLibrary, Permissions};
+use serde_json::{Value, json};
+
+use super::{building, call, failure, plain, takes_int, takes_text, works};
+use crate::harness::{compiled, document, function, returns, takes, with};
+
+/// The document of `tests/c/attacker.c`.
+pub(super) fn attacker_document() -> Value {
+    let plains = [
+        "count",
+        "process_id",
+        "abort_now",
+        "smash_page",
+        "smash_pipe",
+        "forge_own",
+        "forge_later",
+        "forge_huge",
+        "change_rounding",
+        "burn",
+        "crash_later",
+    ];
+    let mut functions: Vec<Value> = plains.map(plain).into();
+    let quotient = [takes("a", "number", "double"), takes("b", "number", "double")];
+    functions.extend([
+        with(takes_int("add_one", "x"), json!({ "x-effect": "read" })),
+        takes_int("leave_idle", "threads"),
+        takes_int("leave_spinning", "threads"),
+        takes_int("wait_with", "threads"),
+        takes_text("rewind_and_crash", "path"),
+        takes_text("forge_skip", "path"),
+        with(plain("read_count"), json!({ "x-effect": "read" })),
+        function("tell", vec![], returns("result", "string", "char *")),
+        function("divide_doubles", quotient.into(), returns("quotient", "number", "double")),
+    ]);
+    document(functions)
+}
+
+pub(super) fn attacker_library() -> PathBuf {
+    compiled("attacker", &["-lm"])
+}
+
+pub(super) fn attacker(permissions: Permissions) -> DynLibrary {
+    building(&attacker_document(), &attacker_library()).permissions(permissions).open().unwrap()
+}
+
+/// Makes a call, and with it as many calls that count.
+async fn among_others(library: &DynLibrary, name: &str) -> (String, Vec<i64>) {
+    let counting = join_all((0..20).map(|_| call(library, "count", json!({}))));
+    let (failed, counted) = tokio::join!(failure(library, name, json!({})), counting);
+    let counts = counted.into_iter().map(|count| count.unwrap()["result"].as_i64().unwrap());
+    (failed, counts.collect())
+}
+
+#[tokio::test]
+async fn a_call_that_damages_the_page_or_the_pipe_fails_and_queued_ones_run_once() {
+    for (name, reason) in [
+        ("smash_page", "the library wrote into memory of its worker that is not its own"),
+        ("smash_pipe", "the library wrote into the pipe of its worker"),
+    ] {
+        let library = attacker(Permissions::new());
+        let (failed, counts) = among_others(&library, name).await;
+        assert_eq!(failed, format!("`{name}` failed: {reason}"));
+        assert_eq!(counts, (1..=20).collect::<Vec<_>>(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_began_is_not_sent_again_whatever_its_slot_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = attacker(Permissions::new().write(folder.path()));
+    for (name, reason) in [("rewind_and_crash", "SIGABRT"), ("forge_skip", "wrote into the pipe of its worker")] {
+        let runs = folder.path().join(name);
+        call(&library, "tell", json!({})).await.unwrap();
+        let message = failure(&library, name, json!({ "path": runs })).await;
+        assert!(message.contains(reason), "{message}");
+        works(&library).await;
+        assert_eq!(std::fs::read_to_string(runs).unwrap(), "x", "{name} ran once");
+    }
+}
+
+#[tokio::test]
+async fn a_forged_answer_to_a_call_that_waits_is_not_taken() {
+    let library = attacker(Permissions::new());
+    call(&library, "tell", json!({})).await.unwrap();
+    // It knows how to forge one: that to its own call counts, as if it had returned it.
+    assert_eq!(call(&library, "forge_own", json!({})).await.unwrap(), json!({ "result": 66 }));
+    // Its second answer, of the worker, has ended that worker, perhaps with this call.
+    let _ = call(&library, "add_one", json!({ "x": 1 })).await;
+    works(&library).await;
+    call(&library, "tell", json!({})).await.unwrap();
+    let (failed, counts) = among_others(&library, "forge_later").await;
+    assert_eq!(failed, "`forge_later` failed: the library wrote into the pipe of its worker");
+    assert_eq!(counts, (1..=20).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_forged_reply_without_end_is_not_read() {
+    let most_resident = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        line.map_or(0, |line| line.trim().trim_end_matches(" kB").parse::<u64>().unwrap())
+    };
+    let library = attacker(Permissions::new());
+    call(&library, "tell", json!({})).await.unwrap();
+    let before = most_resident();
+    assert_eq!(
+        failure(&library, "forge_huge", json!({})).await,
+        "`forge_huge` failed: the library wrote into the pipe of its worker"
+    );
+    // Other tests of this process may take some.
+    assert!(most_resident() - before < 700 << 10, "{} KiB more", most_resident() - before);
+    works(&library).await;
+}
+
+#[tokio::test]
+async fn reading_calls_run_again_where_another_may_have_ended_their_worker() {
+    let document = with(attacker_document(), json!({ "x-threadSafe": true }));
+    let library = building(&document, &attacker_library()).open().unwrap();
+    for name in ["abort_now", "smash_page", "smash_pipe"] {
+        let reading = join_all((0..10).map(|_| call(&library, "read_count", json!({}))));
+        let (failed, read) = tokio::join!(failure(&library, name, json!({})), reading);
+        assert!(failed.contains(&format!("`{name}` failed")), "{failed}");
+        assert!(read.iter().all(|read| read.as_ref().is_ok_and(|read| *read == json!({ "result": 0 }))), "{read:?}");
+    }
+}
+
+#[tokio::test]
+async fn rounding_is_as_it_was_after_each_call() {
+    let library = attacker(Permissions::new());
+    let third = json!({ "a": 1.0, "b": 3.0 });
+    let expected = json!({ "quotient": 1.0 / 3.0 });
+    assert_eq!(call(&library, "divide_doubles", third.clone()).await.unwrap(), expected);
+    call(&library, "change_rounding", json!({})).await.unwrap();
+    assert_eq!(call(&library, "divide_doubles", third).await.unwrap(), expected);
+}
