@@ -1,6 +1,7 @@
 //! Where a server is that runs already: [`ServerUrl`].
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::HeaderMap;
@@ -8,6 +9,7 @@ use http::header::AUTHORIZATION;
 use opentool_http::{ApiKey, HttpConfig, Secrets, StreamLimit, Url, secret_header};
 
 use super::error::McpError;
+use super::token_file::TokenFile;
 
 /// Headers that belong to the protocol.
 const RESERVED: [&str; 5] = ["accept", "content-type", "host", "last-event-id", "content-length"];
@@ -26,6 +28,7 @@ pub struct ServerUrl {
     key: Option<ApiKey>,
     headers: Vec<(String, String)>,
     ca_certificates: Option<Arc<[u8]>>,
+    tokens: Option<TokenFile>,
 }
 
 /// A URL that can be used, and how.
@@ -34,12 +37,35 @@ pub(crate) struct Target {
     pub(crate) url: Url,
     pub(crate) config: HttpConfig,
     pub(crate) secrets: Secrets,
+    pub(crate) tokens: Option<TokenFile>,
+}
+
+impl Target {
+    /// The URL for which tokens are given: without its query, which may be secret.
+    pub(crate) fn resource(&self) -> String {
+        let mut url = self.url.clone();
+        url.set_query(None);
+        url.set_fragment(None);
+        url.into()
+    }
+}
+
+/// Says whether what is sent to a URL stays between the two ends: by https, or because it does not leave this machine.
+pub(crate) fn is_private(url: &Url) -> bool {
+    match (url.scheme(), url.host_str()) {
+        ("https", Some(_)) => true,
+        ("http", Some(host)) => {
+            let host = host.trim_start_matches('[').trim_end_matches(']');
+            host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+        _ => false,
+    }
 }
 
 impl ServerUrl {
     /// Takes a URL with `http://` or `https://`. What is wrong with it is said when a client connects.
     pub fn new(url: impl Into<String>) -> Self {
-        Self { url: url.into(), key: None, headers: Vec::new(), ca_certificates: None }
+        Self { url: url.into(), key: None, headers: Vec::new(), ca_certificates: None, tokens: None }
     }
 
     /// Sets the key that is sent as a bearer token.
@@ -57,6 +83,13 @@ impl ServerUrl {
     /// Sets the certificates (PEM) that are trusted instead of the system's.
     pub fn ca_certificates(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.ca_certificates = Some(pem.into().into());
+        self
+    }
+
+    /// Sets the file that has the tokens of a [login](crate::OAuthLogin). A file that is not there yet is no error: the server may
+    /// let everybody in.
+    pub fn tokens(mut self, file: TokenFile) -> Self {
+        self.tokens = Some(file);
         self
     }
 
@@ -80,6 +113,12 @@ impl ServerUrl {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(invalid("a user name or password has no place in it; give the key as the API key"));
         }
+        if self.tokens.is_some() && (self.key.is_some() || self.has_authorization()) {
+            return Err(invalid("it has the tokens of a login and another key; only one of them can be sent"));
+        }
+        if self.tokens.is_some() && !is_private(&url) {
+            return Err(invalid("the tokens of a login are sent over https only"));
+        }
         let mut config = HttpConfig::new(concat!("opentool/", env!("CARGO_PKG_VERSION")));
         config.headers = self.header_map().map_err(setup)?;
         config.max_response_size = max_message_size;
@@ -88,7 +127,11 @@ impl ServerUrl {
         let values = self.headers.iter().filter_map(|(_, value)| ApiKey::new(value.as_str()));
         let query = url.query().and_then(ApiKey::new);
         let secrets = self.key.iter().cloned().chain(values).chain(query).collect();
-        Ok(Target { url, config, secrets })
+        Ok(Target { url, config, secrets, tokens: self.tokens.clone() })
+    }
+
+    fn has_authorization(&self) -> bool {
+        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(AUTHORIZATION.as_str()))
     }
 
     fn header_map(&self) -> Result<HeaderMap, String> {
@@ -114,6 +157,7 @@ impl fmt::Debug for ServerUrl {
             .field("url", &self.name())
             .field("key", &self.key)
             .field("headers", &self.headers.iter().map(|(name, _)| name).collect::<Vec<_>>())
+            .field("tokens", &self.tokens)
             .finish_non_exhaustive()
     }
 }
@@ -146,6 +190,18 @@ mod tests {
         assert!(refusal(url().header("Accept", "x")).contains("belongs to the protocol"));
         let target = url().api_key("k").header("X-A", "b").target(1).unwrap();
         assert_eq!(target.config.headers["authorization"], "Bearer k");
-        assert_eq!(target.url.query(), Some("team=blue"));
+        assert_eq!((target.url.query(), &*target.resource()), (Some("team=blue"), "https://a.example/mcp"));
+    }
+
+    #[test]
+    fn tokens_go_over_https_and_beside_no_other_key() {
+        let with_tokens = |url: &str| ServerUrl::new(url).tokens(TokenFile::new("/nowhere"));
+        assert!(refusal(with_tokens("http://a.example/mcp")).contains("over https only"));
+        assert!(refusal(with_tokens("https://a.example/mcp").api_key("k")).contains("only one of them"));
+        let header = with_tokens("https://a.example/mcp").header("Authorization", "Basic x");
+        assert!(refusal(header).contains("only one of them"));
+        for url in ["https://a.example", "http://127.0.0.1:1", "http://[::1]:1/mcp", "http://localhost:1"] {
+            assert!(with_tokens(url).target(1).is_ok(), "{url}");
+        }
     }
 }
