@@ -1,7 +1,7 @@
 //! The tools of MCP servers, over rmcp's client. Its types stay inside.
 //!
 //! Lower modules first: `settings`, `error` and `text` are used by all. `command` and `url` say where a server is; `child` runs a
-//! program, `lines` speaks with it, `http` with a URL, with the tokens of `oauth`. `names`, `definition` and `output` turn what a server says into what the
+//! program, `lines` speaks with it, `http` with a URL, with the tokens of `oauth`. `names`, `schema_cost`, `definition` and `output` turn what a server says into what the
 //! core knows. `questions` are those of a server in the middle of a call, whose time `call_clock` measures; `events` follows what else
 //! comes unasked, `availability` whether anything does. `live` is one connection, `link` makes and renews it, `tool` and `source` are
 //! the tools.
@@ -22,6 +22,7 @@ pub(crate) mod names;
 pub(crate) mod oauth;
 pub(crate) mod output;
 pub(crate) mod questions;
+pub(crate) mod schema_cost;
 pub(crate) mod settings;
 pub(crate) mod source;
 pub(crate) mod text;

@@ -315,12 +315,12 @@ fn request_id(message: &ClientJsonRpcMessage) -> Option<RequestId> {
 /// The id of a request of the server to the user, where an event is one.
 fn question_id(event: &str) -> Option<RequestId> {
     #[derive(Deserialize)]
-    struct Head {
+    struct QuestionHead {
         id: RequestId,
         method: Option<String>,
     }
     // Most events are something else, and need not be parsed twice.
-    let head = Some(event).filter(|event| event.contains(QUESTION)).map(serde_json::from_str::<Head>)?.ok()?;
+    let head = Some(event).filter(|event| event.contains(QUESTION)).map(serde_json::from_str::<QuestionHead>)?.ok()?;
     head.method.is_some_and(|method| method == QUESTION).then_some(head.id)
 }
 

@@ -1,4 +1,4 @@
-//! What a server asks the user in the middle of a call: [`Questions`].
+//! What a server asks the user in the middle of a call: [`ServerQuestions`].
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -27,7 +27,7 @@ const KNOWN: Duration = Duration::from_secs(5);
 
 /// The calls of one connection that questions may belong to.
 #[derive(Default)]
-pub(crate) struct Questions {
+pub(crate) struct ServerQuestions {
     calls: Mutex<Vec<Arc<AskingCall>>>,
     /// Which call each question came with, where the transport can tell.
     origins: Mutex<HashMap<RequestId, RequestId>>,
@@ -47,7 +47,7 @@ pub(crate) struct AskingCall {
 
 /// A call under way, until it is dropped.
 pub(crate) struct CallGuard<'a> {
-    questions: &'a Questions,
+    questions: &'a ServerQuestions,
     pub(crate) call: Arc<AskingCall>,
 }
 
@@ -55,7 +55,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Questions {
+impl ServerQuestions {
     /// Notes a call before its request is sent.
     pub(crate) fn begin(&self, context: &ToolContext, clock: &Arc<CallClock>) -> CallGuard<'_> {
         let call = Arc::new(AskingCall {

@@ -1,12 +1,13 @@
 //! The tools of a server as a source: [`McpClient`].
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
+use std::{fmt, iter};
 
 use opentool_core::{BoxFuture, ToolChanges, ToolError, ToolMetadata, ToolSource, Toolbox};
 use rmcp::model::{ServerPeerInfo, Tool as ListedTool};
+use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::availability::Availability;
@@ -16,6 +17,7 @@ use super::error::McpError;
 use super::events::ListState;
 use super::link::{Location, ServerLink};
 use super::names::unique_names;
+use super::schema_cost::check_cost;
 use super::settings::ClientSettings;
 use super::text::shown;
 use super::tool::{DEFAULT_TIMEOUT, McpTool};
@@ -278,6 +280,12 @@ impl McpClient {
                 left_out(&"another tool has its name");
                 continue;
             };
+            let schemas = iter::once(&tool.input_schema).chain(&tool.output_schema);
+            let too_costly = schemas.map(|schema| check_cost(&Value::Object((**schema).clone()))).find_map(Result::err);
+            if let Some(reason) = too_costly {
+                left_out(&reason);
+                continue;
+            }
             let added = definition(&name, tool, &self.settings).map(|definition| {
                 let metadata = metadata(&name, tool, &self.settings);
                 let (original, link) = (tool.name.to_string(), link.clone());

@@ -1,5 +1,6 @@
 //! Where the tokens of a login are kept: [`TokenFile`].
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -40,6 +41,27 @@ impl TokenFile {
     /// Takes the path of a file, which need not be there yet. Its folder is made with the file.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
+    }
+
+    /// Takes the file of a server in a folder of such files.
+    ///
+    /// ```
+    /// use opentool_mcp::TokenFile;
+    ///
+    /// let file = TokenFile::in_folder("/logins", "https://tools.example/mcp");
+    /// assert_eq!(file.path().to_str(), Some("/logins/https_3a_2f_2ftools.example_2fmcp.json"));
+    /// ```
+    pub fn in_folder(folder: impl AsRef<Path>, url: &str) -> Self {
+        let mut name = String::with_capacity(url.len() + 16);
+        for byte in url.bytes() {
+            if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-') {
+                name.push(char::from(byte));
+            } else {
+                // Writing to a string does not fail.
+                let _ = write!(name, "_{byte:02x}");
+            }
+        }
+        Self(folder.as_ref().join(name + ".json"))
     }
 
     /// Returns the path of the file.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use http::HeaderMap;
@@ -88,9 +89,17 @@ impl ServerUrl {
 
     /// Sets the file that has the tokens of a [login](crate::OAuthLogin). A file that is not there yet is no error: the server may
     /// let everybody in.
+    ///
+    /// They are sent over https, or to this machine, and only where neither a key nor a header `Authorization` is set.
     pub fn tokens(mut self, file: TokenFile) -> Self {
         self.tokens = Some(file);
         self
+    }
+
+    /// Sets the folder in which each server has a file with the [tokens](Self::tokens) of a login.
+    pub fn tokens_in(self, folder: impl AsRef<Path>) -> Self {
+        let file = TokenFile::in_folder(folder, &self.name());
+        self.tokens(file)
     }
 
     /// What the server is called in messages: the URL without what may be secret in it.
@@ -113,12 +122,6 @@ impl ServerUrl {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(invalid("a user name or password has no place in it; give the key as the API key"));
         }
-        if self.tokens.is_some() && (self.key.is_some() || self.has_authorization()) {
-            return Err(invalid("it has the tokens of a login and another key; only one of them can be sent"));
-        }
-        if self.tokens.is_some() && !is_private(&url) {
-            return Err(invalid("the tokens of a login are sent over https only"));
-        }
         let mut config = HttpConfig::new(concat!("opentool/", env!("CARGO_PKG_VERSION")));
         config.headers = self.header_map().map_err(setup)?;
         config.max_response_size = max_message_size;
@@ -127,7 +130,9 @@ impl ServerUrl {
         let values = self.headers.iter().filter_map(|(_, value)| ApiKey::new(value.as_str()));
         let query = url.query().and_then(ApiKey::new);
         let secrets = self.key.iter().cloned().chain(values).chain(query).collect();
-        Ok(Target { url, config, secrets, tokens: self.tokens.clone() })
+        let takes_tokens = is_private(&url) && self.key.is_none() && !self.has_authorization();
+        let tokens = self.tokens.clone().filter(|_| takes_tokens);
+        Ok(Target { url, config, secrets, tokens })
     }
 
     fn has_authorization(&self) -> bool {
@@ -195,13 +200,12 @@ mod tests {
 
     #[test]
     fn tokens_go_over_https_and_beside_no_other_key() {
-        let with_tokens = |url: &str| ServerUrl::new(url).tokens(TokenFile::new("/nowhere"));
-        assert!(refusal(with_tokens("http://a.example/mcp")).contains("over https only"));
-        assert!(refusal(with_tokens("https://a.example/mcp").api_key("k")).contains("only one of them"));
-        let header = with_tokens("https://a.example/mcp").header("Authorization", "Basic x");
-        assert!(refusal(header).contains("only one of them"));
+        let takes_tokens = |url: ServerUrl| url.tokens(TokenFile::new("/nowhere")).target(1).unwrap().tokens.is_some();
         for url in ["https://a.example", "http://127.0.0.1:1", "http://[::1]:1/mcp", "http://localhost:1"] {
-            assert!(with_tokens(url).target(1).is_ok(), "{url}");
+            assert!(takes_tokens(ServerUrl::new(url)), "{url}");
+            assert!(!takes_tokens(ServerUrl::new(url).api_key("k")));
+            assert!(!takes_tokens(ServerUrl::new(url).header("authorization", "Basic x")));
         }
+        assert!(!takes_tokens(ServerUrl::new("http://a.example/mcp")));
     }
 }

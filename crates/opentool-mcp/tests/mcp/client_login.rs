@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use opentool_core::ErrorKind;
 use opentool_core::testing::Probe;
-use opentool_mcp::{McpClient, McpError, ServerUrl, TokenFile};
+use opentool_mcp::{McpClient, McpError, OAuthLogin, ServerUrl, TokenFile};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -176,12 +176,13 @@ async fn tokens_go_to_no_other_server() {
     let tokens = tokens_in(&folder);
     server.logged_in(&tokens).await;
     let other = crate::client::start(opentool_server::Server::new(crate::tools::every_way())).await;
-    let url = ServerUrl::new(format!("http://{}/mcp", other.addr)).tokens(tokens.clone());
-    let error = McpClient::from_url(url).toolbox().await.unwrap_err();
+    let url = ServerUrl::new(format!("http://{}/mcp", other.addr)).tokens(tokens);
+    let error = McpClient::from_url(url.clone()).toolbox().await.unwrap_err();
     assert!(error.to_string().contains(&format!("its tokens are for `{}/mcp`", server.base)), "{error}");
-    let error = opentool_mcp::OAuthLogin::new(ServerUrl::new(format!("http://{}/mcp", other.addr)), tokens)
-        .begin()
-        .await
-        .unwrap_err();
+    let error = OAuthLogin::new(url).begin().await.unwrap_err();
     assert!(error.to_string().contains("names no authorization server"), "{error}");
+    for url in [ServerUrl::new("https://a.example/mcp"), ServerUrl::new("http://a.example/mcp").tokens_in("/nowhere")] {
+        let error = OAuthLogin::new(url).begin().await.unwrap_err();
+        assert!(error.to_string().contains("tokens need a file, and a URL with https"), "{error}");
+    }
 }

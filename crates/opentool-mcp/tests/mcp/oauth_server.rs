@@ -82,7 +82,7 @@ impl OAuthServer {
     }
 
     pub(crate) fn login(&self, tokens: &TokenFile) -> OAuthLogin {
-        OAuthLogin::new(self.url(), tokens.clone())
+        OAuthLogin::new(self.url().tokens(tokens.clone()))
     }
 
     /// Logs in as a user with a browser does.

@@ -23,16 +23,16 @@ const CLIENT_NAME: &str = "opentool";
 /// use opentool_mcp::{McpClient, OAuthLogin, ServerUrl, TokenFile};
 ///
 /// # async fn run() -> Result<(), opentool_mcp::McpError> {
-/// let server = ServerUrl::new("https://tools.example/mcp");
-/// let tokens = TokenFile::new("/home/ann/.local/state/opentool/tools.example.json");
+/// let tokens = TokenFile::new("/home/ann/.local/state/tools.example.json");
+/// let server = ServerUrl::new("https://tools.example/mcp").tokens(tokens);
 ///
 /// // Once: the user opens the URL in a browser, which comes back to a port of this machine.
-/// let login = OAuthLogin::new(server.clone(), tokens.clone()).begin().await?;
+/// let login = OAuthLogin::new(server.clone()).begin().await?;
 /// println!("Open {}", login.url());
 /// login.wait().await?;
 ///
 /// // From then on, also in other processes. Tokens are renewed when they end.
-/// let client = McpClient::from_url(server.tokens(tokens));
+/// let client = McpClient::from_url(server);
 /// # Ok(()) }
 /// ```
 ///
@@ -42,7 +42,6 @@ const CLIENT_NAME: &str = "opentool";
 #[must_use = "nothing is asked for until it begins"]
 pub struct OAuthLogin {
     server: ServerUrl,
-    tokens: TokenFile,
     client_id: Option<String>,
     client_secret: Option<String>,
     scopes: Vec<String>,
@@ -65,9 +64,9 @@ pub struct PendingLogin {
 }
 
 impl OAuthLogin {
-    /// Takes a server, and the file that gets the tokens.
-    pub fn new(server: ServerUrl, tokens: TokenFile) -> Self {
-        Self { server, tokens, client_id: None, client_secret: None, scopes: Vec::new(), port: None }
+    /// Takes a server with the [file](ServerUrl::tokens) that gets the tokens.
+    pub fn new(server: ServerUrl) -> Self {
+        Self { server, client_id: None, client_secret: None, scopes: Vec::new(), port: None }
     }
 
     /// Sets the id of a client that was registered before: the authorization server is asked for one.
@@ -104,6 +103,10 @@ impl OAuthLogin {
         let server = self.server.name();
         let failed = |reason: String| McpError::Login { server: server.clone(), reason: shown(&reason) };
         let target = self.server.target(0)?;
+        let Some(tokens) = target.tokens.clone() else {
+            let reason = "tokens need a file, and a URL with https to which no other key is sent";
+            return Err(failed(reason.to_owned()));
+        };
         let listener = RedirectListener::bind(self.port).await;
         let listener = listener.map_err(|error| failed(format!("no port for the browser to come back to: {error}")))?;
         let Discovered { mut manager, is_certain, .. } =
@@ -132,7 +135,7 @@ impl OAuthLogin {
         let url = manager.get_authorization_url(&scopes).await.map_err(|error| failed(worded(&error)))?;
         let state = Url::parse(&url).ok().and_then(|url| parameter(&url, "state"));
         let state = state.ok_or_else(|| failed("no URL can be made to open".to_owned()))?;
-        let (resource, tokens) = (target.resource(), self.tokens);
+        let resource = target.resource();
         Ok(PendingLogin { server, resource, tokens, client_secret, manager, store, listener, url, state })
     }
 }
@@ -209,7 +212,6 @@ impl fmt::Debug for OAuthLogin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OAuthLogin")
             .field("server", &self.server)
-            .field("tokens", &self.tokens)
             .field("client_id", &self.client_id)
             .field("scopes", &self.scopes)
             .finish_non_exhaustive()
