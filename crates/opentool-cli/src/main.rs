@@ -31,7 +31,7 @@ use commands::Cli;
 use failure::Failure;
 
 fn main() -> ExitCode {
-    // Started again as the worker of a C library, this program is nothing else.
+    // Started again as the worker of a C library, or as the reaper of an MCP server, this program is nothing else.
     opentool_dyn::worker_main();
     opentool_dyn::return_large_blocks();
     let ended = Cli::run();

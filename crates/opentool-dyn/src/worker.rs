@@ -5,19 +5,18 @@
 
 mod calls;
 mod process;
-#[cfg(target_os = "linux")]
-mod subreaper;
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use self::calls::{ReplyWriter, RequestReader};
-use self::process::{Descriptors, ParentIsGone};
+use self::process::Descriptors;
 use crate::LoadError;
 use crate::engine::Engine;
 use crate::plan::Plan;
-use crate::protocol::{HelloMessage, MARK, REPLIES, REQUESTS, ReadyMessage, ReplyKind};
+use crate::protocol::{HelloMessage, MARK, PAGE, REPLIES, REQUESTS, ReadyMessage, ReplyKind};
 use crate::sandbox;
 use crate::shared_page::SharedPage;
 
@@ -25,6 +24,8 @@ use crate::shared_page::SharedPage;
 static IS_ENTRY: AtomicBool = AtomicBool::new(false);
 
 /// Runs the worker and never returns, if this process was started as one; otherwise returns at once.
+///
+/// It calls [`opentool_child::reaper_main`] too, so that a program needs no other call for the MCP servers that it starts.
 ///
 /// A program that opens libraries calls it first thing in its `main`, before it reads its arguments, starts threads or
 /// opens files, so that it can be started again as the worker:
@@ -37,6 +38,7 @@ static IS_ENTRY: AtomicBool = AtomicBool::new(false);
 /// ```
 #[expect(clippy::needless_doctest_main, reason = "that it is called in `main` is the point")]
 pub fn worker_main() {
+    opentool_child::reaper_main();
     IS_ENTRY.store(true, Ordering::Relaxed);
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_none_or(|first| first != MARK) {
@@ -64,7 +66,7 @@ pub(crate) fn is_entry() -> bool {
 
 /// Runs a worker from start to end.
 fn run(parent: i32) -> io::Result<()> {
-    if let Err(ParentIsGone) = process::die_with(parent) {
+    if opentool_child::die_with(parent).is_err() {
         return Ok(());
     }
     let Descriptors { requests, replies, page: fd } = process::take_descriptors()?;
@@ -75,7 +77,8 @@ fn run(parent: i32) -> io::Result<()> {
     let hello: HelloMessage = serde_json::from_slice(requests.payload(payload)).map_err(io::Error::from)?;
     #[cfg(target_os = "linux")]
     if hello.permissions.allows_unsafe() {
-        subreaper::split()?;
+        // What it starts must not outlive it. The parent must see the pipes close when the worker's are closed.
+        opentool_child::split(parent, Duration::ZERO, &[0, 1, 2, REQUESTS, REPLIES, PAGE])?;
     }
     let replies = ReplyWriter::new(replies, hello.nonce);
     match load(&hello, page) {

@@ -30,6 +30,8 @@ pub use client::{
     token_file::TokenFile,
     url::ServerUrl,
 };
+#[cfg(feature = "client")]
+pub use opentool_child::reaper_main;
 
 #[cfg(feature = "server")]
 pub use server::mcp::Mcp;

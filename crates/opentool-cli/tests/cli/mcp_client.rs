@@ -1,14 +1,19 @@
 //! MCP servers as sources: `--mcp`, `mcp+http://…`, and the files of agents.
 
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use super::serving::{Served, wait_until};
-use super::*;
+use super::{TestFolder, binary, json};
 
-/// A server whose description has an escape code in it, and which does not end when its input does.
+/// A server whose description has an escape code in it, and which does not end when its input does. It leaves a process that
+/// left its process group and ignores what a program is asked to end by.
 const STUBBORN: &str = r#"
 echo $$ >> pids
 sleep 600 < /dev/null > /dev/null 2> /dev/null &
+echo $! >> pids
+setsid sh -c 'trap "" TERM; sleep 600' < /dev/null > /dev/null 2> /dev/null &
 echo $! >> pids
 printf 'for the \033[31mlog\n' >&2
 while read -r line; do
@@ -71,7 +76,7 @@ fn nothing_of_a_program_reaches_the_terminal_and_nothing_of_it_stays() {
     let ran = folder.run(&["call", "--mcp", "sh server.sh", "greet", "name=x"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "{\n  \"result\": \"hello\"\n}\n"), "{}", ran.stderr);
     let processes = started(&folder);
-    assert_eq!(processes.len(), 4);
+    assert_eq!(processes.len(), 6);
     assert!(!processes.iter().any(|process| runs(process)));
 }
 
@@ -115,6 +120,52 @@ fn a_well_behaved_program_ends_when_its_client_is_killed() {
     wait_until(|| !runs(&processes[0]), || "the program goes on".to_owned());
 }
 
+/// The reapers that a process has started.
+fn reapers(process: u32) -> Vec<String> {
+    let arguments = format!("--opentool-child-reaper\0{process}\0");
+    let processes = std::fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    let commands = processes.map(|path| std::fs::read_to_string(path.join("cmdline")).unwrap_or_default());
+    commands.filter(|command| command.contains(&arguments)).collect()
+}
+
+#[test]
+fn a_server_that_is_killed_leaves_no_program() {
+    let folder = stubborn();
+    let mut served = Served::start(&folder, &["--mcp", "sh server.sh"], &[]);
+    let answer = served.call("greet", serde_json::json!({ "name": "x" }));
+    assert!(answer.to_string().contains("hello"), "{answer}");
+    let processes = started(&folder);
+    assert!(processes.len() == 3 && processes.iter().all(|process| runs(process)));
+    assert_eq!(reapers(served.pid()).len(), 1);
+    served.signal("KILL");
+    served.wait();
+    let are_gone = || !processes.iter().any(|process| runs(process)) && reapers(served.pid()).is_empty();
+    wait_until(are_gone, || "a program goes on".to_owned());
+}
+
+#[test]
+fn an_agent_that_kills_the_gateway_leaves_no_program() {
+    for signal in ["TERM", "KILL"] {
+        let folder = stubborn();
+        let mut command = Command::new(binary());
+        command.args(["mcp", "--mcp", "sh server.sh"]).current_dir(folder.0.path());
+        let mut gateway = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let call =
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","arguments":{"name":"x"}}}"#;
+        writeln!(gateway.stdin.as_ref().unwrap(), "{call}").unwrap();
+        let mut line = String::new();
+        BufReader::new(gateway.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.contains("hello"), "{line}");
+        let processes = started(&folder);
+        assert!(processes.len() == 3 && processes.iter().all(|process| runs(process)));
+        let id = gateway.id();
+        assert!(Command::new("kill").args(["-s", signal, &id.to_string()]).status().unwrap().success());
+        gateway.wait().unwrap();
+        let are_gone = || !processes.iter().any(|process| runs(process)) && reapers(id).is_empty();
+        wait_until(are_gone, || format!("a program goes on after {signal}"));
+    }
+}
+
 #[test]
 fn a_program_that_cannot_be_started_exits_with_3() {
     let folder = TestFolder::new();
@@ -122,6 +173,10 @@ fn a_program_that_cannot_be_started_exits_with_3() {
     assert_eq!(ran.code, Some(3));
     assert!(ran.stderr.contains("the MCP server `no-such-server` cannot be started"), "{}", ran.stderr);
     assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
+    for program in ["no-such-program", "./no-such-program"] {
+        let ran = folder.run(&["tools", "--mcp", program]);
+        assert!(ran.stderr.contains("the MCP server `no-such-program` cannot be started"), "{}", ran.stderr);
+    }
     let ran = folder.run(&["tools", "--mcp", "sh -c 'echo no such package >&2; exit 1'"]);
     assert_eq!(ran.code, Some(3));
     assert!(ran.stderr.contains("ended: no such package"), "{}", ran.stderr);

@@ -6,50 +6,12 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use crate::protocol::{PAGE, REPLIES, REQUESTS};
 use crate::spin::{Spinner, spin_until};
 
-/// The parent died before the worker could tie itself to it.
-#[derive(Debug)]
-pub(super) struct ParentIsGone;
-
 /// The descriptors that the parent passed on.
 #[derive(Debug)]
 pub(super) struct Descriptors {
     pub(super) requests: PipeReader,
     pub(super) replies: PipeWriter,
     pub(super) page: OwnedFd,
-}
-
-/// Ties the life of this process to that of its parent, however that ends.
-#[cfg(target_os = "linux")]
-pub(super) fn die_with(parent: i32) -> Result<(), ParentIsGone> {
-    die_by(libc::SIGKILL, parent)
-}
-
-/// The same by a signal of choice.
-#[cfg(target_os = "linux")]
-pub(super) fn die_by(signal: libc::c_int, parent: i32) -> Result<(), ParentIsGone> {
-    // SAFETY: plain numbers.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal, 0, 0, 0) };
-    // It may have died before the signal was asked for.
-    // SAFETY: takes nothing.
-    if unsafe { libc::getppid() } == parent { Ok(()) } else { Err(ParentIsGone) }
-}
-
-/// Ties the life of this process to that of its parent: a thread polls for it, since the system has no signal for it.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn die_with(parent: i32) -> Result<(), ParentIsGone> {
-    // SAFETY: takes nothing.
-    let has_parent = move || unsafe { libc::getppid() } == parent;
-    if !has_parent() {
-        return Err(ParentIsGone);
-    }
-    std::thread::spawn(move || {
-        while has_parent() {
-            std::thread::sleep(std::time::Duration::from_millis(200));
-        }
-        // SAFETY: ends the process and does not return.
-        unsafe { libc::_exit(0) }
-    });
-    Ok(())
 }
 
 /// Takes the descriptors that the parent passed on, and closes all others that it left open.

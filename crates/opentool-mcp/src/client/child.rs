@@ -1,10 +1,11 @@
 //! A server that runs as a child process: [`ChildServer`].
 
-use std::io;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{env, fs, io};
 
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
@@ -29,8 +30,8 @@ const POLL: Duration = Duration::from_millis(5);
 /// How many bytes of a line of standard error are kept.
 const MAX_LOG_LINE: usize = 4096;
 
-/// A child process and its process group. Dropping it ends both.
-pub(crate) struct ChildServer(Option<Child>);
+/// A child process and what it started. Dropping it ends both.
+pub(crate) struct ChildServer(Option<Ending>);
 
 /// The streams of a child process.
 pub(crate) struct ChildStreams {
@@ -41,9 +42,15 @@ pub(crate) struct ChildStreams {
 
 impl ChildServer {
     /// Starts a server in a process group of its own, so that what it starts can be ended with it, and so that Ctrl-C at a
-    /// terminal reaches only us.
+    /// terminal reaches only us. Where this program can be started again as a reaper, the server runs below one, which ends
+    /// it also when this program is killed.
     pub(crate) fn start(command: &ServerCommand) -> io::Result<(Self, ChildStreams)> {
-        let mut process = Command::new(command.program());
+        let reaped = opentool_child::reaped_command(command.program(), TERMINATE);
+        let is_reaped = reaped.is_some();
+        if is_reaped {
+            find(command)?;
+        }
+        let mut process = reaped.map_or_else(|| Command::new(command.program()), Command::from);
         process
             .args(command.arguments())
             .env_clear()
@@ -51,7 +58,8 @@ impl ChildServer {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .kill_on_drop(true);
+            // A reaper that is killed leaves what is below it; one that is signalled does not.
+            .kill_on_drop(!is_reaped);
         if let Some(directory) = command.directory() {
             process.current_dir(directory);
         }
@@ -59,7 +67,7 @@ impl ChildServer {
         process.process_group(0);
         let mut child = process.spawn()?;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let server = Self(Some(child));
+        let server = Self(Some(Ending { child, is_reaped }));
         match streams {
             (Some(stdin), Some(stdout), Some(stderr)) => Ok((server, ChildStreams { stdin, stdout, stderr })),
             _ => Err(io::Error::other("the program has no standard streams")),
@@ -68,16 +76,15 @@ impl ChildServer {
 
     /// Waits until the server ends, whose input was closed before, and signals its group where it does not.
     pub(crate) async fn end(mut self) {
-        let Some(child) = self.0.take() else { return };
+        let Some(ending) = self.0.take() else { return };
         // Where the runtime is ending, dropping the child does it.
-        let _ = tokio::task::spawn_blocking(move || Ending(child).finish(END_OF_INPUT)).await;
+        let _ = tokio::task::spawn_blocking(move || ending.finish(END_OF_INPUT)).await;
     }
 }
 
 impl Drop for ChildServer {
     fn drop(&mut self) {
-        let Some(child) = self.0.take() else { return };
-        let ending = Ending(child);
+        let Some(mut ending) = self.0.take() else { return };
         // At once, because the process may be about to exit.
         ending.signal(GroupSignal::Terminate);
         let spawned = thread::Builder::new().name("opentool-mcp-end".to_owned());
@@ -86,8 +93,20 @@ impl Drop for ChildServer {
     }
 }
 
-/// A child that is to end. Dropping it kills the child, though not its group.
-struct Ending(Child);
+/// A child, and how it ends. Dropping it kills the child, though not its group, unless that is below a reaper.
+struct Ending {
+    child: Child,
+    /// Whether the process is a reaper with the server below it.
+    is_reaped: bool,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if self.is_reaped && self.child.id().is_some() {
+            self.signal(GroupSignal::Terminate);
+        }
+    }
+}
 
 #[derive(Clone, Copy)]
 enum GroupSignal {
@@ -104,8 +123,10 @@ impl Ending {
         if self.is_gone_within(end_of_input, group) {
             return;
         }
-        for (signal, time) in [(GroupSignal::Terminate, TERMINATE), (GroupSignal::Kill, KILL)] {
-            signal_group(group, signal, &mut self.0);
+        // A reaper kills by itself what does not end when it was asked to.
+        let terminate = if self.is_reaped { TERMINATE + KILL } else { TERMINATE };
+        for (signal, time) in [(GroupSignal::Terminate, terminate), (GroupSignal::Kill, KILL)] {
+            self.signal(signal);
             if self.is_gone_within(time, group) {
                 return;
             }
@@ -113,16 +134,29 @@ impl Ending {
         tracing::warn!(target: "opentool::mcp", "an MCP server could not be ended");
     }
 
-    fn signal(&self, signal: GroupSignal) {
-        #[cfg(unix)]
-        send(self.group(), signal);
-        #[cfg(not(unix))]
-        let _ = signal;
+    #[cfg(unix)]
+    fn signal(&mut self, signal: GroupSignal) {
+        use rustix::process::{Signal, kill_process, kill_process_group};
+        let Some(group) = self.group() else { return };
+        // Each fails only where there is no such process any more.
+        let _ = match signal {
+            GroupSignal::Terminate if self.is_reaped => kill_process(group, Signal::TERM),
+            GroupSignal::Terminate => kill_process_group(group, Signal::TERM),
+            GroupSignal::Kill => kill_process_group(group, Signal::KILL),
+        };
+    }
+
+    #[cfg(not(unix))]
+    fn signal(&mut self, signal: GroupSignal) {
+        if matches!(signal, GroupSignal::Kill) {
+            // It fails only where the child has ended.
+            let _ = self.child.start_kill();
+        }
     }
 
     #[cfg(unix)]
     fn group(&self) -> Option<ProcessGroup> {
-        self.0.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()))
+        self.child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()))
     }
 
     /// Waits until the child and its group have ended.
@@ -130,7 +164,7 @@ impl Ending {
         let started = Instant::now();
         loop {
             // This also takes the child out of the table of processes.
-            let has_ended = !matches!(self.0.try_wait(), Ok(None));
+            let has_ended = !matches!(self.child.try_wait(), Ok(None));
             if has_ended && !exists(group) {
                 return true;
             }
@@ -158,27 +192,17 @@ fn exists(_group: Option<ProcessGroup>) -> bool {
     false
 }
 
-#[cfg(unix)]
-fn signal_group(group: Option<ProcessGroup>, signal: GroupSignal, _child: &mut Child) {
-    send(group, signal);
-}
-
-#[cfg(not(unix))]
-fn signal_group(_group: Option<ProcessGroup>, _signal: GroupSignal, child: &mut Child) {
-    // It fails only where the child has ended.
-    let _ = child.start_kill();
-}
-
-#[cfg(unix)]
-fn send(group: Option<ProcessGroup>, signal: GroupSignal) {
-    let signal = match signal {
-        GroupSignal::Terminate => rustix::process::Signal::TERM,
-        GroupSignal::Kill => rustix::process::Signal::KILL,
-    };
-    if let Some(group) = group {
-        // It fails only where the group has ended.
-        let _ = rustix::process::kill_process_group(group, signal);
+/// Says whether there is a program to start: a reaper could say it only when it runs already.
+fn find(command: &ServerCommand) -> io::Result<()> {
+    let program = Path::new(command.program());
+    if program.components().count() > 1 {
+        // A path counts from the folder in which the program runs.
+        return fs::metadata(command.directory().unwrap_or(Path::new("")).join(program)).map(|_| ());
     }
+    let folders = command.environment().filter(|(name, _)| name == "PATH").last().map(|(_, folders)| folders);
+    // Without the variable, the system looks in folders of its own.
+    let is_there = folders.is_none_or(|folders| env::split_paths(&folders).any(|folder| folder.join(program).exists()));
+    if is_there { Ok(()) } else { Err(io::Error::new(io::ErrorKind::NotFound, "there is no such program in `PATH`")) }
 }
 
 /// Writes what a server says on standard error to our log, a line at a time.
