@@ -17,7 +17,50 @@ const MAX_WAIT: Duration = Duration::from_secs(30);
 /// What a kind of attack is called, and how often it was carried out.
 pub(super) type Tally = Vec<(&'static str, usize)>;
 
-type Attack = fn(SocketAddr, Instant) -> usize;
+type Attack = fn(Target, Instant) -> usize;
+
+/// Where a server is, and which of its protocols is attacked.
+#[derive(Clone, Copy)]
+pub(super) struct Target {
+    pub(super) server: SocketAddr,
+    pub(super) route: Route,
+}
+
+/// A protocol of the server.
+#[derive(Clone, Copy)]
+pub(super) enum Route {
+    OpenTool,
+    Mcp,
+}
+
+impl Route {
+    /// Finds a protocol by its name: `opentool` or `mcp`.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        match name {
+            "opentool" => Some(Self::OpenTool),
+            "mcp" => Some(Self::Mcp),
+            _ => None,
+        }
+    }
+
+    fn path(self) -> &'static str {
+        match self {
+            Self::OpenTool => "/opentool/call",
+            Self::Mcp => "/mcp",
+        }
+    }
+
+    /// What stands before and after the arguments of a call.
+    fn around_arguments(self, tool: &str) -> (String, &'static str) {
+        match self {
+            Self::OpenTool => (format!(r#"{{"jsonrpc":"2.0","id":"1","method":"{tool}","params":"#), "}"),
+            Self::Mcp => (
+                format!(r#"{{"jsonrpc":"2.0","id":"1","method":"tools/call","params":{{"name":"{tool}","arguments":"#),
+                "}}",
+            ),
+        }
+    }
+}
 
 /// Each kind of attack, and on how many threads it runs.
 const ATTACKS: [(&str, usize, Attack); 8] = [
@@ -32,10 +75,10 @@ const ATTACKS: [(&str, usize, Attack); 8] = [
 ];
 
 /// Attacks a server in every way until a moment, and says how often each was carried out.
-pub(super) fn attack(server: SocketAddr, until: Instant) -> Tally {
+pub(super) fn attack(target: Target, until: Instant) -> Tally {
     thread::scope(|scope| {
         let running = ATTACKS.map(|(name, threads, attack)| {
-            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(move || attack(server, until))).collect();
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(move || attack(target, until))).collect();
             (name, threads)
         });
         let count = |threads: Vec<thread::ScopedJoinHandle<'_, usize>>| {
@@ -88,7 +131,7 @@ pub(super) fn good_client(server: SocketAddr, until: Instant) -> Result<Vec<Dura
 
 fn add(mut stream: TcpStream, number: usize) -> io::Result<(String, TcpStream)> {
     let body = format!(r#"{{"jsonrpc":"2.0","id":"{number}","method":"add","params":{{"a":{number},"b":1}}}}"#);
-    stream.write_all(&post(&format!("content-length: {}\r\n", body.len()), body.as_bytes()))?;
+    stream.write_all(&post(Route::OpenTool, &format!("content-length: {}\r\n", body.len()), body.as_bytes()))?;
     Ok((answer(&mut stream)?, stream))
 }
 
@@ -107,9 +150,9 @@ fn connect(server: SocketAddr) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-fn post(headers: &str, body: &[u8]) -> Vec<u8> {
-    let head =
-        format!("POST /opentool/call HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{headers}\r\n");
+fn post(route: Route, headers: &str, body: &[u8]) -> Vec<u8> {
+    let path = route.path();
+    let head = format!("POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{headers}\r\n");
     [head.as_bytes(), body].concat()
 }
 
@@ -166,23 +209,24 @@ fn dribble(server: SocketAddr, until: Instant, count: usize, beginning: &[u8]) -
 }
 
 /// Heads that never end: nearly as large as heads may be, so that the server has to keep them.
-fn slow_heads(server: SocketAddr, until: Instant) -> usize {
-    let beginning = format!("POST /opentool/call HTTP/1.1\r\nhost: localhost\r\nx-slow: {}", "x".repeat(15 * 1024));
-    dribble(server, until, 1000, beginning.as_bytes())
+fn slow_heads(target: Target, until: Instant) -> usize {
+    let (path, long) = (target.route.path(), "x".repeat(15 * 1024));
+    let beginning = format!("POST {path} HTTP/1.1\r\nhost: localhost\r\nx-slow: {long}");
+    dribble(target.server, until, 1000, beginning.as_bytes())
 }
 
 /// Bodies that never end, below every limit of one request.
-fn slow_bodies(server: SocketAddr, until: Instant) -> usize {
-    dribble(server, until, 200, &post("content-length: 16000000\r\n", &[b' '; 100_000]))
+fn slow_bodies(target: Target, until: Instant) -> usize {
+    dribble(target.server, until, 200, &post(target.route, "content-length: 16000000\r\n", &[b' '; 100_000]))
 }
 
 /// Writes something again and again until the server hangs up.
-fn flood(server: SocketAddr, until: Instant, headers: &str, block: &[u8]) -> usize {
+fn flood(target: Target, until: Instant, headers: &str, block: &[u8]) -> usize {
     let mut floods = 0;
     while Instant::now() < until {
-        let Ok(mut stream) = connect(server) else { continue };
+        let Ok(mut stream) = connect(target.server) else { continue };
         let _ = stream.set_write_timeout(Some(Duration::from_millis(500)));
-        if stream.write_all(&post(headers, b"")).is_ok() {
+        if stream.write_all(&post(target.route, headers, b"")).is_ok() {
             floods += 1;
         }
         while Instant::now() < until && stream.write_all(block).is_ok() {}
@@ -190,22 +234,22 @@ fn flood(server: SocketAddr, until: Instant, headers: &str, block: &[u8]) -> usi
     floods
 }
 
-fn huge_bodies(server: SocketAddr, until: Instant) -> usize {
-    flood(server, until, "content-length: 1073741824\r\n", &[b' '; 64 * 1024])
+fn huge_bodies(target: Target, until: Instant) -> usize {
+    flood(target, until, "content-length: 1073741824\r\n", &[b' '; 64 * 1024])
 }
 
-fn endless_chunks(server: SocketAddr, until: Instant) -> usize {
+fn endless_chunks(target: Target, until: Instant) -> usize {
     let chunk = [b"10000\r\n", &[b' '; 0x10000][..], b"\r\n"].concat();
-    flood(server, until, "transfer-encoding: chunked\r\n", &chunk)
+    flood(target, until, "transfer-encoding: chunked\r\n", &chunk)
 }
 
 /// Sends requests, each on a connection of its own, and counts those that get the status they deserve.
-fn ask(server: SocketAddr, until: Instant, requests: &[(Vec<u8>, &str)]) -> usize {
+fn ask(target: Target, until: Instant, requests: &[(Vec<u8>, &str)]) -> usize {
     let mut answered = 0;
     while Instant::now() < until {
         for (body, status) in requests {
-            let request = post(&format!("content-length: {}\r\n", body.len()), body);
-            let Ok(mut stream) = connect(server) else { continue };
+            let request = post(target.route, &format!("content-length: {}\r\n", body.len()), body);
+            let Ok(mut stream) = connect(target.server) else { continue };
             if stream.write_all(&request).is_ok() && answer(&mut stream).is_ok_and(|answer| answer.contains(status)) {
                 answered += 1;
             }
@@ -215,12 +259,12 @@ fn ask(server: SocketAddr, until: Instant, requests: &[(Vec<u8>, &str)]) -> usiz
     answered
 }
 
-fn nested_brackets(server: SocketAddr, until: Instant) -> usize {
-    let call =
-        |arguments: String| format!(r#"{{"jsonrpc":"2.0","id":"1","method":"add","params":{{"a":{arguments}}}}}"#);
+fn nested_brackets(target: Target, until: Instant) -> usize {
+    let (start, end) = target.route.around_arguments("add");
+    let call = |arguments: String| format!(r#"{start}{{"a":{arguments}}}{end}"#);
     let (open, close) = ("[".repeat(100_000), "]".repeat(100_000));
     ask(
-        server,
+        target,
         until,
         &[
             (call(format!("{open}{close}")).into_bytes(), "HTTP/1.1 200 "),
@@ -234,52 +278,63 @@ fn nested_brackets(server: SocketAddr, until: Instant) -> usize {
 const MAX_BODY: usize = 16 * 1024 * 1024;
 
 /// The body of a call that is as large as it may be, with a part repeated in the value of an argument.
-pub(super) fn largest_body(tool: &str, argument: &str, part: &str) -> Vec<u8> {
-    let start = format!(r#"{{"jsonrpc":"2.0","id":"1","method":"{tool}","params":{{"{argument}":["#);
-    let end = "[]]}}";
+pub(super) fn largest_body(route: Route, tool: &str, argument: &str, part: &str) -> Vec<u8> {
+    let (before, after) = route.around_arguments(tool);
+    repeated(&format!(r#"{before}{{"{argument}":["#), part, &format!("[]]}}{after}"))
+}
+
+/// As many parts as fit into the largest body.
+fn repeated(start: &str, part: &str, end: &str) -> Vec<u8> {
     let count = (MAX_BODY - start.len() - end.len()) / (part.len() + 1);
     [start.as_bytes(), format!("{part},").repeat(count).as_bytes(), end.as_bytes()].concat()
 }
 
 /// Arrays side by side and within each other, as deep as they may be: what makes a tree of values many times larger than its
 /// text.
-pub(super) fn short_array_bodies(tool: &str) -> Vec<Vec<u8>> {
+pub(super) fn short_array_bodies(route: Route, tool: &str) -> Vec<Vec<u8>> {
     let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
     ["unknown", "a"]
         .iter()
-        .flat_map(|argument| ["[]", "[[]]", &deep].map(|part| largest_body(tool, argument, part)))
+        .flat_map(|argument| ["[]", "[[]]", &deep].map(|part| largest_body(route, tool, argument, part)))
         .collect()
 }
 
+/// A batch of messages that are none, as large as it may be.
+pub(super) fn largest_batch() -> Vec<u8> {
+    repeated("[", "[]", "[]]")
+}
+
 /// Sends a body and says whether the server answered, if only that it has no memory left.
-pub(super) fn send_body(server: SocketAddr, body: &[u8]) -> io::Result<String> {
-    let mut stream = connect(server)?;
+pub(super) fn send_body(target: Target, body: &[u8]) -> io::Result<String> {
+    let mut stream = connect(target.server)?;
     // A server that refuses a body may not read all of it.
-    let _ = stream.write_all(&post(&format!("content-length: {}\r\n", body.len()), body));
+    let _ = stream.write_all(&post(target.route, &format!("content-length: {}\r\n", body.len()), body));
     answer(&mut stream)
 }
 
-fn short_arrays(server: SocketAddr, until: Instant) -> usize {
-    let bodies = short_array_bodies("add");
+fn short_arrays(target: Target, until: Instant) -> usize {
+    let mut bodies = short_array_bodies(target.route, "add");
+    bodies.push(largest_batch());
     let mut answered = 0;
     while Instant::now() < until {
         for body in bodies.iter().take_while(|_| Instant::now() < until) {
-            answered += usize::from(send_body(server, body).is_ok());
+            answered += usize::from(send_body(target, body).is_ok());
         }
     }
     answered
 }
 
-fn invalid_utf8(server: SocketAddr, until: Instant) -> usize {
-    let body = [br#"{"jsonrpc":"2.0","id":"1","method":"add","params":{"a":"#, &b"\"\xff\xfe\"}}"[..]].concat();
-    ask(server, until, &[(body, "HTTP/1.1 400 "), (vec![0xc3, 0x28], "HTTP/1.1 400 ")])
+fn invalid_utf8(target: Target, until: Instant) -> usize {
+    let (start, end) = target.route.around_arguments("add");
+    let body = [start.as_bytes(), b"{\"a\":\"\xff\xfe\"}", end.as_bytes()].concat();
+    ask(target, until, &[(body, "HTTP/1.1 400 "), (vec![0xc3, 0x28], "HTTP/1.1 400 ")])
 }
 
 /// As many connections as this process may have, none of which says anything.
-fn idle_connections(server: SocketAddr, until: Instant) -> usize {
+fn idle_connections(target: Target, until: Instant) -> usize {
     let mut idle = Vec::new();
     while Instant::now() < until {
-        match TcpStream::connect_timeout(&server, MAX_WAIT) {
+        match TcpStream::connect_timeout(&target.server, MAX_WAIT) {
             Ok(stream) => idle.push(stream),
             // No descriptor is left: some are given back, so that the other attacks go on, and the rest is kept.
             Err(_) => {

@@ -110,7 +110,7 @@ impl Failure {
             },
             Failure::Unauthorized { .. } => 4,
             Failure::Mcp { source } => match **source {
-                McpError::Unauthorized { .. } => 4,
+                McpError::Unauthorized { .. } | McpError::LoginRequired { .. } | McpError::Login { .. } => 4,
                 McpError::Refused { .. } | McpError::InputRequired => 1,
                 McpError::Setup { .. } => 2,
                 _ => 3,

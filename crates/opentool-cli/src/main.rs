@@ -12,6 +12,7 @@ mod folders;
 mod input;
 mod libraries;
 mod limits;
+mod logins;
 mod mcp_servers;
 mod output;
 mod replace;

@@ -11,7 +11,7 @@ use opentool_mcp::{McpClient, ServerCommand, ServerUrl};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, logins::with_login};
 
 /// What the URL of an MCP server begins with, before that of HTTP.
 const SCHEME: &str = "mcp+";
@@ -97,6 +97,12 @@ impl McpServers {
         Ok((tools, opentool::Source::join(joined).map_err(unusable)?))
     }
 
+    /// Whether one of the servers was there when it was last asked.
+    pub(crate) fn are_up(&self) -> bool {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.is_empty() || open.iter().map(McpClient::is_up).fold(false, |any, is_up| any | (is_up != Some(false)))
+    }
+
     /// Ends the programs that were started.
     pub(crate) async fn close(&self) {
         let open = std::mem::take(&mut *self.open.lock().unwrap_or_else(PoisonError::into_inner));
@@ -115,7 +121,7 @@ impl McpServer {
         let client = match (&self.place, key.filter(|_| self.takes_key())) {
             (Place::Command(command), _) => McpClient::from_command(command.clone()),
             (Place::Url(url), Some(key)) => McpClient::from_url(url.clone().api_key(key)),
-            (Place::Url(url), None) => McpClient::from_url(url.clone()),
+            (Place::Url(url), None) => McpClient::from_url(with_login(url.clone())),
         };
         match &self.name {
             Some(name) => client.prefix(format!("{name}_")).name(name.as_str()),

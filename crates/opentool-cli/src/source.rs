@@ -131,6 +131,14 @@ impl Source {
         matches!(self.kind, Kind::Url(_) | Kind::Document(_))
     }
 
+    /// The MCP servers that answer its calls; none where something else does.
+    pub(crate) fn mcp_servers(&self) -> Option<&McpServers> {
+        match &self.kind {
+            Kind::Mcp(servers) => Some(servers),
+            _ => None,
+        }
+    }
+
     /// Ends the programs that were started.
     pub(crate) async fn close(&self) {
         if let Kind::Mcp(servers) = &self.kind {

@@ -99,9 +99,15 @@ impl HttpRequest {
 
     /// Sets a JSON body.
     #[must_use]
-    pub fn json(mut self, body: impl Into<Bytes>) -> Self {
+    pub fn json(self, body: impl Into<Bytes>) -> Self {
+        self.body(body).header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+    }
+
+    /// Sets a body, whose content type is one of the headers.
+    #[must_use]
+    pub fn body(mut self, body: impl Into<Bytes>) -> Self {
         self.body = Some(body.into());
-        self.header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+        self
     }
 
     /// Sets a header.

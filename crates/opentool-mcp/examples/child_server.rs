@@ -1,4 +1,5 @@
-//! An MCP server for the tests of the client: `tools` has tools and serves them well, everything else is a way to serve them badly.
+//! A program for the tests of the client: `tools` has tools and serves them well, `calls` is a client in a process of its own, everything
+//! else is a way to serve tools badly.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::io::{BufRead as _, Write as _, stdin, stdout};
@@ -6,9 +7,9 @@ use std::process::{Command, Stdio, exit};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use opentool_core::testing::FakeTool;
-use opentool_core::{Executor, ToolOutput, Toolbox};
-use opentool_mcp::Mcp;
+use opentool_core::testing::{FakeTool, Probe};
+use opentool_core::{Executor, Question, ToolOutput, Toolbox, UserAnswer};
+use opentool_mcp::{Mcp, McpClient, ServerCommand, ServerUrl};
 use serde_json::{Value, json};
 
 fn main() {
@@ -16,6 +17,7 @@ fn main() {
     eprintln!("mode \x1b[31m{mode}");
     match mode.as_str() {
         "tools" => serve(),
+        "calls" => call_server(),
         mode => serve_badly(mode),
     }
 }
@@ -27,6 +29,23 @@ async fn serve() {
     Mcp::new().serve_stdio(executor.build().host(tools())).await.unwrap();
     // A call that never ends must not keep the process.
     exit(0);
+}
+
+/// Calls the tool `call` of a server, which is a URL or a mode of this program, and prints how that ended and how much memory it took.
+#[tokio::main]
+async fn call_server() {
+    let server = std::env::args().nth(2).expect("a server");
+    let client = if server.starts_with("http") {
+        McpClient::from_url(ServerUrl::new(server))
+    } else {
+        McpClient::from_command(ServerCommand::new(std::env::current_exe().unwrap()).arg(server))
+    };
+    let answer = Probe::new(client.clone()).call("call", "{}").await;
+    let error = answer.outcome().error().expect("an error");
+    println!("{:?}: {}", error.kind(), error.detail().unwrap_or(error.message()));
+    client.close().await;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    println!("{}", status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim());
 }
 
 fn tools() -> Toolbox {
@@ -77,13 +96,23 @@ fn tools() -> Toolbox {
         eprintln!("the disk is on fire");
         exit(3)
     });
-    Toolbox::from_tools([echo, hang, hanging, steps, pid, variables, grandchild, crash]).unwrap().with_title("Child")
+    let asks = FakeTool::new("asks").acts(|_, context| async move {
+        let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] });
+        match context.ask_question(Question::new("Your name?", schema).with_key("who")).await? {
+            UserAnswer::Accepted(answer) => Ok(ToolOutput::text(answer["name"].as_str().unwrap())),
+            _ => Ok(ToolOutput::text("nobody")),
+        }
+    });
+    Toolbox::from_tools([asks, echo, hang, hanging, steps, pid, variables, grandchild, crash])
+        .unwrap()
+        .with_title("Child")
 }
 
 /// Reads messages and answers each in the way of the mode.
 fn serve_badly(mode: &str) {
     let mut lists = 0;
     let mut begun = false;
+    let mut calls = Vec::new();
     for line in stdin().lock().lines() {
         let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
         let (method, id) = (message["method"].as_str().unwrap_or_default(), &message["id"]);
@@ -105,7 +134,15 @@ fn serve_badly(mode: &str) {
                 lists += 1;
                 list(mode, id, lists, &message["params"]["cursor"]);
             }
+            "tools/call" if mode.starts_with("asks") => {
+                calls.push(id.clone());
+                // The questions of two calls at once.
+                if mode != "asks-two" || calls.len() == 2 {
+                    calls.drain(..).for_each(|call| ask(&call));
+                }
+            }
             "tools/call" => call(mode, id, &message["params"]),
+            "" if mode.starts_with("asks") => answered(mode, id, &message),
             "notifications/cancelled" => eprintln!("cancelled {}", message["params"]["requestId"]),
             _ if id.is_null() => {}
             _ => send(&json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "no" } })),
@@ -144,6 +181,24 @@ fn list(mode: &str, id: &Value, lists: usize, cursor: &Value) {
             tools[4]["name"] = "remote_ref".into();
             answer(id, json!({ "tools": tools }));
         }
+        "ref-bombs" => {
+            let schema = |name: &str, schema: Value| json!({ "name": name, "inputSchema": schema });
+            let twice = |level: usize| {
+                let next = json!({ "$ref": format!("#/$defs/l{}", level + 1) });
+                json!({ "type": "object", "properties": { "a": next, "b": next }, "allOf": [next, next], "anyOf": [next, next] })
+            };
+            let mut levels: serde_json::Map<_, _> = (0..40).map(|level| (format!("l{level}"), twice(level))).collect();
+            levels.insert("l40".to_owned(), json!({ "type": "object" }));
+            let doubling = json!({ "type": "object", "$ref": "#/$defs/l0", "$defs": levels });
+            let itself = json!({ "type": "object", "$ref": "#" });
+            let round = json!({ "type": "object", "allOf": [{ "$ref": "#/$defs/a" }],
+                "$defs": { "a": { "$ref": "#/$defs/b" }, "b": { "$ref": "#/$defs/a" } } });
+            let tree = json!({ "type": "object", "properties": { "left": { "$ref": "#" }, "right": { "$ref": "#" } } });
+            let tools =
+                [schema("doubling", doubling), schema("itself", itself), schema("round", round), schema("tree", tree)];
+            let tools = [&tools[..], &[tool("call")]].concat();
+            answer(id, json!({ "tools": tools }));
+        }
         "changing" => {
             let kind = if lists == 1 { "string" } else { "integer" };
             let schema = json!({ "type": "object", "properties": { "a": { "type": kind } }, "required": ["a"] });
@@ -163,6 +218,14 @@ fn call(mode: &str, id: &Value, params: &Value) {
             send(&json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }));
         }
         "silent-call" => {}
+        "gigabyte" => {
+            let mut output = stdout().lock();
+            write!(output, r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":""#).unwrap();
+            // A reader that has enough hangs up.
+            if (0..1 << 14).all(|_| output.write_all(&[b'x'; 1 << 16]).is_ok()) {
+                let _ = writeln!(output, r#""}}]}}}}"#);
+            }
+        }
         "huge-result" => answer(id, text(&"x".repeat(1 << 20))),
         "bad-result" => answer(id, json!({ "content": [{ "type": "hologram" }] })),
         "refuses" => {
@@ -179,6 +242,24 @@ fn call(mode: &str, id: &Value, params: &Value) {
         }
         _ => answer(id, text(params["name"].as_str().unwrap())),
     }
+}
+
+/// Asks something for a call, whose id the question has in its own.
+fn ask(call: &Value) {
+    let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] });
+    let params = json!({ "message": "Your name?", "requestedSchema": schema });
+    send(&json!({ "jsonrpc": "2.0", "id": call.to_string(), "method": "elicitation/create", "params": params }));
+}
+
+/// Answers a call with the answer to its question, or asks again.
+fn answered(mode: &str, question: &Value, message: &Value) {
+    let call: Value = serde_json::from_str(question.as_str().unwrap()).unwrap();
+    if mode == "asks-forever" && message["error"].is_null() {
+        return ask(&call);
+    }
+    let text = if message["error"].is_null() { message["result"].to_string() } else { "no answer".to_owned() };
+    let is_error = !message["error"].is_null();
+    answer(&call, json!({ "content": [{ "type": "text", "text": text }], "isError": is_error }));
 }
 
 fn answer(id: &Value, result: Value) {

@@ -22,7 +22,14 @@ mod client;
 mod server;
 
 #[cfg(feature = "client")]
-pub use client::{command::ServerCommand, error::McpError, source::McpClient, url::ServerUrl};
+pub use client::{
+    command::ServerCommand,
+    error::McpError,
+    oauth::login::{OAuthLogin, PendingLogin},
+    source::McpClient,
+    token_file::TokenFile,
+    url::ServerUrl,
+};
 #[cfg(feature = "client")]
 pub use opentool_child::reaper_main;
 

@@ -1,5 +1,5 @@
-//! `attack attackers PORT SECONDS` attacks a server in every way; `attack client PORT SECONDS` calls it meanwhile, checks every
-//! answer, and prints how long calls took.
+//! `attack attackers PORT SECONDS [opentool|mcp]` attacks a server in every way; `attack client PORT SECONDS` calls it meanwhile,
+//! checks every answer, and prints how long calls took.
 
 #[path = "../attack.rs"]
 mod attack;
@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let usage = "attackers|client PORT SECONDS";
+    let usage = "attackers|client PORT SECONDS [opentool|mcp]";
     let mut arguments = env::args().skip(1);
     let mut next = || arguments.next().ok_or(usage);
     let (role, port, seconds) = (next()?, next()?.parse::<u16>()?, next()?.parse()?);
@@ -17,7 +17,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let until = Instant::now() + Duration::from_secs(seconds);
     match role.as_str() {
         "attackers" => {
-            for (name, times) in attack::attack(server, until) {
+            let route = attack::Route::named(&arguments.next().unwrap_or("opentool".to_owned())).ok_or(usage)?;
+            for (name, times) in attack::attack(attack::Target { server, route }, until) {
                 println!("{times:>6} {name}");
             }
         }

@@ -1,8 +1,9 @@
 //! `opentool mcp`: tools for an agent that starts this program and talks to it over stdio.
 
 mod agents;
+mod login;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use opentool::Executor;
 use opentool_mcp::Mcp;
 
@@ -29,6 +30,7 @@ Examples:
 An agent starts the command and speaks MCP with it: a JSON-RPC message a line, requests on standard
 input, answers on standard output. It ends when its input ends. Logs go to standard error (-v).
 For agents that connect to a URL, `opentool serve` offers the same tools at /mcp.
+`opentool mcp login URL` logs in at an MCP server that wants it.
 
 The key of a source's server is that of --source-api-key, or OPENTOOL_API_KEY where one source has a
 server; agents can set variables for the servers that they start.
@@ -37,8 +39,10 @@ Exit codes: 0 the agent is done; 2 wrong usage; 3 a source cannot be reached; 4 
 
 /// Offer tools to an agent over stdio (MCP): the demo tools, or those of other sources
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(super) struct McpCommand {
+    #[command(subcommand)]
+    action: Option<McpAction>,
     /// Where tools come from: an OpenTool document with `server.url`, an OpenDyn document, the base URL of a server,
     /// an MCP server (mcp+https://…, or the file of an agent), or `demo`
     #[arg(value_name = "SOURCE")]
@@ -65,8 +69,16 @@ pub(super) struct McpCommand {
     libraries: LibraryOptions,
 }
 
+#[derive(Debug, Subcommand)]
+enum McpAction {
+    Login(login::Login),
+}
+
 impl McpCommand {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
+        if let Some(McpAction::Login(login)) = &self.action {
+            return login.run();
+        }
         if let Some(agent) = self.print_config {
             return self.print_config(agent);
         }

@@ -23,6 +23,7 @@ use super::{
 use crate::{
     failure::Failure,
     limits::{executor, prepared},
+    mcp_servers::McpServers,
     source::{self, Source},
     telemetry::{self, Export},
 };
@@ -133,7 +134,11 @@ fn with_states(config: ConfigBuilder, sources: &[(Source, Option<String>)], clie
     let mut clients = clients.into_iter();
     sources.iter().fold(config, |config, (source, _)| {
         let client = if source.has_client() { clients.next() } else { None };
-        let is_up = move || client.as_ref().is_none_or(|client| client.is_up() != Some(false));
+        let servers = source.mcp_servers().cloned();
+        let is_up = move || {
+            client.as_ref().is_none_or(|client| client.is_up() != Some(false))
+                && servers.as_ref().is_none_or(McpServers::are_up)
+        };
         config.source_state(source.to_string(), is_up)
     })
 }

@@ -11,8 +11,11 @@ use std::{
 
 use super::{serving::Served, *};
 
-/// The address for the attacking process.
+use hostile::{Route, Target};
+
+/// The address for the attacking process, and the protocol that it attacks.
 const TARGET: &str = "OPENTOOL_TEST_TARGET";
+const ROUTE: &str = "OPENTOOL_TEST_ROUTE";
 
 const DURATION: Duration = Duration::from_secs(8);
 
@@ -21,17 +24,19 @@ const DURATION: Duration = Duration::from_secs(8);
 #[ignore = "this is the attacking process, which the other tests start"]
 fn attacker() {
     let server = env::var(TARGET).unwrap().parse().unwrap();
-    for (name, times) in hostile::attack(server, Instant::now() + DURATION) {
+    let route = Route::named(&env::var(ROUTE).unwrap()).unwrap();
+    for (name, times) in hostile::attack(Target { server, route }, Instant::now() + DURATION) {
         println!("{name}: {times}");
     }
 }
 
 /// Attacks a server while a good client calls it; returns its peak memory in KiB, without the pages of its program file, which
 /// are most of a debug build and which the system can drop at any time.
-fn withstand(mut served: Served) -> u64 {
+fn withstand(mut served: Served, route: &str) -> u64 {
     let attacker = Command::new(env::current_exe().unwrap())
         .args(["--exact", "attack::attacker", "--ignored", "--nocapture"])
         .env(TARGET, served.address.to_string())
+        .env(ROUTE, route)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -75,14 +80,21 @@ const PEAK: u64 = BUDGET + COPIED + REST;
 #[test]
 fn all_attacks_at_once_cost_little_memory_and_no_answer_to_a_good_client() {
     let folder = TestFolder::new();
-    let peak = withstand(Served::start(&folder, &[], &[]));
+    let peak = withstand(Served::start(&folder, &[], &[]), "opentool");
+    assert!(peak <= PEAK, "{peak} KiB");
+}
+
+#[test]
+fn the_same_holds_for_mcp() {
+    let folder = TestFolder::new();
+    let peak = withstand(Served::start(&folder, &[], &[]), "mcp");
     assert!(peak <= PEAK, "{peak} KiB");
 }
 
 #[test]
 fn the_same_holds_where_the_system_gives_the_server_few_descriptors() {
     let folder = TestFolder::new();
-    let peak = withstand(Served::start_limited(&folder, 300));
+    let peak = withstand(Served::start_limited(&folder, 300), "opentool");
     assert!(peak <= PEAK, "{peak} KiB");
 }
 
@@ -92,22 +104,32 @@ const LISTS: &str = r#"{"opentool": "1.1.0", "info": {"title": "x", "version": "
     "functions": [{"name": "measure", "description": "Measures.", "parameters": [
         {"name": "a", "schema": {"type": "array", "items": {"type": "array", "items": {"type": "object"}}}}]}]}"#;
 
+/// Sends a body to a server of its own, and returns the answer; the memory for it must be in proportion.
+fn sent_within_bounds(folder: &TestFolder, source: &str, route: Route, body: &[u8]) -> String {
+    let mut served = Served::start(folder, &[source], &[]);
+    let before = memory(&served, "VmRSS:");
+    let answer = hostile::send_body(Target { server: served.address, route }, body).unwrap();
+    let (peak, size) = (peak_memory(&served) - before, body.len() as u64 / 1024);
+    let start = String::from_utf8_lossy(&body[..80]).into_owned();
+    println!("{start}: {peak} KiB for {size} KiB; {}", answer.lines().last().unwrap());
+    assert!(peak <= 4 * size, "{peak} KiB for {size} KiB: {start}");
+    served.signal("TERM");
+    served.wait();
+    answer
+}
+
 #[test]
 fn bodies_of_short_arrays_take_at_most_four_times_their_size() {
     let folder = TestFolder::with("lists.json", LISTS);
-    for (source, tool) in [("demo", "add"), ("lists.json", "measure")] {
-        for body in hostile::short_array_bodies(tool) {
-            let mut served = Served::start(&folder, &[source], &[]);
-            let before = memory(&served, "VmRSS:");
-            let answer = hostile::send_body(served.address, &body).unwrap();
-            assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-            let (peak, size) = (peak_memory(&served) - before, body.len() as u64 / 1024);
-            let start = String::from_utf8_lossy(&body[..80]).into_owned();
-            println!("{start}: {peak} KiB for {size} KiB; {}", answer.lines().last().unwrap());
-            assert!(peak <= 4 * size, "{peak} KiB for {size} KiB: {start}");
-            served.signal("TERM");
-            served.wait();
+    for route in [Route::OpenTool, Route::Mcp] {
+        for (source, tool) in [("demo", "add"), ("lists.json", "measure")] {
+            for body in hostile::short_array_bodies(route, tool) {
+                let answer = sent_within_bounds(&folder, source, route, &body);
+                assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+            }
         }
+        let answer = sent_within_bounds(&folder, "demo", route, &hostile::largest_batch());
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
     }
 }
 
@@ -119,9 +141,10 @@ fn four_bodies_of_short_arrays_at_once_leave_healthz_and_good_calls_answered() {
     let mut times = std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(move || {
-                let body = hostile::largest_body("measure", "a", "[],[{}]");
+                let target = Target { server: address, route: Route::OpenTool };
+                let body = hostile::largest_body(target.route, "measure", "a", "[],[{}]");
                 while Instant::now() < until {
-                    hostile::send_body(address, &body).unwrap();
+                    hostile::send_body(target, &body).unwrap();
                 }
             });
         }

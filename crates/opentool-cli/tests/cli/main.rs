@@ -23,6 +23,8 @@ mod loads;
 mod mcp;
 #[cfg(target_os = "linux")]
 mod mcp_client;
+#[cfg(target_os = "linux")]
+mod mcp_login;
 mod mutate;
 mod observe;
 mod operation;

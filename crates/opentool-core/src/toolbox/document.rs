@@ -11,6 +11,8 @@ use crate::{DefinitionError, IntoTool, ToolDefinition};
 const RESULT: &str = "result";
 /// The key under which a function carries the title of its tool.
 const TITLE: &str = "x-title";
+/// The extensions that MCP knows, and the keys under which a function carries them.
+const MCP_EXTENSIONS: [(&str, &str); 3] = [("annotations", "x-annotations"), ("icons", "x-icons"), ("_meta", "x-meta")];
 /// What the keys begin with that a document may carry and its spec does not know.
 const EXTENSION: &str = "x-";
 
@@ -32,9 +34,10 @@ impl ToolDefinition {
             builder = builder.output_schema(schema);
         }
         for (key, value) in function.extra.iter().filter(|(key, _)| key.starts_with(EXTENSION)) {
+            let of_mcp = MCP_EXTENSIONS.iter().find(|(_, written)| written == key);
             builder = match value {
                 Value::String(title) if key == TITLE => builder.title(title),
-                value => builder.extension(key, value.clone()),
+                value => builder.extension(of_mcp.map_or(key.as_str(), |(name, _)| name), value.clone()),
             };
         }
         builder.build()
@@ -89,7 +92,8 @@ impl Toolbox {
     /// A toolbox without title or version gets `Tools` and `1.0.0`. Tools of one document that names no server are written in
     /// [its version of the spec](Self::spec_version), all others in 1.1.0. A toolbox that
     /// [is open](Self::is_open) lists only the tools it knows. A tool's title stands as `x-title`, and its
-    /// [extensions](ToolDefinition::extensions) stand as they are where their keys begin with `x-`.
+    /// [extensions](ToolDefinition::extensions) stand as they are where their keys begin with `x-`; those that MCP knows
+    /// (`annotations`, `icons` and `_meta`) stand as `x-annotations`, `x-icons` and `x-meta`.
     ///
     /// # Errors
     ///
@@ -110,8 +114,11 @@ impl Toolbox {
             if let Some(title) = definition.title() {
                 function.extra.insert(TITLE.to_owned(), title.into());
             }
-            for (key, value) in definition.extensions().filter(|(key, _)| key.starts_with(EXTENSION)) {
-                function.extra.insert(key.to_owned(), value.clone());
+            for (key, value) in definition.extensions() {
+                let of_mcp = MCP_EXTENSIONS.iter().find(|(name, _)| *name == key).map(|(_, written)| *written);
+                if let Some(key) = of_mcp.or(Some(key).filter(|key| key.starts_with(EXTENSION))) {
+                    function.extra.insert(key.to_owned(), value.clone());
+                }
             }
         }
         let mut info = Info::new(self.title().unwrap_or("Tools"), self.version().unwrap_or("1.0.0"));

@@ -59,7 +59,7 @@ pub(crate) fn metadata(name: &str, tool: &ListedTool, settings: &ClientSettings)
         None if settings.trust_annotations => tool.annotations.as_ref().map(hints).unwrap_or_default(),
         None => ToolMetadata::new(),
     };
-    if let (None, Some(timeout)) = (metadata.timeout(), settings.call_timeout) {
+    if let (None, Some(timeout)) = (metadata.timeout(), settings.progress_timeout.or(settings.call_timeout)) {
         metadata = metadata.with_timeout(timeout);
     }
     metadata

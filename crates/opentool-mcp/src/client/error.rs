@@ -42,6 +42,24 @@ pub enum McpError {
         /// The HTTP status: 401 or 403.
         status: u16,
     },
+    /// The server wants a login (OAuth), or another one.
+    #[error("the MCP server `{server}` wants a login ({reason}): run `opentool mcp login {url}`")]
+    LoginRequired {
+        /// The name of the server.
+        server: String,
+        /// The URL of the server, without its query.
+        url: String,
+        /// Why there is none, or why it counts no longer.
+        reason: String,
+    },
+    /// A login failed, or its tokens cannot be kept.
+    #[error("the login at the MCP server `{server}` failed: {reason}")]
+    Login {
+        /// The name of the server.
+        server: String,
+        /// What went wrong.
+        reason: String,
+    },
     /// The connection ended, most often because the program did.
     #[error("the MCP server `{server}` ended{}", after_colon(reason))]
     Closed {
@@ -107,6 +125,10 @@ impl From<McpError> for ToolError {
             McpError::Timeout { after, .. } => Self::timeout(*after),
             McpError::Unauthorized { .. } => {
                 Self::unavailable("the tool's server refused access").with_code(401).with_retryable(false)
+            }
+            McpError::LoginRequired { .. } | McpError::Login { .. } => {
+                let message = "the tool's server wants a login, which its operator has to do";
+                Self::unavailable(message).with_code(401).with_retryable(false)
             }
             McpError::Protocol { .. } => Self::invalid_result("the tool's server answered what cannot be used"),
             McpError::Closed { .. } => Self::unavailable("the tool's server ended"),

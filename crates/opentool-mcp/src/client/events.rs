@@ -10,6 +10,8 @@ use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
+use super::questions::ServerQuestions;
+
 /// How many reports of progress may wait for a call to look at them; more are dropped.
 const BACKLOG: usize = 64;
 
@@ -39,6 +41,7 @@ impl ListState {
 /// Passes on what comes over one connection.
 pub(crate) struct LiveEvents {
     pub(crate) list: Arc<ListState>,
+    pub(crate) questions: ServerQuestions,
     progress: Mutex<Routes>,
 }
 
@@ -58,7 +61,7 @@ pub(crate) struct ProgressRoute {
 
 impl LiveEvents {
     pub(crate) fn new(list: Arc<ListState>) -> Self {
-        Self { list, progress: Mutex::default() }
+        Self { list, questions: ServerQuestions::default(), progress: Mutex::default() }
     }
 
     fn routes(&self) -> MutexGuard<'_, Routes> {

@@ -7,13 +7,19 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use rmcp::ClientHandler;
-use rmcp::model::{ClientCapabilities, ClientConfig, Implementation, ProtocolVersion};
-use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt};
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorData,
+    FormElicitationCapability, Implementation, ProtocolVersion,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RequestContext, RoleClient, RunningService,
+};
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpClientWorker};
 use rmcp::transport::worker::WorkerTransport;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
+use super::availability::Availability;
 use super::child::{self, ChildServer};
 use super::command::ServerCommand;
 use super::end_report::EndReport;
@@ -62,8 +68,15 @@ struct Connecting {
 }
 
 impl ServerLink {
-    pub(crate) fn new(server: Arc<str>, location: Location, settings: ClientSettings, list: Arc<ListState>) -> Self {
-        let connector = Connector { server, location, settings, list, is_legacy: AtomicBool::new(false) };
+    pub(crate) fn new(
+        server: Arc<str>,
+        location: Location,
+        settings: ClientSettings,
+        list: Arc<ListState>,
+        availability: Arc<Availability>,
+    ) -> Self {
+        let is_legacy = AtomicBool::new(false);
+        let connector = Connector { server, location, settings, list, availability, is_legacy };
         Self { connector: Arc::new(connector), state: Mutex::default() }
     }
 
@@ -94,6 +107,7 @@ impl ServerLink {
             }
         };
         let result = connecting.result.clone().await;
+        self.connector.availability.note(&result);
         let mut state = self.state();
         // The first of those who waited notes it.
         if state.connecting.as_ref().is_some_and(|current| current.result.ptr_eq(&connecting.result)) {
@@ -155,6 +169,7 @@ struct Connector {
     location: Location,
     settings: ClientSettings,
     list: Arc<ListState>,
+    availability: Arc<Availability>,
     /// Whether the program ends when it is asked anything before the older handshake.
     is_legacy: AtomicBool,
 }
@@ -194,10 +209,8 @@ impl Connector {
         let events = Arc::new(LiveEvents::new(self.list.clone()));
         let transport = LineTransport::new(streams.stdout, streams.stdin, limit, report.clone());
         let transport = Watched { transport, events: events.clone() };
-        match Introduction.serve_with_lifecycle(transport, mode).await {
-            Ok(service) => {
-                Ok(LiveServer::new(Opened { server: self.server.clone(), service, child: Some(child), events, report }))
-            }
+        match Introduction(events.clone()).serve_with_lifecycle(transport, mode).await {
+            Ok(service) => Ok(self.opened(service, Some(child), events, report)),
             Err(error) => {
                 child.end().await;
                 let _ = timeout(LAST_LINES, log).await;
@@ -209,18 +222,27 @@ impl Connector {
     async fn reach(&self, url: &ServerUrl) -> Result<LiveServer, McpError> {
         let target = url.target(self.settings.max_message_size)?;
         let report = Arc::new(EndReport::default());
-        let client = StreamableHttp::new(&target, report.clone())?;
+        let events = Arc::new(LiveEvents::new(self.list.clone()));
+        let client = StreamableHttp::new(self.server.clone(), &target, events.clone(), report.clone())?;
         let mut config = StreamableHttpClientTransportConfig::with_uri(target.url.as_str());
         config.max_sse_event_size = self.settings.max_message_size;
-        let events = Arc::new(LiveEvents::new(self.list.clone()));
         let transport = WorkerTransport::spawn(StreamableHttpClientWorker::new(client, config));
         let transport = Watched { transport, events: events.clone() };
-        match Introduction.serve_with_lifecycle(transport, any_revision()).await {
-            Ok(service) => {
-                Ok(LiveServer::new(Opened { server: self.server.clone(), service, child: None, events, report }))
-            }
+        match Introduction(events.clone()).serve_with_lifecycle(transport, any_revision()).await {
+            Ok(service) => Ok(self.opened(service, None, events, report)),
             Err(error) => Err(self.refusal(error, &report)),
         }
+    }
+
+    fn opened(
+        &self,
+        service: RunningService<RoleClient, Introduction>,
+        child: Option<ChildServer>,
+        events: Arc<LiveEvents>,
+        report: Arc<EndReport>,
+    ) -> LiveServer {
+        let (server, availability) = (self.server.clone(), self.availability.clone());
+        LiveServer::new(Opened { server, service, child, events, report, availability })
     }
 
     /// Words why there is no connection.
@@ -249,16 +271,25 @@ fn any_revision() -> ClientLifecycleMode {
     }
 }
 
-/// What a server learns about us: that we call tools, and nothing else.
-struct Introduction;
+/// What a server learns about us, that we call tools and can ask the user, and what answers its questions.
+struct Introduction(Arc<LiveEvents>);
 
 impl ClientHandler for Introduction {
     fn get_info(&self) -> ClientConfig {
-        let mut config = ClientConfig::new(
-            ClientCapabilities::default(),
-            Implementation::new("opentool", env!("CARGO_PKG_VERSION")),
-        );
+        let form = FormElicitationCapability::default();
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.elicitation = Some(ElicitationCapability::new().with_form(form));
+        let mut config = ClientConfig::new(capabilities, Implementation::new("opentool", env!("CARGO_PKG_VERSION")));
         config.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
         config
+    }
+
+    async fn create_elicitation(
+        &self,
+        asked: ElicitRequestParams,
+        context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let answered = self.0.questions.answer(&context.id, asked).await;
+        answered.map_err(|reason| ErrorData::internal_error(reason, None))
     }
 }

@@ -18,12 +18,15 @@ use tokio::sync::oneshot;
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::{sleep, timeout};
 
+use super::availability::Availability;
+use super::call_clock::CallClock;
 use super::child::ChildServer;
 use super::end_report::EndReport;
 use super::error::McpError;
 use super::events::LiveEvents;
 use super::http::transport_error;
 use super::output::outcome;
+use super::questions::CallGuard;
 use super::settings::ClientSettings;
 use super::text::shown;
 
@@ -32,6 +35,9 @@ const CLOSE: Duration = Duration::from_secs(2);
 
 /// How many pages a list may have, whatever is on them.
 const MAX_PAGES: usize = 1000;
+
+/// How often a call may ask for input before it has a result.
+const MAX_ROUNDS: usize = 10;
 
 /// How long to wait before changes are asked for again, where the server has ended the subscription.
 const LISTEN_AGAIN: Duration = Duration::from_secs(5);
@@ -42,6 +48,7 @@ pub(crate) struct LiveServer {
     peer: Peer<RoleClient>,
     events: Arc<LiveEvents>,
     report: Arc<EndReport>,
+    availability: Arc<Availability>,
     end: Mutex<Option<Shutdown>>,
     listening: Option<AbortHandle>,
 }
@@ -60,11 +67,12 @@ pub(crate) struct Opened<H: ClientHandler> {
     pub(crate) child: Option<ChildServer>,
     pub(crate) events: Arc<LiveEvents>,
     pub(crate) report: Arc<EndReport>,
+    pub(crate) availability: Arc<Availability>,
 }
 
 impl LiveServer {
     pub(crate) fn new<H: ClientHandler>(opened: Opened<H>) -> Self {
-        let Opened { server, service, child, events, report } = opened;
+        let Opened { server, service, child, events, report, availability } = opened;
         let peer = service.peer().clone();
         let (stop, stopped) = oneshot::channel();
         let ended = tokio::spawn(async move {
@@ -83,7 +91,8 @@ impl LiveServer {
             }
         });
         let listening = listen(&peer).map(|task| task.abort_handle());
-        Self { server, peer, events, report, end: Mutex::new(Some(Shutdown { stop, ended })), listening }
+        let end = Mutex::new(Some(Shutdown { stop, ended }));
+        Self { server, peer, events, report, availability, end, listening }
     }
 
     /// Says whether the connection has ended.
@@ -110,14 +119,16 @@ impl LiveServer {
     pub(crate) async fn list(&self, settings: &ClientSettings) -> Result<Vec<ListedTool>, McpError> {
         let after = settings.start_timeout;
         let listing = timeout(after, self.pages(settings)).await;
-        listing.unwrap_or_else(|_| Err(McpError::Timeout { server: self.server.to_string(), after }))
+        let listed = listing.unwrap_or_else(|_| Err(McpError::Timeout { server: self.server.to_string(), after }));
+        self.availability.note(&listed);
+        listed
     }
 
     async fn pages(&self, settings: &ClientSettings) -> Result<Vec<ListedTool>, McpError> {
         if self.info().is_some_and(|info| info.capabilities.tools.is_none()) {
             return Ok(Vec::new());
         }
-        let too_much = |what: String| McpError::Protocol { server: self.server.to_string(), reason: what };
+        let too_much = |what: String| self.unusable(&what);
         let (mut tools, mut size, mut cursor) = (Vec::new(), 0, None);
         for _ in 0..MAX_PAGES {
             let params = PaginatedRequestParams::default().with_cursor(cursor);
@@ -151,15 +162,44 @@ impl LiveServer {
         tool: &str,
         arguments: Map<String, Value>,
         context: &ToolContext,
+        clock: &Arc<CallClock>,
     ) -> Result<ToolOutput, ToolError> {
-        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let asking = self.events.questions.begin(context, clock);
+        let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        for _ in 0..MAX_ROUNDS {
+            let answered = self.exchange(params.clone(), &asking, context, clock).await;
+            self.availability.note(&answered);
+            match answered.map_err(ToolError::from).map_err(|error| with_question(error, &asking))? {
+                ServerResult::CallToolResult(result) => {
+                    return outcome(result).map_err(|error| with_question(error, &asking));
+                }
+                ServerResult::InputRequiredResult(required) => {
+                    params.input_responses = Some(asking.call.answer_all(required.input_requests).await?);
+                    params.request_state = required.request_state;
+                }
+                _ => return Err(self.unusable("the result of a call does not follow the protocol").into()),
+            }
+        }
+        Err(self.unusable("a call asks for input again and again").into())
+    }
+
+    /// Sends a call and waits for the answer.
+    async fn exchange(
+        &self,
+        params: CallToolRequestParams,
+        asking: &CallGuard<'_>,
+        context: &ToolContext,
+        clock: &CallClock,
+    ) -> Result<ServerResult, McpError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let mut options = PeerRequestOptions::no_options();
         if let Some(trace) = context.typed::<TraceContext>() {
             options = options.with_meta(trace_meta(trace));
         }
         let mut pending = self.send(request, options).await?;
-        let mut progress = context.is_watched().then(|| self.events.progress_of(&pending.token));
+        asking.sent(&pending.id);
+        let is_watched = context.is_watched() || clock.counts_progress();
+        let mut progress = is_watched.then(|| self.events.progress_of(&pending.token));
         let mut last = f64::NEG_INFINITY;
         let answer = loop {
             let reported = async {
@@ -170,7 +210,10 @@ impl LiveServer {
             };
             tokio::select! {
                 biased;
-                Some(progress) = reported => report(context, progress, &mut last),
+                Some(progress) = reported => {
+                    clock.note_progress();
+                    report(context, progress, &mut last);
+                }
                 answer = &mut pending.answer => break answer,
             }
         };
@@ -179,14 +222,11 @@ impl LiveServer {
         while let Some(progress) = progress.as_mut().and_then(|progress| progress.ready()) {
             report(context, progress, &mut last);
         }
-        match self.answered(answer)? {
-            ServerResult::CallToolResult(result) => outcome(result),
-            ServerResult::InputRequiredResult(_) => Err(McpError::InputRequired.into()),
-            _ => {
-                let reason = "the result of a call does not follow the protocol".to_owned();
-                Err(McpError::Protocol { server: self.server.to_string(), reason }.into())
-            }
-        }
+        self.answered(answer)
+    }
+
+    fn unusable(&self, reason: &str) -> McpError {
+        McpError::Protocol { server: self.server.to_string(), reason: reason.to_owned() }
     }
 
     async fn send(&self, request: ClientRequest, options: PeerRequestOptions) -> Result<PendingRequest, McpError> {
@@ -216,8 +256,19 @@ impl LiveServer {
             ServiceError::TransportSend(_) | ServiceError::TransportClosed | ServiceError::Cancelled { .. } => {
                 self.report.error(&self.server)
             }
-            other => McpError::Protocol { server: self.server.to_string(), reason: other.to_string() },
+            other => self.unusable(&other.to_string()),
         }
+    }
+}
+
+/// Adds to the failure of a call why its question was not answered, which may be why it failed.
+fn with_question(error: ToolError, asking: &CallGuard<'_>) -> ToolError {
+    match asking.call.unanswered() {
+        Some(reason) if !error.message().contains(&reason) => {
+            let message = format!("{} ({reason})", error.message());
+            error.with_message(message)
+        }
+        _ => error,
     }
 }
 

@@ -10,6 +10,8 @@ use opentool_core::ToolMetadata;
 pub(crate) struct ClientSettings {
     pub(crate) prefix: String,
     pub(crate) call_timeout: Option<Duration>,
+    /// How long a call may take that makes progress.
+    pub(crate) progress_timeout: Option<Duration>,
     pub(crate) start_timeout: Duration,
     pub(crate) max_message_size: usize,
     pub(crate) max_tools: usize,
@@ -24,6 +26,7 @@ impl Default for ClientSettings {
         Self {
             prefix: String::new(),
             call_timeout: None,
+            progress_timeout: None,
             start_timeout: Duration::from_secs(60),
             max_message_size: 16 << 20,
             max_tools: 10_000,

@@ -1,21 +1,26 @@
 //! The tools of a server as a source: [`McpClient`].
 
-use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
+use std::{fmt, iter};
 
 use opentool_core::{BoxFuture, ToolChanges, ToolError, ToolMetadata, ToolSource, Toolbox};
 use rmcp::model::{ServerPeerInfo, Tool as ListedTool};
+use serde_json::Value;
+use tokio::runtime::Handle;
 
+use super::availability::Availability;
 use super::command::ServerCommand;
 use super::definition::{definition, metadata};
 use super::error::McpError;
 use super::events::ListState;
 use super::link::{Location, ServerLink};
 use super::names::unique_names;
+use super::schema_cost::check_cost;
 use super::settings::ClientSettings;
 use super::text::shown;
-use super::tool::McpTool;
+use super::tool::{DEFAULT_TIMEOUT, McpTool};
 use super::url::ServerUrl;
 
 /// The tools of an MCP server: a program that is started, or a URL. It is a [source](ToolSource) of tools like any other.
@@ -50,6 +55,9 @@ pub struct McpClient {
 struct Running {
     link: Arc<ServerLink>,
     list: Arc<ListState>,
+    availability: Arc<Availability>,
+    /// Whether a server that was away is being asked again.
+    probing: Arc<AtomicBool>,
     known: Mutex<Option<KnownList>>,
     /// Held while the server is asked, so that concurrent callers ask once.
     asking: tokio::sync::Mutex<()>,
@@ -101,6 +109,21 @@ impl McpClient {
         self.set(|settings| settings.call_timeout = Some(time))
     }
 
+    /// Lets progress extend the time of a call: it may take the [timeout](Self::timeout) (60 seconds where none is set) from one
+    /// report of progress to the next, and this long in all. Without this, progress changes nothing.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use opentool_mcp::{McpClient, ServerUrl};
+    ///
+    /// let client = McpClient::from_url(ServerUrl::new("https://tools.example/mcp"))
+    ///     .timeout(Duration::from_secs(30))
+    ///     .progress_timeout(Duration::from_secs(600));
+    /// ```
+    pub fn progress_timeout(self, total: Duration) -> Self {
+        self.set(|settings| settings.progress_timeout = Some(total))
+    }
+
     /// Sets how long the server may take to start, and to list its tools: 60 seconds each.
     pub fn start_timeout(self, time: Duration) -> Self {
         self.set(|settings| settings.start_timeout = time)
@@ -146,8 +169,17 @@ impl McpClient {
         self.running.get_or_init(|| {
             let list = Arc::new(ListState::default());
             let (location, settings) = (self.location.clone(), self.settings.clone());
-            let link = ServerLink::new(self.name.as_str().into(), location, settings, list.clone());
-            Running { link: Arc::new(link), list, known: Mutex::default(), asking: tokio::sync::Mutex::default() }
+            let availability = Arc::<Availability>::default();
+            let name = self.name.as_str().into();
+            let link = ServerLink::new(name, location, settings, list.clone(), availability.clone());
+            Running {
+                link: Arc::new(link),
+                list,
+                availability,
+                probing: Arc::default(),
+                known: Mutex::default(),
+                asking: tokio::sync::Mutex::default(),
+            }
         })
     }
 
@@ -190,6 +222,28 @@ impl McpClient {
         }
     }
 
+    /// Says whether the server was there when it was last asked; none where it was not asked yet.
+    ///
+    /// One that was not is asked again in the background, so that it is noticed when it is back although no call comes.
+    #[must_use]
+    pub fn is_up(&self) -> Option<bool> {
+        let running = self.running.get()?;
+        let is_up = running.availability.is_up();
+        if is_up == Some(false)
+            && let Ok(runtime) = Handle::try_current()
+            && !running.probing.swap(true, Ordering::AcqRel)
+        {
+            let (client, probing) = (self.clone(), running.probing.clone());
+            running.list.expire();
+            runtime.spawn(async move {
+                // What becomes of it is noted where it is sent.
+                let _ = client.toolbox().await;
+                probing.store(false, Ordering::Release);
+            });
+        }
+        is_up
+    }
+
     /// Ends the server, or the connection to it, and waits until it has ended. The next call starts it again.
     pub async fn close(&self) {
         if let Some(running) = self.running.get() {
@@ -214,6 +268,8 @@ impl McpClient {
 
     fn make_toolbox(&self, link: &Arc<ServerLink>, tools: &[ListedTool], info: Option<&ServerPeerInfo>) -> Toolbox {
         let mut toolbox = describe(Toolbox::new(), info);
+        let ClientSettings { call_timeout, progress_timeout, .. } = &self.settings;
+        let silence = progress_timeout.map(|_| call_timeout.unwrap_or(DEFAULT_TIMEOUT));
         let originals: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
         for (tool, name) in tools.iter().zip(unique_names(&self.settings.prefix, &originals)) {
             let left_out = |error: &dyn fmt::Display| {
@@ -224,9 +280,16 @@ impl McpClient {
                 left_out(&"another tool has its name");
                 continue;
             };
+            let schemas = iter::once(&tool.input_schema).chain(&tool.output_schema);
+            let too_costly = schemas.map(|schema| check_cost(&Value::Object((**schema).clone()))).find_map(Result::err);
+            if let Some(reason) = too_costly {
+                left_out(&reason);
+                continue;
+            }
             let added = definition(&name, tool, &self.settings).map(|definition| {
                 let metadata = metadata(&name, tool, &self.settings);
-                toolbox.add(McpTool { definition, metadata, original: tool.name.to_string(), link: link.clone() })
+                let (original, link) = (tool.name.to_string(), link.clone());
+                toolbox.add(McpTool { definition, metadata, original, silence, link })
             });
             match added {
                 Ok(Ok(())) => {}

@@ -1,6 +1,8 @@
 //! Where a server is that runs already: [`ServerUrl`].
 
 use std::fmt;
+use std::net::IpAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use http::HeaderMap;
@@ -8,6 +10,7 @@ use http::header::AUTHORIZATION;
 use opentool_http::{ApiKey, HttpConfig, Secrets, StreamLimit, Url, secret_header};
 
 use super::error::McpError;
+use super::token_file::TokenFile;
 
 /// Headers that belong to the protocol.
 const RESERVED: [&str; 5] = ["accept", "content-type", "host", "last-event-id", "content-length"];
@@ -26,6 +29,7 @@ pub struct ServerUrl {
     key: Option<ApiKey>,
     headers: Vec<(String, String)>,
     ca_certificates: Option<Arc<[u8]>>,
+    tokens: Option<TokenFile>,
 }
 
 /// A URL that can be used, and how.
@@ -34,12 +38,35 @@ pub(crate) struct Target {
     pub(crate) url: Url,
     pub(crate) config: HttpConfig,
     pub(crate) secrets: Secrets,
+    pub(crate) tokens: Option<TokenFile>,
+}
+
+impl Target {
+    /// The URL for which tokens are given: without its query, which may be secret.
+    pub(crate) fn resource(&self) -> String {
+        let mut url = self.url.clone();
+        url.set_query(None);
+        url.set_fragment(None);
+        url.into()
+    }
+}
+
+/// Says whether what is sent to a URL stays between the two ends: by https, or because it does not leave this machine.
+pub(crate) fn is_private(url: &Url) -> bool {
+    match (url.scheme(), url.host_str()) {
+        ("https", Some(_)) => true,
+        ("http", Some(host)) => {
+            let host = host.trim_start_matches('[').trim_end_matches(']');
+            host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+        _ => false,
+    }
 }
 
 impl ServerUrl {
     /// Takes a URL with `http://` or `https://`. What is wrong with it is said when a client connects.
     pub fn new(url: impl Into<String>) -> Self {
-        Self { url: url.into(), key: None, headers: Vec::new(), ca_certificates: None }
+        Self { url: url.into(), key: None, headers: Vec::new(), ca_certificates: None, tokens: None }
     }
 
     /// Sets the key that is sent as a bearer token.
@@ -58,6 +85,21 @@ impl ServerUrl {
     pub fn ca_certificates(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.ca_certificates = Some(pem.into().into());
         self
+    }
+
+    /// Sets the file that has the tokens of a [login](crate::OAuthLogin). A file that is not there yet is no error: the server may
+    /// let everybody in.
+    ///
+    /// They are sent over https, or to this machine, and only where neither a key nor a header `Authorization` is set.
+    pub fn tokens(mut self, file: TokenFile) -> Self {
+        self.tokens = Some(file);
+        self
+    }
+
+    /// Sets the folder in which each server has a file with the [tokens](Self::tokens) of a login.
+    pub fn tokens_in(self, folder: impl AsRef<Path>) -> Self {
+        let file = TokenFile::in_folder(folder, &self.name());
+        self.tokens(file)
     }
 
     /// What the server is called in messages: the URL without what may be secret in it.
@@ -88,7 +130,13 @@ impl ServerUrl {
         let values = self.headers.iter().filter_map(|(_, value)| ApiKey::new(value.as_str()));
         let query = url.query().and_then(ApiKey::new);
         let secrets = self.key.iter().cloned().chain(values).chain(query).collect();
-        Ok(Target { url, config, secrets })
+        let takes_tokens = is_private(&url) && self.key.is_none() && !self.has_authorization();
+        let tokens = self.tokens.clone().filter(|_| takes_tokens);
+        Ok(Target { url, config, secrets, tokens })
+    }
+
+    fn has_authorization(&self) -> bool {
+        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(AUTHORIZATION.as_str()))
     }
 
     fn header_map(&self) -> Result<HeaderMap, String> {
@@ -114,6 +162,7 @@ impl fmt::Debug for ServerUrl {
             .field("url", &self.name())
             .field("key", &self.key)
             .field("headers", &self.headers.iter().map(|(name, _)| name).collect::<Vec<_>>())
+            .field("tokens", &self.tokens)
             .finish_non_exhaustive()
     }
 }
@@ -146,6 +195,17 @@ mod tests {
         assert!(refusal(url().header("Accept", "x")).contains("belongs to the protocol"));
         let target = url().api_key("k").header("X-A", "b").target(1).unwrap();
         assert_eq!(target.config.headers["authorization"], "Bearer k");
-        assert_eq!(target.url.query(), Some("team=blue"));
+        assert_eq!((target.url.query(), &*target.resource()), (Some("team=blue"), "https://a.example/mcp"));
+    }
+
+    #[test]
+    fn tokens_go_over_https_and_beside_no_other_key() {
+        let takes_tokens = |url: ServerUrl| url.tokens(TokenFile::new("/nowhere")).target(1).unwrap().tokens.is_some();
+        for url in ["https://a.example", "http://127.0.0.1:1", "http://[::1]:1/mcp", "http://localhost:1"] {
+            assert!(takes_tokens(ServerUrl::new(url)), "{url}");
+            assert!(!takes_tokens(ServerUrl::new(url).api_key("k")));
+            assert!(!takes_tokens(ServerUrl::new(url).header("authorization", "Basic x")));
+        }
+        assert!(!takes_tokens(ServerUrl::new("http://a.example/mcp")));
     }
 }

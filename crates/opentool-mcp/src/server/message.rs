@@ -1,8 +1,9 @@
 //! JSON-RPC messages, read without copying what is in them: [`Message`], [`Params`].
 
 use std::borrow::Cow;
+use std::fmt;
 
-use serde::de::IgnoredAny;
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
@@ -116,12 +117,39 @@ impl<'a> Message<'a> {
         members.into_message()
     }
 
-    /// Reads the messages of a batch; none where the text is no array.
-    pub(crate) fn split(text: &'a [u8]) -> Option<Vec<&'a RawValue>> {
+    /// Reads the messages of a batch, and of more than so many only so many; none where the text is no array.
+    pub(crate) fn split(text: &'a [u8], limit: usize) -> Option<Vec<&'a RawValue>> {
         if !text.trim_ascii_start().starts_with(b"[") {
             return None;
         }
-        serde_json::from_slice(text).ok()
+        let mut reader = serde_json::Deserializer::from_slice(text);
+        let messages = reader.deserialize_seq(BatchVisitor { limit }).ok()?;
+        reader.end().is_ok().then_some(messages)
+    }
+}
+
+/// Keeps the first of the messages: a list of all would be many times larger than a text of short ones.
+struct BatchVisitor {
+    limit: usize,
+}
+
+impl<'de> Visitor<'de> for BatchVisitor {
+    type Value = Vec<&'de RawValue>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of messages")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        let mut messages = Vec::new();
+        while messages.len() < self.limit {
+            match items.next_element()? {
+                Some(message) => messages.push(message),
+                None => return Ok(messages),
+            }
+        }
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(messages)
     }
 }
 
@@ -233,6 +261,14 @@ mod tests {
         ] {
             assert_eq!(Message::read(text.as_bytes()).unwrap_err().error.code, code, "{text}");
         }
+    }
+
+    #[test]
+    fn of_a_long_batch_only_the_beginning_is_kept() {
+        let length = |text: &str| Message::split(text.as_bytes(), 3).map(|messages| messages.len());
+        assert_eq!((length("[]"), length(" [1,[2]] "), length("{}")), (Some(0), Some(2), None));
+        assert_eq!(length(&format!("[{}1]", "[],".repeat(1000))), Some(3));
+        assert_eq!((length("[1,2,3,4"), length("[1,2,3,nonsense]"), length("[1] 2")), (None, None, None));
     }
 
     #[test]

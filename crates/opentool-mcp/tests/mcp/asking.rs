@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::client::{Request, Running, message, post, start, stateless};
 
 /// Asks for a name and then for a colour, and says both.
-fn asks() -> (FakeTool, CallLog) {
+pub(crate) fn asks() -> (FakeTool, CallLog) {
     let schema =
         |name: &str| json!({ "type": "object", "properties": { name: { "type": "string" } }, "required": [name] });
     let tool = FakeTool::new("asks").with_schema(json!({ "type": "object" })).acts(move |_, context| {

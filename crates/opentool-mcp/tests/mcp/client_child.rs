@@ -210,3 +210,18 @@ async fn changed_tools_are_signalled_and_seen() {
     probe.call("change", r#"{"a":"text"}"#).await.assert_error(ErrorKind::InvalidArguments);
     probe.call("change", r#"{"a":1}"#).await.assert_text("changed");
 }
+
+#[tokio::test]
+async fn a_program_that_ended_is_down_until_it_runs_again() {
+    let client = child("tools");
+    process(&client, "pid").await;
+    assert_eq!(client.is_up(), Some(true));
+    Probe::new(client.clone()).call("crash", "{}").await.assert_error(ErrorKind::Unavailable);
+    assert_eq!(client.is_up(), Some(false));
+    while client.is_up() != Some(true) {
+        tokio::task::yield_now().await;
+    }
+    let missing = McpClient::from_command(ServerCommand::new("/no/such/program"));
+    assert!(missing.toolbox().await.is_err());
+    assert_eq!(missing.is_up(), Some(false));
+}

@@ -78,3 +78,15 @@ async fn tools_that_cannot_be_used_are_left_out_and_hints_are_not_trusted() {
     let metadata = trusted.get("good").unwrap().metadata().clone();
     assert_eq!((metadata.read_only(), metadata.destructive(), metadata.open_world()), (Some(true), Some(false), None));
 }
+
+#[tokio::test]
+async fn references_that_multiply_cost_neither_time_nor_the_other_tools() {
+    let client = child("ref-bombs");
+    let toolbox = client.toolbox().await.unwrap();
+    let probe = Probe::new(client);
+    probe.call("call", "{}").await.assert_text("call");
+    let nested = (0..50).fold("{}".to_owned(), |inner, _| format!(r#"{{"left":{inner},"right":{{}}}}"#));
+    let names: Vec<_> = toolbox.names().collect();
+    assert_eq!(names, ["tree", "call"]);
+    probe.call("tree", &*nested).await.assert_text("tree");
+}

@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::client::{Running, start};
 use crate::tools::{Changing, every_way};
 
-fn url(addr: SocketAddr) -> ServerUrl {
+pub(crate) fn url(addr: SocketAddr) -> ServerUrl {
     ServerUrl::new(format!("http://{addr}/mcp"))
 }
 
@@ -24,7 +24,7 @@ fn connect(running: &Running) -> McpClient {
 }
 
 /// Stands before a server and refuses what only the newest revision has, so that the older handshake is tried.
-async fn older(server: &Running) -> SocketAddr {
+pub(crate) async fn older(server: &Running) -> SocketAddr {
     let (listener, target) = (TcpListener::bind("127.0.0.1:0").await.unwrap(), server.addr);
     let addr = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -237,4 +237,26 @@ async fn a_server_that_was_away_is_called_again() {
     probe.call("text", "{}").await.assert_text("here");
     handle.shutdown();
     serving.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_is_down_until_it_is_back() {
+    let tools = || Toolbox::from_tools([FakeTool::new("text").answers("here")]).unwrap();
+    let first = start(Server::new(tools())).await;
+    let client = connect(&first);
+    assert_eq!(client.is_up(), None, "it was not asked yet");
+    let probe = Probe::new(client.clone());
+    probe.call("text", "{}").await.assert_text("here");
+    assert_eq!(client.is_up(), Some(true));
+    let addr = first.addr;
+    first.handle.shutdown();
+    first.ended().await;
+    probe.call("text", "{}").await.assert_error(ErrorKind::Unavailable);
+    assert_eq!(client.is_up(), Some(false));
+    let second = Server::new(tools()).mount(opentool_mcp::Mcp::new()).bind(addr).await.unwrap();
+    tokio::spawn(second.serve());
+    // No call comes, and yet it is noticed.
+    while client.is_up() != Some(true) {
+        tokio::task::yield_now().await;
+    }
 }

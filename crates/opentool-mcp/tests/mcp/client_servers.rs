@@ -10,7 +10,7 @@ use tokio::time::{Duration, Instant, sleep};
 use crate::client::MAX_WAIT;
 
 /// The example that is an MCP server; it is built with the tests.
-fn program() -> PathBuf {
+pub(crate) fn program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.parent().unwrap().parent().unwrap().join("examples/child_server")
 }

@@ -6,7 +6,7 @@ use opentool_server::Server;
 use serde_json::json;
 
 use crate::client::{message, post, post_text, start, start_with, stateless};
-use crate::tools::every_way;
+use crate::tools::{Changing, every_way};
 
 #[tokio::test]
 async fn keys_hosts_and_origins_are_checked_first() {
@@ -87,4 +87,69 @@ async fn what_a_client_made_up_comes_back_shortened() {
     assert!(server.ask(&stateless(&long, json!({}))).await.error(404, -32601).len() < 300);
     let revision = stateless("tools/list", json!({})).replace("MCP-Protocol-Version", Some(&long));
     assert!(server.ask(&revision).await.error(400, -32020).len() < 400);
+}
+
+#[tokio::test]
+async fn a_message_of_sixteen_megabytes_is_answered_and_a_larger_one_refused() {
+    let server = start(Server::new(every_way())).await;
+    let call = |text: &str| message("tools/call", json!({ "name": "text", "arguments": { "a": text } })).to_string();
+    let largest = call(&"x".repeat((16 << 20) - call("").len()));
+    let reply = server.ask(&post_text(&largest)).await;
+    assert_eq!(reply.status, 200);
+    assert_eq!(reply.json()["result"]["content"][0]["text"], "plain \"text\"");
+    assert_eq!(server.ask(&post_text(&(largest + " "))).await.status, 413);
+    assert_eq!(server.ask(&post(&message("ping", json!({})))).await.status, 200);
+}
+
+#[tokio::test]
+async fn ten_thousand_listeners_are_refused_beyond_the_limit_and_calls_answered() {
+    let changing = Changing::default();
+    let server = start(Server::new(changing.clone())).await;
+    let listen = stateless("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }));
+    let (mut streams, mut refused) = (Vec::new(), 0);
+    for _ in 0..10_000 {
+        let mut stream = server.open(&listen).await;
+        let head = stream.head().await;
+        match head.status {
+            200 => streams.push(stream),
+            503 => {
+                assert_eq!(head.header("retry-after"), Some("1"));
+                refused += 1;
+            }
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!((streams.len(), refused), (1024, 10_000 - 1024));
+    let refusal = server.ask(&listen).await.error(503, -32603);
+    assert!(refusal.contains("as many streams are open as may be"), "{refusal}");
+    changing.set(&["a"]);
+    assert_eq!(server.ask(&stateless("tools/call", json!({ "name": "a" }))).await.status, 200);
+    for stream in &mut streams {
+        assert_eq!(stream.event().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
+        assert_eq!(stream.event().await.unwrap()["method"], "notifications/tools/list_changed");
+    }
+}
+
+#[tokio::test]
+async fn headers_that_contradict_the_body_or_each_other_are_refused() {
+    let server = start(Server::new(every_way())).await;
+    let call = stateless("tools/call", json!({ "name": "text" }));
+    assert_eq!(server.ask(&call).await.status, 200);
+    for (name, value) in [
+        ("MCP-Protocol-Version", Some("2025-11-25")),
+        ("MCP-Protocol-Version", None),
+        ("Mcp-Method", Some("tools/list")),
+        ("Mcp-Method", None),
+        ("Mcp-Name", Some("fails")),
+        ("Mcp-Name", Some("=?base64?!?=")),
+        ("Mcp-Name", None),
+    ] {
+        server.ask(&call.clone().replace(name, value)).await.error(400, -32020);
+    }
+    for name in ["MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"] {
+        let twice = call.clone().header(name, "text");
+        server.ask(&twice).await.error(400, -32020);
+    }
+    let unknown = call.clone().replace("MCP-Protocol-Version", Some("1999-01-01"));
+    assert!([-32020, -32022].contains(&server.ask(&unknown).await.json()["error"]["code"].as_i64().unwrap()));
 }

@@ -15,7 +15,7 @@ const MAX_ECHOED_NAME: usize = 200;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recipient<'a> {
     pub(crate) id: RequestId<'a>,
-    /// Whether the client reads the member `output`, which carries parts and rich outputs unchanged.
+    /// Whether the client reads the member `output`, which carries what the `result` cannot say.
     pub(crate) reads_output: bool,
 }
 
@@ -63,10 +63,24 @@ impl Answer<'_> {
 
 /// Writes the answer to a call that worked; a result that is no object is wrapped under its name.
 pub(crate) fn success(output: &ToolOutput, name: Option<&str>, to: Recipient<'_>) -> Vec<u8> {
-    let typed = to.reads_output && matches!(output, ToolOutput::Parts(_) | ToolOutput::Rich(_));
+    let typed = to.reads_output && !is_plain(output, name);
     let (result, output) =
         if typed { (ResultObject::Empty, Some(output)) } else { (ResultObject::new(output, name), None) };
     Answer { result, output, error: None, id: to.id }.to_bytes()
+}
+
+/// Says whether the `result` alone tells a client what the tool returned. A value that is no object can be told from an object with
+/// one member only by the name that the function gives it, and `{}` and `null` mean that there is no value.
+fn is_plain(output: &ToolOutput, name: Option<&str>) -> bool {
+    match output {
+        ToolOutput::Parts(_) | ToolOutput::Rich(_) => false,
+        ToolOutput::Text(_) => name.is_some(),
+        ToolOutput::Json(json) => match json.get() {
+            "{}" | "null" => false,
+            text => name.is_some() || text.starts_with('{'),
+        },
+        _ => true,
+    }
 }
 
 /// Writes the answer to a call that failed. An error's detail, which is for the operator, is not part of it.

@@ -76,7 +76,7 @@ impl Endpoint {
             return Answer::new(StatusCode::NOT_ACCEPTABLE, answer::error(None, &error)).into();
         }
         let body = request.take_body();
-        if let Some(messages) = Message::split(&body) {
+        if let Some(messages) = Message::split(&body, MAX_BATCH + 1) {
             return self.answer_batch(&request, &messages).await;
         }
         let action = match Message::read(&body) {

@@ -1,0 +1,137 @@
+//! `opentool mcp login`: a login at an MCP server that wants OAuth.
+
+use std::{
+    env,
+    io::{self, BufRead as _},
+    process::{Command, Stdio},
+    thread,
+};
+
+use clap::Args;
+use opentool_mcp::{OAuthLogin, PendingLogin, ServerUrl};
+use tokio::sync::oneshot;
+
+use super::ExitStatus;
+use crate::{
+    failure::Failure,
+    logins,
+    runtime::block_on,
+    terminal::{note, visible, write_data},
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  opentool mcp login https://tools.example/mcp
+  opentool mcp login --no-browser https://tools.example/mcp
+
+The URL to open is printed, and opened in a browser. The browser comes back to a port of this machine; where it
+runs on another one, paste the URL that it was sent to (with --no-browser). The tokens stand in a file that only
+you can read, are renewed when they end, and are used by every command that gets the same URL.
+
+Exit codes: 0 logged in; 2 wrong usage; 4 the login failed.";
+
+/// Log in at an MCP server that wants it (OAuth), so that its tools can be used
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Login {
+    /// The URL of the server, such as https://tools.example/mcp
+    #[arg(value_name = "URL")]
+    server: String,
+    /// Opens no browser: prints the URL, and takes the one that the browser was sent to
+    #[arg(long)]
+    no_browser: bool,
+    /// The id of a client that was registered before [default: the server is asked for one]
+    #[arg(long, value_name = "ID")]
+    client_id: Option<String>,
+    /// The variable of the environment that has the secret of that client
+    #[arg(long, value_name = "VARIABLE", requires = "client_id")]
+    client_secret_env: Option<String>,
+    /// What to ask for; repeatable [default: what the server names]
+    #[arg(long, value_name = "SCOPE")]
+    scope: Vec<String>,
+    /// The port of this machine to which the browser comes back [default: a free one]
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+}
+
+impl Login {
+    pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
+        block_on(self.log_in())?;
+        Ok(ExitStatus::Success)
+    }
+
+    async fn log_in(&self) -> Result<(), Failure> {
+        let login = self.prepared()?.begin().await.map_err(Failure::mcp)?;
+        note(&"Open this URL in a browser and log in:");
+        write_data(&format!("{}\n", login.url())).map_err(Failure::output)?;
+        if self.no_browser {
+            note(&"Then, if the browser is not on this machine, paste the URL here that it was sent to.");
+            self.finish_by_hand(&login).await?;
+        } else {
+            open_browser(login.url());
+            login.wait().await.map_err(Failure::mcp)?;
+        }
+        note(&format_args!("logged in at {}", visible(self.url())));
+        Ok(())
+    }
+
+    /// The URL without what tells it from that of another protocol.
+    fn url(&self) -> &str {
+        self.server.strip_prefix("mcp+").unwrap_or(&self.server)
+    }
+
+    fn prepared(&self) -> Result<OAuthLogin, Failure> {
+        if !self.url().contains("://") {
+            let message = format!("`{}` is no URL: give that of the MCP server", visible(&self.server));
+            return Err(Failure::usage(message));
+        }
+        let Some(folder) = logins::folder() else {
+            return Err(Failure::usage("there is no folder for the tokens: set XDG_STATE_HOME to one"));
+        };
+        let mut login = OAuthLogin::new(ServerUrl::new(self.url()).tokens_in(folder)).scopes(self.scope.iter());
+        if let Some(id) = &self.client_id {
+            login = login.client_id(id);
+        }
+        if let Some(name) = &self.client_secret_env {
+            let secret = env::var(name).map_err(|_| {
+                Failure::usage(format!("the variable `{}` of the environment is not set", visible(name)))
+            })?;
+            login = login.client_secret(secret);
+        }
+        Ok(match self.port {
+            Some(port) => login.redirect_port(port),
+            None => login,
+        })
+    }
+
+    /// Waits for the browser, or for a URL that is typed.
+    async fn finish_by_hand(&self, login: &PendingLogin) -> Result<(), Failure> {
+        let (sender, typed) = oneshot::channel();
+        // It may wait for a line when the browser has come back already.
+        thread::spawn(move || {
+            let line = io::stdin().lock().lines().map_while(Result::ok).find(|line| !line.trim().is_empty());
+            line.map(|line| sender.send(line))
+        });
+        tokio::select! {
+            waited = login.wait() => waited,
+            Ok(url) = typed => login.finish(&url).await,
+        }
+        .map_err(Failure::mcp)
+    }
+}
+
+/// Opens a URL in the user's browser, where there is one; the URL was printed too.
+fn open_browser(url: &str) {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = if cfg!(windows) {
+        let mut command = Command::new("rundll32");
+        command.arg("url.dll,FileProtocolHandler");
+        command
+    } else {
+        Command::new(program)
+    };
+    let opened = command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    if let Ok(mut browser) = opened {
+        thread::spawn(move || browser.wait());
+    }
+}
