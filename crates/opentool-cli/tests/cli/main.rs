@@ -13,6 +13,8 @@ mod documents;
 mod drain;
 mod fix;
 mod formats;
+#[cfg(target_os = "linux")]
+mod gateway;
 mod general;
 mod guide;
 mod import;
@@ -24,10 +26,12 @@ mod mcp_client;
 mod mutate;
 mod observe;
 mod operation;
+mod questions;
 mod readme;
 mod remote;
 mod serve;
 mod serving;
+mod sources;
 mod trust;
 
 use std::path::{Path, PathBuf};
