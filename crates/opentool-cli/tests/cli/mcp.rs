@@ -171,5 +171,5 @@ fn the_guide_does_what_it_shows() {
             other => panic!("a block of `{other}` that no test tries"),
         }
     }
-    assert_eq!(commands, 25);
+    assert_eq!(commands, 26);
 }
