@@ -171,12 +171,15 @@ class Inspector(Caller):
 
     has_progress = has_cancellation = False
 
-    def __init__(self, target, era):
-        self.target, self.era = target, era
+    def __init__(self, home, server, era):
+        self.home, self.era = home, era
+        with open(os.path.join(home, "servers.json"), "w") as file:
+            json.dump({"mcpServers": {"opentool": server}}, file)
 
     async def ask(self, *options):
         node, start = sys.argv[3:5]
-        command = [node, start, "--cli", *self.target, "--protocol-era", self.era, "--format", "json", "--quiet", *options]
+        config = ["--config", os.path.join(self.home, "servers.json"), "--server", "opentool"]
+        command = [node, start, "--cli", *config, "--protocol-era", self.era, "--format", "json", "--quiet", *options]
         environment = dict(os.environ, PATH=f"{os.path.dirname(node)}:{os.environ['PATH']}", HOME=self.home)
         process = await asyncio.create_subprocess_exec(
             *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment
@@ -248,10 +251,11 @@ async def check_fastmcp():
 
 
 async def check_inspector():
-    with tempfile.TemporaryDirectory() as Inspector.home, server() as url:
+    stdio = {"command": PROGRAM, "args": ["mcp", *OPTIONS]}
+    with tempfile.TemporaryDirectory() as home, server() as url:
         for era in ["legacy", "modern"]:
-            await check(Inspector([PROGRAM, "mcp", *OPTIONS], era), f"stdio, {era}")
-            await check(Inspector(["--server-url", url], era), f"HTTP, {era}")
+            await check(Inspector(home, stdio, era), f"stdio, {era}")
+            await check(Inspector(home, {"type": "streamable-http", "url": url}, era), f"HTTP, {era}")
 
 
 def checks():
