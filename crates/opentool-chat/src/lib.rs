@@ -140,6 +140,40 @@
 //! # }).unwrap();
 //! ```
 //!
+//! # Questions of tools
+//!
+//! A tool may ask the user something while it runs ([`ToolContext::ask`](opentool_core::ToolContext::ask)). What answers is set
+//! for a client or a request: a form in a window, a line at a terminal. The model sees neither question nor answer, and the time until
+//! the answer counts against no deadline. Without it, the tool gets an error that says so.
+//!
+//! ```
+//! use opentool_chat::ChatClient;
+//! use opentool_core::{FnTool, Question, ToolContext, UserAnswer};
+//! use serde_json::json;
+//! # use opentool_chat::testing::{Reply, ScriptedModel};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! # let provider = ScriptedModel::new([Reply::call("book", "{}"), Reply::text("Booked.")]);
+//! let book = FnTool::fallible("book", |context: ToolContext| async move {
+//!     let seat = json!({ "type": "object", "properties": { "seat": { "enum": ["aisle", "window"] } }, "required": ["seat"] });
+//!     match context.ask("Which seat?", seat).await? {
+//!         UserAnswer::Accepted(answer) => Ok(format!("booked: {}", answer["seat"])),
+//!         _ => Ok("not booked: the user did not choose a seat".to_owned()),
+//!     }
+//! });
+//! let client = ChatClient::builder(provider)
+//!     .default_tools(book)
+//!     .respondent(|question: Question| async move {
+//!         println!("{}", question.message); // show a form made from `question.schema`, and wait for it
+//!         Ok(json!({ "seat": "aisle" }).as_object().cloned().map_or(UserAnswer::Declined, UserAnswer::Accepted))
+//!     })
+//!     .build();
+//! let answer = client.prompt("Book me a seat.").call().await?;
+//! # assert_eq!(answer.messages()[2].answers()[0].text.to_string(), "booked: \"aisle\"");
+//! # Ok::<(), opentool_chat::ChatError>(())
+//! # }).unwrap();
+//! ```
+//!
 //! # A loop of your own
 //!
 //! With [`ChatOptions::with_internal_execution`] off, you run the calls of an answer, with the same parts: see

@@ -1,6 +1,6 @@
 //! How a model is asked: [`ChatOptions`].
 
-use opentool_core::{Cancellation, IntoToolSource, Source, ToolContext};
+use opentool_core::{Cancellation, IntoToolSource, Respondent, Source, ToolContext};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -158,6 +158,13 @@ impl ChatOptions {
     #[must_use]
     pub fn with_tool_context(mut self, context: &ToolContext) -> Self {
         self.context = Some(self.context.unwrap_or_default().merge(context));
+        self
+    }
+
+    /// Sets what answers the [questions](ToolContext::ask) of tools. It is kept in the context of the tools.
+    #[must_use]
+    pub fn with_respondent(mut self, respondent: impl Respondent) -> Self {
+        self.context = Some(self.context.unwrap_or_default().with_respondent(respondent));
         self
     }
 

@@ -1,5 +1,6 @@
 //! The tools that `opentool serve` offers where no source is given: small, useful, and examples of how tools are written.
 
+mod ask;
 mod calculator;
 mod clock;
 mod notes;
@@ -18,6 +19,7 @@ pub(crate) fn toolbox() -> Result<Toolbox, ToolboxError> {
         .merge(units)?
         .merge(texts)?
         .merge(notes::Notes::default().into_toolbox()?)?
+        .with(ask::ask_user::tool())?
         .with_title("opentool demo tools")
         .with_version(env!("CARGO_PKG_VERSION")))
 }

@@ -50,11 +50,15 @@ pub(crate) enum Failure {
     })]
     Unauthorized { name: String, has_key: bool },
     #[error(
-        "{} {problem}, so nothing is served. What needs your trust:\n  {}\nRead the file, then run `opentool trust`; or name \
-         it: `opentool serve --config {}`",
-        visible(name), settings.join("\n  "), visible(name)
+        "{} {problem}, so {}. What needs your trust:\n  {}\nRead the file, then run `opentool trust`; or name \
+         it: `opentool {command} --config {}`",
+        visible(name),
+        if *command == "serve" { "nothing is served" } else { "its sources are not used" },
+        settings.join("\n  "), visible(name)
     )]
-    Untrusted { name: String, problem: &'static str, settings: Vec<String> },
+    Untrusted { name: String, problem: &'static str, settings: Vec<String>, command: &'static str },
+    #[error("{message}")]
+    Config { message: String },
     #[error("{}", visible(&source.to_string()))]
     Mcp { source: Box<McpError> },
     #[error("{}", visible(message))]

@@ -1,12 +1,16 @@
-//! The limits of calls that a command line can set.
+//! The limits of calls that a command line can set, and what holds for every connection.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use opentool::{Executor, ExecutorBuilder};
 use opentool_client::Client;
+use opentool_mcp::{McpClient, ServerUrl};
 
 /// How much larger than its result the answer of a server may be: the rest of the message, and escapes.
 const ANSWER_OVERHEAD: usize = 2;
+
+/// How large an answer may be by default.
+const ANSWER: usize = 16 << 20;
 
 /// An executor with a deadline and a limit of results, where they are given.
 pub(crate) fn executor(timeout: Option<Duration>, max_result: Option<usize>) -> ExecutorBuilder {
@@ -20,14 +24,58 @@ pub(crate) fn executor(timeout: Option<Duration>, max_result: Option<usize>) -> 
     executor
 }
 
-/// A client whose own limits are no tighter than those of the executor.
-pub(crate) fn prepared(mut client: Client, timeout: Option<Duration>, max_result: Option<usize>) -> Client {
-    if let Some(timeout) = timeout {
-        client = client.timeout(timeout);
+/// Certificates to trust instead of the system's, where some are given.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CaCertificates(pub(crate) Option<Arc<[u8]>>);
+
+/// What holds for every connection to a server: its own limits are no tighter than those of the executor.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ConnectOptions {
+    pub(crate) certificates: CaCertificates,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) max_result: Option<usize>,
+}
+
+impl ConnectOptions {
+    /// Trusts these certificates, and has no other limits than the defaults.
+    pub(crate) fn new(certificates: CaCertificates) -> Self {
+        ConnectOptions { certificates, timeout: None, max_result: None }
     }
-    if let Some(bytes) = max_result {
-        const DEFAULT: usize = 16 << 20;
-        client = client.max_response_size(bytes.saturating_mul(ANSWER_OVERHEAD).max(DEFAULT));
+
+    fn max_answer(&self) -> Option<usize> {
+        self.max_result.map(|bytes| bytes.saturating_mul(ANSWER_OVERHEAD).max(ANSWER))
     }
-    client
+
+    /// Prepares the client of an OpenTool server.
+    pub(crate) fn client(&self, mut client: Client) -> Client {
+        if let Some(pem) = &self.certificates.0 {
+            client = client.ca_certificates(pem);
+        }
+        if let Some(timeout) = self.timeout {
+            client = client.timeout(timeout);
+        }
+        match self.max_answer() {
+            Some(bytes) => client.max_response_size(bytes),
+            None => client,
+        }
+    }
+
+    /// Prepares the URL of an MCP server.
+    pub(crate) fn mcp_url(&self, url: ServerUrl) -> ServerUrl {
+        match &self.certificates.0 {
+            Some(pem) => url.ca_certificates(&**pem),
+            None => url,
+        }
+    }
+
+    /// Prepares the client of an MCP server.
+    pub(crate) fn mcp(&self, mut client: McpClient) -> McpClient {
+        if let Some(timeout) = self.timeout {
+            client = client.timeout(timeout);
+        }
+        match self.max_answer() {
+            Some(bytes) => client.max_message_size(bytes),
+            None => client,
+        }
+    }
 }

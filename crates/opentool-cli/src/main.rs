@@ -2,6 +2,8 @@
 
 mod arguments;
 mod commands;
+mod config_fault;
+mod config_file;
 mod demo;
 mod diff;
 mod document;
@@ -18,8 +20,12 @@ mod output;
 mod replace;
 mod report;
 mod runtime;
+mod secret;
+mod setting;
 mod size;
 mod source;
+mod source_tables;
+mod sources;
 mod telemetry;
 mod terminal;
 mod time;

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     env,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use opentool::{ToolMetadata, Toolbox};
@@ -11,7 +12,13 @@ use opentool_mcp::{McpClient, ServerCommand, ServerUrl};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::{failure::Failure, logins::with_login};
+use crate::{
+    failure::Failure,
+    limits::ConnectOptions,
+    logins::with_login,
+    secret::Secret,
+    source_tables::{McpOrigin, SecretText, ToolRules},
+};
 
 /// What the URL of an MCP server begins with, before that of HTTP.
 const SCHEME: &str = "mcp+";
@@ -26,8 +33,13 @@ pub(crate) struct McpServers {
 
 #[derive(Debug, Clone)]
 struct McpServer {
-    /// What it is called in its file; its tools' names begin with it.
+    /// What it is called in its file.
     name: Option<String>,
+    /// What the names of its tools begin with.
+    prefix: String,
+    timeout: Option<Duration>,
+    /// Whether a key can be given for it on the command line.
+    takes_key: bool,
     place: Place,
 }
 
@@ -45,7 +57,7 @@ impl McpServers {
     /// Takes `mcp+http://…` and `mcp+https://…`.
     pub(crate) fn from_url(text: &str) -> Option<Self> {
         let url = text.get(SCHEME.len()..).filter(|_| text[..SCHEME.len()].eq_ignore_ascii_case(SCHEME))?;
-        Some(Self::new(vec![McpServer { name: None, place: Place::Url(ServerUrl::new(url)) }]))
+        Some(Self::new(vec![McpServer::new(None, Place::Url(ServerUrl::new(url)))]))
     }
 
     /// Takes a program and its arguments, quoted as in a shell.
@@ -55,7 +67,42 @@ impl McpServers {
             return Err(Failure::usage("`--mcp` needs a command, such as `--mcp 'npx -y some-server'`"));
         };
         let command = ServerCommand::new(program).args(arguments);
-        Ok(Self::new(vec![McpServer { name: None, place: Place::Command(command) }]))
+        Ok(Self::new(vec![McpServer::new(None, Place::Command(command))]))
+    }
+
+    /// Takes the server that a table of a configuration file describes, and the key that it names.
+    pub(crate) fn from_table(
+        name: &str,
+        origin: &McpOrigin,
+        rules: &ToolRules,
+    ) -> Result<(Self, Option<Secret>), Failure> {
+        let (place, key) = match origin {
+            McpOrigin::Command { program, arguments, environment, folder } => {
+                let mut command = ServerCommand::new(program).args(arguments);
+                for (name, value) in environment {
+                    command = command.env(name, value.read()?);
+                }
+                if !folder.as_os_str().is_empty() {
+                    command = command.current_dir(folder);
+                }
+                (Place::Command(command), None)
+            }
+            McpOrigin::Url { url, key, headers } => {
+                let mut url = ServerUrl::new(url);
+                for (name, value) in headers {
+                    url = url.header(name, value.read()?);
+                }
+                (Place::Url(url), key.as_ref().map(SecretText::read).transpose()?)
+            }
+        };
+        let takes_key = matches!(place, Place::Url(_));
+        let server = McpServer {
+            prefix: rules.prefix.clone(),
+            timeout: rules.timeout,
+            takes_key,
+            ..McpServer::new(Some(name.to_owned()), place)
+        };
+        Ok((Self::new(vec![server]), key.map(Secret::new)))
     }
 
     /// Takes the file of an agent, if the text is one.
@@ -67,7 +114,7 @@ impl McpServers {
 
     /// Whether a key can be given for it: for a URL. A file has the headers of each of its servers in it.
     pub(crate) fn take_key(&self) -> bool {
-        self.servers.iter().any(McpServer::takes_key)
+        self.servers.iter().any(|server| server.takes_key)
     }
 
     /// Starts or connects to the servers and returns their tools.
@@ -75,10 +122,11 @@ impl McpServers {
         &self,
         key: Option<&str>,
         known: &BTreeMap<&str, ToolMetadata>,
+        connect: &ConnectOptions,
     ) -> Result<(Toolbox, opentool::Source), Failure> {
         let (mut tools, mut joined) = (Toolbox::new(), Vec::with_capacity(self.servers.len()));
         for server in &self.servers {
-            let client = server.client(key);
+            let client = server.client(key, connect);
             let client = known.iter().fold(client, |client, (tool, known)| client.metadata(*tool, known.clone()));
             self.open.lock().unwrap_or_else(PoisonError::into_inner).push(client.clone());
             let toolbox = client.toolbox().await.map_err(Failure::mcp)?;
@@ -113,18 +161,23 @@ impl McpServers {
 }
 
 impl McpServer {
-    fn takes_key(&self) -> bool {
-        self.name.is_none() && matches!(self.place, Place::Url(_))
+    fn new(name: Option<String>, place: Place) -> Self {
+        let takes_key = name.is_none() && matches!(place, Place::Url(_));
+        McpServer { name, prefix: String::new(), timeout: None, takes_key, place }
     }
 
-    fn client(&self, key: Option<&str>) -> McpClient {
-        let client = match (&self.place, key.filter(|_| self.takes_key())) {
+    fn client(&self, key: Option<&str>, connect: &ConnectOptions) -> McpClient {
+        let client = match (&self.place, key.filter(|_| self.takes_key)) {
             (Place::Command(command), _) => McpClient::from_command(command.clone()),
-            (Place::Url(url), Some(key)) => McpClient::from_url(url.clone().api_key(key)),
-            (Place::Url(url), None) => McpClient::from_url(with_login(url.clone())),
+            (Place::Url(url), Some(key)) => McpClient::from_url(connect.mcp_url(url.clone().api_key(key))),
+            (Place::Url(url), None) => McpClient::from_url(with_login(connect.mcp_url(url.clone()))),
         };
+        let mut client = connect.mcp(client).prefix(self.prefix.as_str());
+        if let Some(timeout) = self.timeout {
+            client = client.timeout(timeout);
+        }
         match &self.name {
-            Some(name) => client.prefix(format!("{name}_")).name(name.as_str()),
+            Some(name) => client.name(name.as_str()),
             None => client,
         }
     }
@@ -155,7 +208,7 @@ fn read_servers(listed: &Map<String, Value>) -> Result<Vec<McpServer>, String> {
             continue;
         }
         let place = entry.place().map_err(of_server)?;
-        servers.push(McpServer { name: Some(name.clone()), place });
+        servers.push(McpServer { prefix: format!("{name}_"), ..McpServer::new(Some(name.clone()), place) });
     }
     if servers.is_empty() { Err("it lists no MCP server".to_owned()) } else { Ok(servers) }
 }

@@ -1,7 +1,7 @@
 //! What stands for SOURCE on a command line: where tools come from.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     fmt,
     path::{Path, PathBuf},
 };
@@ -16,7 +16,10 @@ use crate::{
     failure::Failure,
     input::Input,
     libraries::LibraryOptions,
+    limits::ConnectOptions,
     mcp_servers::McpServers,
+    secret::Secret,
+    source_tables::{Approver, NamedSources, SecretText, SourceOrigin, SourceTable, ToolRules},
     telemetry::{self, Export},
     terminal::visible,
 };
@@ -30,6 +33,15 @@ pub(crate) struct Source {
     /// As the user named it.
     name: String,
     kind: Kind,
+    /// What its table says, where a configuration file describes it.
+    table: Option<TableFacts>,
+}
+
+/// What the table of a source says, besides where its tools come from.
+#[derive(Debug, Clone)]
+struct TableFacts {
+    key: Option<Secret>,
+    rules: ToolRules,
 }
 
 #[derive(Debug, Clone)]
@@ -49,19 +61,28 @@ enum Kind {
 }
 
 impl Source {
+    fn new(name: &str, kind: Kind) -> Self {
+        Source { name: name.to_owned(), kind, table: None }
+    }
+
     /// The tools that come with the binary.
     pub(crate) fn demo() -> Self {
-        Source { name: DEMO.to_owned(), kind: Kind::Demo }
+        Source::new(DEMO, Kind::Demo)
     }
 
     /// The command of an MCP server, as it stands after `--mcp`.
     pub(crate) fn mcp_command(command: &str) -> Result<Self, Failure> {
         let name = command.split_whitespace().next().unwrap_or_default();
-        Ok(Source { name: name.to_owned(), kind: Kind::Mcp(McpServers::from_command(command)?) })
+        Ok(Source::new(name, Kind::Mcp(McpServers::from_command(command)?)))
     }
 
-    /// Takes what the user wrote: `demo`, a base URL, or a file.
-    pub(crate) fn open(name: &str) -> Result<Self, Failure> {
+    /// Takes what the user wrote: `demo`, a base URL, the name of a source in a configuration file, or a file.
+    pub(crate) fn open(name: &str, named: &NamedSources) -> Result<Self, Failure> {
+        if name != DEMO
+            && let Some(table) = named.find(name)?
+        {
+            return Source::from_table(table);
+        }
         let scheme = name.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
         let kind = match scheme.as_deref() {
             Some("http" | "https") => Kind::Url(name.to_owned()),
@@ -70,33 +91,74 @@ impl Source {
             }
             Some(_) => return Err(Failure::Scheme { name: shown_url(name) }),
             None if name == DEMO => Kind::Demo,
-            None => read(name)?,
+            None => read(name).map_err(|failure| match (named.near(name), failure) {
+                (Some(near), Failure::Read { .. }) => {
+                    Failure::usage(format!("`{name}` is neither a file nor a source; did you mean {near}?"))
+                }
+                (_, failure) => failure,
+            })?,
         };
-        Ok(Source { name: name.to_owned(), kind })
+        Ok(Source::new(name, kind))
+    }
+
+    /// Takes what a table of a configuration file describes.
+    fn from_table(table: &SourceTable) -> Result<Self, Failure> {
+        let of_table = |failure: Failure| match failure {
+            Failure::Usage { message } => Failure::usage(format!("the source `{}`: {message}", table.name)),
+            failure => failure,
+        };
+        let read_key = |key: &Option<SecretText>| key.as_ref().map(SecretText::read).transpose().map_err(of_table);
+        let (kind, key) = match &table.origin {
+            SourceOrigin::Demo => (Kind::Demo, None),
+            SourceOrigin::Url { url, key } => (Kind::Url(url.clone()), read_key(key)?.map(Secret::new)),
+            SourceOrigin::Document { document, key } => match read(&document.to_string_lossy())? {
+                kind @ Kind::Document(_) => (kind, read_key(key)?.map(Secret::new)),
+                _ => {
+                    let message = format!("{} is no OpenTool document", document.display());
+                    return Err(of_table(Failure::usage(message)));
+                }
+            },
+            SourceOrigin::Library { document, options } => {
+                let name = document.to_string_lossy();
+                let Kind::Described(text) = read(&name)? else {
+                    return Err(of_table(Failure::usage(format!("{name} does not describe a C library"))));
+                };
+                let library = options.open_all(&[(&*name, text.as_str())])?.into_iter().next();
+                let library = library.ok_or_else(|| Failure::LibraryDocument { name: name.into_owned() })?;
+                (Kind::Library(Box::new(library)), None)
+            }
+            SourceOrigin::Mcp(origin) => {
+                let (servers, key) = McpServers::from_table(&table.name, origin, &table.rules).map_err(of_table)?;
+                (Kind::Mcp(servers), key)
+            }
+        };
+        let facts = TableFacts { key, rules: table.rules.clone() };
+        Ok(Source { name: table.name.clone(), kind, table: Some(facts) })
+    }
+
+    /// The key that its table names.
+    pub(crate) fn own_key(&self) -> Option<&Secret> {
+        self.table.as_ref()?.key.as_ref()
     }
 
     /// Whether a word of the command line stands for a source, rather than for something to say to a model.
     ///
     /// A misspelt file name counts too, so that it is not sent to a model as a prompt.
-    pub(crate) fn is_named_by(word: &str) -> bool {
-        if word.contains(char::is_whitespace) {
-            return Path::new(word).is_file();
-        }
-        let is_scheme = |scheme: &str| {
-            let scheme = scheme.strip_prefix("mcp+").unwrap_or(scheme);
-            !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
-        };
-        let has_scheme = word.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme));
-        let is_document = word.to_ascii_lowercase().ends_with(".json");
-        word == DEMO || has_scheme || is_document || Path::new(word).is_file()
+    pub(crate) fn is_named_by(word: &str, named: &NamedSources) -> Result<bool, Failure> {
+        Ok(looks_like_source(word) || named.contains(word)?)
     }
 
     /// Takes what the user wrote, and opens the library where it is a document that describes one.
-    pub(crate) fn open_with(name: &str, libraries: &LibraryOptions) -> Result<Self, Failure> {
-        let mut sources = [(Source::open(name)?, None)];
+    pub(crate) fn open_with(name: &str, named: &NamedSources, libraries: &LibraryOptions) -> Result<Self, Failure> {
+        let mut sources = [(Source::open(name, named)?, None)];
         open_libraries(&mut sources, libraries)?;
         let [(source, _)] = sources;
         Ok(source)
+    }
+
+    /// Who approves its calls, where its table says so.
+    pub(crate) fn approver(&self) -> Option<Approver> {
+        self.table.as_ref()?.rules.approval
     }
 
     /// The name and the text of a document whose library is not open yet.
@@ -126,11 +188,6 @@ impl Source {
         }
     }
 
-    /// Whether an OpenTool server answers its calls.
-    pub(crate) fn has_client(&self) -> bool {
-        matches!(self.kind, Kind::Url(_) | Kind::Document(_))
-    }
-
     /// The MCP servers that answer its calls; none where something else does.
     pub(crate) fn mcp_servers(&self) -> Option<&McpServers> {
         match &self.kind {
@@ -149,6 +206,7 @@ impl Source {
     /// Whether the user gave the URL of the server.
     pub(crate) fn is_given_by_url(&self) -> bool {
         match &self.kind {
+            _ if self.table.is_some() => false,
             Kind::Url(_) => true,
             Kind::Mcp(servers) => servers.take_key(),
             _ => false,
@@ -199,36 +257,71 @@ impl Source {
         &self,
         key: Option<&str>,
         known: &BTreeMap<&str, ToolMetadata>,
-        prepare: impl Fn(Client) -> Client,
-    ) -> Result<(Toolbox, opentool::Source), Failure> {
+        connect: &ConnectOptions,
+    ) -> Result<Attached, Failure> {
+        let Some(TableFacts { rules, .. }) = &self.table else {
+            return self.attach_all(key, known, connect, None).await;
+        };
+        // Those of an MCP server have their prefix from its client, which also shortens names.
+        let prefix = if matches!(self.kind, Kind::Mcp(_)) { rules.prefix.clone() } else { String::new() };
+        let own = ToolRules { prefix: prefix.clone(), ..rules.clone() }.metadata();
+        // The command line says the names that the tools have in the end.
+        let added = if prefix.is_empty() { rules.prefix.as_str() } else { "" };
+        let mut all: BTreeMap<&str, ToolMetadata> = BTreeMap::new();
+        for (tool, metadata) in known {
+            all.insert(tool.strip_prefix(added).unwrap_or(tool), metadata.clone());
+        }
+        for (tool, metadata) in &own {
+            all.entry(tool).or_insert_with(|| metadata.clone());
+        }
+        let Attached { toolbox, tools, client } = self.attach_all(key, &all, connect, Some(rules)).await?;
+        let problem = |problem| Failure::usage(format!("the source `{}`: {problem}", self.name));
+        rules.check(&toolbox, &prefix).map_err(problem)?;
+        let unusable = |source| Failure::Tools { name: self.to_string(), source };
+        let toolbox = rules.apply(toolbox, &prefix).map_err(unusable)?;
+        let rules = rules.clone();
+        Ok(Attached { toolbox, tools: tools.map(move |toolbox| rules.apply(toolbox, &prefix)), client })
+    }
+
+    async fn attach_all(
+        &self,
+        key: Option<&str>,
+        known: &BTreeMap<&str, ToolMetadata>,
+        connect: &ConnectOptions,
+        rules: Option<&ToolRules>,
+    ) -> Result<Attached, Failure> {
         if let Kind::Mcp(servers) = &self.kind {
-            return servers.attach(key, known).await;
+            let (toolbox, tools) = servers.attach(key, known, connect).await?;
+            return Ok(Attached { toolbox, tools, client: None });
         }
         let prepare = |client: Client| {
             let client =
                 if Export::active().is_some() { client.trace_context(telemetry::current_trace) } else { client };
-            prepare(known.iter().fold(client, |client, (tool, metadata)| client.metadata(*tool, metadata.clone())))
+            let client = connect.client(client);
+            let client = match rules.and_then(|rules| rules.timeout) {
+                Some(timeout) => client.timeout(timeout),
+                None => client,
+            };
+            known.iter().fold(client, |client, (tool, metadata)| client.metadata(*tool, metadata.clone()))
         };
         let unusable = |source| Failure::Tools { name: self.to_string(), source };
-        let toolbox = match (&self.kind, self.client(key)?.map(prepare)) {
+        let client = self.client(key)?.map(prepare);
+        let toolbox = match (&self.kind, &client) {
             (Kind::Url(_), Some(client)) => {
                 let toolbox = client.toolbox().await.map_err(|error| self.failure(key.is_some(), error))?;
-                return Ok((toolbox, opentool::Source::new(client)));
+                let tools = opentool::Source::new(client.clone());
+                return Ok(Attached { toolbox, tools, client: Some(client.clone()) });
             }
             (Kind::Document(document), Some(client)) => client.toolbox_from_document(document).map_err(unusable)?,
             (Kind::Library(library), _) => library.toolbox().clone(),
             _ => demo::toolbox().map_err(unusable)?,
         };
-        Ok((toolbox.clone(), toolbox.into()))
+        Ok(Attached { toolbox: toolbox.clone(), tools: toolbox.into(), client })
     }
 
     /// What the functions are, whether or not they can be called; none where a server does not say.
-    pub(crate) async fn definitions(
-        &self,
-        key: Option<&str>,
-        prepare: impl Fn(Client) -> Client,
-    ) -> Result<Listing, Failure> {
-        if let Kind::Document(document) = &self.kind {
+    pub(crate) async fn definitions(&self, key: Option<&str>, connect: &ConnectOptions) -> Result<Listing, Failure> {
+        if let (Kind::Document(document), None) = (&self.kind, &self.table) {
             let definitions = document.functions.iter().map(|function| {
                 ToolDefinition::from_function(document, function)
                     .map_err(|error| Failure::Document { name: self.to_string(), reason: error.to_string() })
@@ -237,7 +330,7 @@ impl Source {
             let title = Some(format!("{} {}", document.info.title, document.info.version));
             return Ok(Listing { title, definitions, complete: true });
         }
-        let (toolbox, _) = self.attach(key, &BTreeMap::new(), prepare).await?;
+        let Attached { toolbox, .. } = self.attach(key, &BTreeMap::new(), connect).await?;
         let title = toolbox.title().map(|title| format!("{title} {}", toolbox.version().unwrap_or_default()));
         let definitions = toolbox.iter().map(|tool| tool.definition().clone()).collect();
         Ok(Listing { title, definitions, complete: !toolbox.is_open() })
@@ -247,13 +340,15 @@ impl Source {
     pub(crate) async fn document(
         &self,
         key: Option<&str>,
-        prepare: impl Fn(Client) -> Client,
+        connect: &ConnectOptions,
     ) -> Result<Option<OpenTool>, Failure> {
-        let client = if matches!(self.kind, Kind::Mcp(_)) { None } else { self.client(key)? };
-        match client.map(&prepare) {
+        // The rules of a table change what the server has.
+        let is_changed = matches!(self.kind, Kind::Mcp(_)) || self.table.is_some();
+        let client = if is_changed { None } else { self.client(key)? };
+        match client.map(|client| connect.client(client)) {
             Some(client) => client.load().await.map_err(|error| self.failure(key.is_some(), error)),
             None => {
-                let (toolbox, _) = self.attach(key, &BTreeMap::new(), prepare).await?;
+                let Attached { toolbox, .. } = self.attach(key, &BTreeMap::new(), connect).await?;
                 let made = toolbox
                     .to_document()
                     .map_err(|error| Failure::Document { name: self.to_string(), reason: error.to_string() })?;
@@ -266,12 +361,23 @@ impl Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
+            _ if self.table.is_some() => f.write_str(&visible(&self.name)),
             Kind::Demo => f.write_str("the demo tools"),
             Kind::Url(url) => f.write_str(&visible(&shown_url(url))),
             Kind::Document(_) | Kind::Described(_) | Kind::Library(_) => f.write_str(&visible(&self.name)),
             Kind::Mcp(_) => f.write_str(&visible(&shown_url(&self.name))),
         }
     }
+}
+
+/// The tools of a source.
+pub(crate) struct Attached {
+    /// Those of this moment.
+    pub(crate) toolbox: Toolbox,
+    /// What is asked for those of later moments.
+    pub(crate) tools: opentool::Source,
+    /// The client of the OpenTool server that has them.
+    pub(crate) client: Option<Client>,
 }
 
 /// What a source says about its functions.
@@ -283,73 +389,11 @@ pub(crate) struct Listing {
     pub(crate) complete: bool,
 }
 
-/// Whose each tool of joined sources is.
-#[derive(Debug, Default)]
-pub(crate) struct Names<'a> {
-    owners: HashMap<String, &'a Source>,
-    /// Whether a server takes calls of tools that it does not list.
-    open: bool,
-}
-
-impl Names<'_> {
-    /// The names that the sources list, sorted.
-    pub(crate) fn listed(&self) -> Vec<&str> {
-        let mut names: Vec<_> = self.owners.keys().map(String::as_str).collect();
-        names.sort_unstable();
-        names
-    }
-
-    /// Whether a tool is, or may be, that of another server.
-    pub(crate) fn may_be_remote(&self, name: &str) -> bool {
-        self.owners.get(name).map_or(self.open, |owner| owner.is_remote())
-    }
-}
-
-/// Opens sources in their order, the demo tools where there are none, each with the key of its server.
-///
-/// A key stands by itself where only one source has a server, otherwise after `SOURCE=`.
-pub(crate) fn open_all<'a>(
-    names: &[String],
-    mcp: &[String],
-    keys: impl IntoIterator<Item = &'a str>,
-    libraries: &LibraryOptions,
-) -> Result<Vec<(Source, Option<String>)>, Failure> {
-    let mut sources = Vec::with_capacity(names.len());
-    for name in names {
-        sources.push((Source::open(name)?, None));
-    }
-    for command in mcp {
-        sources.push((Source::mcp_command(command)?, None));
-    }
-    if sources.is_empty() {
-        sources.push((Source::demo(), None));
-    }
-    open_libraries(&mut sources, libraries)?;
-    let remote = sources.iter().filter(|(source, _)| source.takes_key()).count();
-    for key in keys {
-        let of_name = sources.iter_mut().filter(|(source, _)| source.takes_key()).find_map(|(source, slot)| {
-            let key = key.strip_prefix(source.name())?.strip_prefix('=')?;
-            Some((slot, key))
-        });
-        match of_name {
-            Some((slot, key)) => *slot = Some(key.to_owned()),
-            None if remote == 1 => {
-                for (_, slot) in sources.iter_mut().filter(|(source, _)| source.takes_key()) {
-                    *slot = Some(key.to_owned());
-                }
-            }
-            None => {
-                let message =
-                    "`--source-api-key` does not say whose key it is: write SOURCE=KEY, with SOURCE as it is given";
-                return Err(Failure::usage(message));
-            }
-        }
-    }
-    Ok(sources)
-}
-
 /// Opens the libraries that documents describe.
-fn open_libraries(sources: &mut [(Source, Option<String>)], libraries: &LibraryOptions) -> Result<(), Failure> {
+pub(crate) fn open_libraries(
+    sources: &mut [(Source, Option<String>)],
+    libraries: &LibraryOptions,
+) -> Result<(), Failure> {
     let documents: Vec<_> = sources.iter().filter_map(|(source, _)| source.described()).collect();
     let mut opened = libraries.open_all(&documents)?.into_iter();
     for (source, _) in sources.iter_mut().filter(|(source, _)| source.described().is_some()) {
@@ -360,35 +404,18 @@ fn open_libraries(sources: &mut [(Source, Option<String>)], libraries: &LibraryO
     Ok(())
 }
 
-/// Joins sources, each with the key of its server; one name may stand only once.
-pub(crate) async fn join<'a>(
-    sources: &'a [(Source, Option<String>)],
-    known: &BTreeMap<&str, ToolMetadata>,
-    prepare: impl Fn(Client) -> Client,
-) -> Result<(opentool::Source, Names<'a>), Failure> {
-    let mut names = Names::default();
-    let mut joined = Vec::with_capacity(sources.len());
-    for (source, key) in sources {
-        let (toolbox, asked) = source.attach(key.as_deref(), known, &prepare).await?;
-        for name in toolbox.names() {
-            if let Some(first) = names.owners.insert(name.to_owned(), source) {
-                let (first, second) = (first.to_string(), source.to_string());
-                return Err(Failure::Duplicate { name: name.to_owned(), first, second });
-            }
-        }
-        names.open |= toolbox.is_open();
-        joined.push(asked);
+/// Whether a word is `demo`, a URL, or a file.
+fn looks_like_source(word: &str) -> bool {
+    if word.contains(char::is_whitespace) {
+        return Path::new(word).is_file();
     }
-    let all = || sources.iter().map(|(source, _)| source.to_string()).collect::<Vec<_>>().join(", ");
-    let joined = opentool::Source::join(joined).map_err(|source| Failure::Tools { name: all(), source })?;
-    Ok((joined, names))
-}
-
-/// Ends the programs that sources have started.
-pub(crate) async fn close(sources: &[(Source, Option<String>)]) {
-    for (source, _) in sources {
-        source.close().await;
-    }
+    let is_scheme = |scheme: &str| {
+        let scheme = scheme.strip_prefix("mcp+").unwrap_or(scheme);
+        !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    let has_scheme = word.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme));
+    let is_document = word.to_ascii_lowercase().ends_with(".json");
+    word == DEMO || has_scheme || is_document || Path::new(word).is_file()
 }
 
 /// A URL without what may be secret in it.
@@ -438,21 +465,24 @@ mod tests {
             "no/such/Weather.JSON",
             "Cargo.toml",
         ] {
-            assert!(Source::is_named_by(source), "{source}");
+            assert!(looks_like_source(source), "{source}");
         }
         for prompt in
             ["", "hello", "What is in a.json", "see http://a", "http://a what is it", "://", "demo tools", "-"]
         {
-            assert!(!Source::is_named_by(prompt), "{prompt}");
+            assert!(!looks_like_source(prompt), "{prompt}");
         }
     }
 
     #[test]
     fn a_source_is_the_word_demo_or_a_url_or_a_file() {
-        assert!(matches!(Source::open("demo"), Ok(Source { kind: Kind::Demo, .. })));
-        assert!(matches!(Source::open("HTTP://a"), Ok(Source { kind: Kind::Url(_), .. })));
-        assert!(matches!(Source::open("mcp+http://a/mcp"), Ok(Source { kind: Kind::Mcp(_), .. })));
-        assert!(matches!(Source::open("ftp://a"), Err(Failure::Scheme { .. })));
-        assert!(matches!(Source::open("no/such/file.json"), Err(Failure::Read { .. })));
+        assert!(matches!(Source::open("demo", &NamedSources::none()), Ok(Source { kind: Kind::Demo, .. })));
+        assert!(matches!(Source::open("HTTP://a", &NamedSources::none()), Ok(Source { kind: Kind::Url(_), .. })));
+        assert!(matches!(
+            Source::open("mcp+http://a/mcp", &NamedSources::none()),
+            Ok(Source { kind: Kind::Mcp(_), .. })
+        ));
+        assert!(matches!(Source::open("ftp://a", &NamedSources::none()), Err(Failure::Scheme { .. })));
+        assert!(matches!(Source::open("no/such/file.json", &NamedSources::none()), Err(Failure::Read { .. })));
     }
 }

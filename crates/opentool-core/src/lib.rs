@@ -105,7 +105,7 @@ pub use metadata::{Concurrency, ToolMetadata};
 pub use middleware::{Middleware, Next};
 pub use output::{Annotations, Link, Part, PartContent, Resource, ResourceContent, RichOutput, ToolOutput};
 pub use policy::{
-    ApprovalPolicy, ApprovalRequest, Ask, ErrorPolicy, LimitPolicy, Limits, UnknownTool, UnknownToolPolicy,
+    ApprovalPolicy, ApprovalRequest, Ask, AskCaller, ErrorPolicy, LimitPolicy, Limits, UnknownTool, UnknownToolPolicy,
 };
 pub use question::{Question, Respondent, UserAnswer};
 pub use resolver::{Chain, Resolver};

@@ -83,6 +83,17 @@ pub trait Respondent: Send + Sync + 'static {
     fn respond(&self, question: Question) -> BoxFuture<'_, Result<UserAnswer, ToolError>>;
 }
 
+/// A closure answers questions too.
+impl<F, A> Respondent for F
+where
+    F: Fn(Question) -> A + Send + Sync + 'static,
+    A: Future<Output = Result<UserAnswer, ToolError>> + Send + 'static,
+{
+    fn respond(&self, question: Question) -> BoxFuture<'_, Result<UserAnswer, ToolError>> {
+        Box::pin(self(question))
+    }
+}
+
 /// A respondent in the context of calls, and how long they have waited for it.
 pub(crate) struct AttachedRespondent {
     respondent: Arc<dyn Respondent>,

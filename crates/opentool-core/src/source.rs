@@ -1,7 +1,7 @@
 //! What yields a toolbox, asked per request: [`ToolSource`], and everything that converts: [`IntoToolSource`].
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_core::future::BoxFuture;
 use futures_util::future::try_join_all;
@@ -74,6 +74,31 @@ impl Source {
         Ok(Self(if asked.is_empty() { SourceKind::Fixed(fixed) } else { SourceKind::Several(sources.into()) }))
     }
 
+    /// Changes the tools each time they are asked for, for instance their names or which there are.
+    ///
+    /// ```
+    /// use opentool_core::{FnTool, Source};
+    ///
+    /// let tools = Source::new((FnTool::new("read", || ""), FnTool::new("delete", || "")));
+    /// let files = tools.map(|tools| tools.filter(|tool| tool.definition().name() != "delete").prefix("files_"));
+    /// assert_eq!(files.fixed().unwrap().names().collect::<Vec<_>>(), ["files_read"]);
+    /// ```
+    #[must_use]
+    pub fn map(self, change: impl Fn(Toolbox) -> Result<Toolbox, ToolboxError> + Send + Sync + 'static) -> Self {
+        Self(match self.0 {
+            SourceKind::Fixed(toolbox) => match change(toolbox) {
+                Ok(changed) => SourceKind::Fixed(changed),
+                Err(error) => SourceKind::Failed(ToolError::fatal(error)),
+            },
+            SourceKind::Failed(error) => SourceKind::Failed(error),
+            kind => SourceKind::Asked(Arc::new(Mapped {
+                source: Self(kind),
+                change: Box::new(change),
+                last: Mutex::default(),
+            })),
+        })
+    }
+
     /// Returns the toolbox, where it need not be asked for.
     #[must_use]
     pub fn fixed(&self) -> Option<&Toolbox> {
@@ -110,6 +135,35 @@ impl Source {
                 }
             }
         })
+    }
+}
+
+type Change = dyn Fn(Toolbox) -> Result<Toolbox, ToolboxError> + Send + Sync;
+
+/// A source whose tools are changed.
+struct Mapped {
+    source: Source,
+    change: Box<Change>,
+    /// What was changed last, and into what: most sources give the same toolbox again and again.
+    last: Mutex<Option<(Toolbox, Toolbox)>>,
+}
+
+impl ToolSource for Mapped {
+    fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
+        Box::pin(async move {
+            let given = self.source.toolbox().await?;
+            let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            if let Some((_, changed)) = last.filter(|(before, _)| before.is_same(&given)) {
+                return Ok(changed);
+            }
+            let changed = (self.change)(given.clone()).map_err(ToolError::fatal)?;
+            *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((given, changed.clone()));
+            Ok(changed)
+        })
+    }
+
+    fn changes(&self) -> Option<ToolChanges> {
+        self.source.changes()
     }
 }
 

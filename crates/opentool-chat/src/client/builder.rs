@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use opentool_core::{IntoToolSource, ToolContext};
+use opentool_core::{IntoToolSource, Respondent, ToolContext};
 use serde_json::Value;
 
 use super::chat_client::{ChatClient, ClientParts};
@@ -82,6 +82,12 @@ impl ChatClientBuilder {
     /// Adds everything in a context to the tools' context in every request.
     pub fn default_tool_context(mut self, context: &ToolContext) -> Self {
         self.0.options = self.0.options.with_tool_context(context);
+        self
+    }
+
+    /// Sets what answers the [questions](ToolContext::ask) of tools in every request that does not set its own.
+    pub fn respondent(mut self, respondent: impl Respondent) -> Self {
+        self.0.options = self.0.options.with_respondent(respondent);
         self
     }
 

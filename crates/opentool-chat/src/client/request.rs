@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
-use opentool_core::{Cancellation, Decision, IntoToolSource, ToolContext};
+use opentool_core::{Cancellation, Decision, IntoToolSource, Respondent, ToolContext};
 use serde_json::Value;
 
 use super::chat_client::{ChatClient, ClientParts};
@@ -75,6 +75,11 @@ impl ChatRequest {
     /// Adds everything in a context to the context of this request.
     pub fn tool_context(self, context: &ToolContext) -> Self {
         self.with_options(|options| options.with_tool_context(context))
+    }
+
+    /// Sets what answers the [questions](ToolContext::ask) of tools, instead of the client's.
+    pub fn respondent(self, respondent: impl Respondent) -> Self {
+        self.with_options(|options| options.with_respondent(respondent))
     }
 
     /// Adds options to those that are set.

@@ -18,6 +18,7 @@ mod limits;
 mod memory;
 mod names;
 mod property;
+mod questions;
 mod requests;
 mod resume;
 #[cfg(feature = "signing")]

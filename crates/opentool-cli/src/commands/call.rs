@@ -6,17 +6,17 @@ use clap::Args;
 use opentool::{ToolCall, ToolContext};
 use opentool_server::call_result;
 
-use super::access::Access;
+use super::{access::Access, console::Console, respondent};
 use crate::{
     arguments,
     exit_status::ExitStatus,
     failure::{Failure, server_failure},
     libraries::LibraryOptions,
-    limits::{executor, prepared},
+    limits::{ConnectOptions, executor},
     output::as_json,
     runtime::block_on,
     size::size,
-    source::Source,
+    source::{Attached, Source},
     terminal::{complain, visible, visible_json, write_data},
 };
 use opentool_spec::json::indented;
@@ -35,6 +35,8 @@ A value is typed by the function's schema: text needs no quotes, a list is `tag=
 Standard output: the result as POST /call answers it, a JSON object: {\"sum\": 3}, and {} where there is
 no value; with --raw the bare value, and null where there is none. Standard error: why there is none.
 
+A tool that asks something gets its answer at the terminal; where there is none, it gets an error that says so.
+
 Exit codes: 0 there is a result; 1 the tool answered with an error; 2 wrong usage; 3 no server can be reached;
 4 it refused the API key.";
 
@@ -43,7 +45,7 @@ Exit codes: 0 there is a result; 1 the tool answered with an error; 2 wrong usag
 #[command(after_help = EXAMPLES)]
 pub(super) struct Call {
     /// The base URL of a server, a document that names one or describes a C library, an MCP server (mcp+https://…, or the file
-    /// of an agent), or `demo`; left out with --mcp
+    /// of an agent), a `[sources.NAME]` of opentool.toml, or `demo`; left out with --mcp
     #[arg(required_unless_present = "mcp")]
     source: Option<String>,
     /// The name of the function
@@ -80,19 +82,20 @@ struct CallWords<'a> {
 impl Call {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let CallWords { source, function, pairs } = self.words()?;
-        let (key, certificates) = (self.access.key_for(&source)?, self.access.certificates()?);
+        let key = self.access.key_for(&source)?;
         let timeout = self.libraries.timeout();
+        let connect = ConnectOptions { timeout, max_result: self.max_result, ..self.access.connect()? };
+        let context = ToolContext::new().with_respondent(respondent::at(&Console::new(true)?, None));
         let given = self.given()?;
         let outcome = block_on(async {
-            let prepare = |client| prepared(certificates.apply(client), timeout, self.max_result);
-            let (toolbox, _) = source.attach(key.as_deref(), &BTreeMap::new(), prepare).await?;
+            let Attached { toolbox, .. } = source.attach(key.as_deref(), &BTreeMap::new(), &connect).await?;
             let arguments = match given {
                 Some(arguments) => arguments,
                 None => arguments::of_pairs(toolbox.get(function).map(|tool| tool.definition()), &pairs)?,
             };
             let call = ToolCall::new("1", function, arguments);
             let host = executor(timeout, self.max_result).build().host(toolbox);
-            let outcome = host.run(call, &ToolContext::new()).await;
+            let outcome = host.run(call, &context).await;
             source.close().await;
             Ok(outcome)
         })?;
@@ -122,7 +125,7 @@ impl Call {
                 (Source::mcp_command(command)?, function, second.iter().chain(&self.pairs).cloned().collect::<Vec<_>>())
             }
             (None, Some(source), Some(function)) => {
-                (Source::open_with(source, &self.libraries)?, function, self.pairs.clone())
+                (Source::open_with(source, &self.access.named("call"), &self.libraries)?, function, self.pairs.clone())
             }
             _ => return Err(Failure::usage("the name of the function is missing")),
         };

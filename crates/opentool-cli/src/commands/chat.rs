@@ -2,7 +2,6 @@
 
 mod approval;
 mod args;
-mod console;
 mod data;
 mod interrupt;
 mod memory;
@@ -19,17 +18,18 @@ use std::io::{self, IsTerminal as _, Read as _};
 pub(super) use self::args::Chat;
 use self::{interrupt::Interrupt, model::ModelName, session::Session, words::Words};
 use super::{ExitStatus, access::warn_of_visible_key};
-use crate::{failure::Failure, source};
+use crate::{failure::Failure, source_tables::NamedSources, sources};
 
 impl Chat {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         if !self.source_api_key.is_empty() {
             warn_of_visible_key();
         }
-        let words = Words::parse(&self.words, self.prompt.as_deref())?;
+        let named = NamedSources::of(self.config.as_deref(), "chat");
+        let words = Words::parse(&self.words, self.prompt.as_deref(), &named)?;
         let model = ModelName::given_or_set(self.model.as_ref())?;
         // Before the user types a prompt, so that a wrong source is reported first.
-        let sources = session::open_sources(self, &words.sources)?;
+        let sources = session::open_sources(self, &words.sources, &named)?;
         let prompt = prompt(&words)?;
         if prompt.is_none() && self.json {
             return Err(Failure::usage("`--json` answers one prompt: give one, or pipe it in"));
@@ -54,7 +54,7 @@ impl Chat {
                     () = interrupt.given() => {}
                 }
             }
-            source::close(&sources).await;
+            sources::close(&sources).await;
             ended
         });
         // A tool on the blocking pool, or a question without an answer, may never end.

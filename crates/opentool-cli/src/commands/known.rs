@@ -1,10 +1,98 @@
-//! What the operator knows about the tools of other servers, whose own word is not taken for it.
+//! What the operator knows about the tools of other servers, whose own word is not taken for it, and who approves calls.
 
 use std::collections::BTreeMap;
 
-use opentool::ToolMetadata;
+use clap::Args;
+use opentool::{
+    ApprovalPolicy, ApprovalRequest, Arguments, AskCaller, BoxFuture, Decision, ExecutorBuilder, Tool, ToolMetadata,
+};
 
-use crate::{failure::Failure, source::Names};
+use crate::{
+    failure::Failure,
+    source_tables::Approver,
+    sources::{Joined, Names},
+};
+
+/// What is known about tools, and who approves their calls.
+#[derive(Debug, Default, Args)]
+pub(super) struct KnownOptions {
+    /// A tool of a source that only reads; a server's own word is not taken for it; repeatable
+    #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
+    read_only: Vec<String>,
+    /// A tool of a source that destroys something; repeatable
+    #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
+    destructive: Vec<String>,
+    /// A tool of a source whose call may be sent again where its server was in trouble; repeatable
+    #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
+    idempotent: Vec<String>,
+    /// A tool of a source whose calls need approval; repeatable
+    #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
+    needs_approval: Vec<String>,
+    /// Who approves calls that need it, and with `caller` also those of tools that are known to destroy something [default: deny]
+    #[arg(long, value_name = "WHO", value_enum, help_heading = "What is known about tools")]
+    approval: Option<Approver>,
+}
+
+impl KnownOptions {
+    pub(super) fn metadata(&self) -> BTreeMap<&str, ToolMetadata> {
+        let KnownOptions { read_only, destructive, idempotent, needs_approval, .. } = self;
+        metadata(read_only, destructive, idempotent, needs_approval)
+    }
+
+    /// Sets the policy by which calls are approved, where one is needed.
+    pub(super) fn approve(&self, executor: ExecutorBuilder, joined: &Joined<'_>) -> ExecutorBuilder {
+        let by_default = self.approval.unwrap_or(Approver::Deny);
+        let sources: Vec<_> =
+            joined.parts.iter().filter_map(|part| Some((part.tools.clone(), part.approver?))).collect();
+        let is_caller = by_default == Approver::Caller || sources.iter().any(|(_, who)| *who == Approver::Caller);
+        // Without a policy a call has nothing to wait for.
+        if is_caller || joined.needs_approval || !self.needs_approval.is_empty() {
+            executor.approval(OperatorsChoice { by_default, sources })
+        } else {
+            executor
+        }
+    }
+}
+
+/// What the model gets where no one is asked.
+const NOBODY: &str = "the tool needs approval, and this server asks no one for it";
+
+/// Lets the caller's side approve calls, where the operator has said so, and denies the others that need it.
+struct OperatorsChoice {
+    by_default: Approver,
+    /// The sources that have their own.
+    sources: Vec<(opentool::Source, Approver)>,
+}
+
+impl OperatorsChoice {
+    async fn approver(&self, tool: &str) -> Approver {
+        for (source, approver) in &self.sources {
+            // Its tools are known, since one of them is to be called.
+            if source.toolbox().await.is_ok_and(|toolbox| toolbox.contains(tool)) {
+                return *approver;
+            }
+        }
+        self.by_default
+    }
+}
+
+impl ApprovalPolicy for OperatorsChoice {
+    fn needed(&self, tool: &dyn Tool, _: &Arguments) -> bool {
+        let metadata = tool.metadata();
+        metadata.needs_approval() || metadata.destructive() == Some(true)
+    }
+
+    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
+        Box::pin(async move {
+            let tool = request.tool;
+            match self.approver(tool.definition().name()).await {
+                Approver::Caller => AskCaller::new().decide(request).await,
+                Approver::Deny if tool.metadata().needs_approval() => Decision::Deny(NOBODY.to_owned()),
+                Approver::Deny => Decision::Approve,
+            }
+        })
+    }
+}
 
 /// How metadata takes what is said.
 type Statement = fn(ToolMetadata, bool) -> ToolMetadata;
@@ -14,11 +102,13 @@ pub(super) fn metadata<'a>(
     read_only: &'a [String],
     destructive: &'a [String],
     idempotent: &'a [String],
+    needs_approval: &'a [String],
 ) -> BTreeMap<&'a str, ToolMetadata> {
-    let statements: [(&[String], Statement); 3] = [
+    let statements: [(&[String], Statement); 4] = [
         (read_only, |metadata, said| metadata.with_read_only(said)),
         (destructive, |metadata, said| metadata.with_destructive(said)),
         (idempotent, |metadata, said| metadata.with_idempotent(said)),
+        (needs_approval, |metadata, said| metadata.with_approval(said)),
     ];
     let mut known: BTreeMap<&str, ToolMetadata> = BTreeMap::new();
     for (tools, state) in statements {

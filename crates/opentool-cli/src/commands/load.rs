@@ -33,10 +33,10 @@ pub(super) struct Load {
 
 impl Load {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
-        let source = Source::open(&self.source)?;
-        let (key, certificates) = (self.access.key_for(&source)?, self.access.certificates()?);
+        let source = Source::open(&self.source, &self.access.named("load"))?;
+        let (key, connect) = (self.access.key_for(&source)?, self.access.connect()?);
         let mut text = match block_on(async {
-            let document = source.document(key.as_deref(), |client| certificates.apply(client)).await;
+            let document = source.document(key.as_deref(), &connect).await;
             source.close().await;
             document
         })? {

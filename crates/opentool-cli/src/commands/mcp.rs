@@ -3,20 +3,25 @@
 mod agents;
 mod login;
 
+use std::{num::NonZeroUsize, path::PathBuf};
+
 use clap::{Args, Subcommand};
-use opentool::Executor;
 use opentool_mcp::Mcp;
 
 use self::agents::{Agent, Launch};
 use super::{
     ExitStatus,
-    access::{API_KEY_VARIABLE, Secret, environment_key_for, warn_of_visible_key},
-    known,
+    access::{API_KEY_VARIABLE, CaOptions, SourceKeyOptions, environment_key_for, warn_of_visible_key},
+    known::{self, KnownOptions},
 };
 use crate::{
     failure::Failure,
     libraries::LibraryOptions,
-    source,
+    limits::{ConnectOptions, executor},
+    secret::Secret,
+    size::size,
+    source_tables::NamedSources,
+    sources,
     terminal::{note, write_data},
 };
 
@@ -26,14 +31,15 @@ Examples:
   opentool mcp --print-config claude-code            What to put into .mcp.json
   opentool mcp libm.opendyn.json --library libm.so.6 --print-config cursor
   opentool mcp http://10.0.0.7:9627 demo             A server's tools, and the demo tools
+  opentool mcp files                                 The source `[sources.files]` of opentool.toml
 
 An agent starts the command and speaks MCP with it: a JSON-RPC message a line, requests on standard
 input, answers on standard output. It ends when its input ends. Logs go to standard error (-v).
 For agents that connect to a URL, `opentool serve` offers the same tools at /mcp.
 `opentool mcp login URL` logs in at an MCP server that wants it.
 
-The key of a source's server is that of --source-api-key, or OPENTOOL_API_KEY where one source has a
-server; agents can set variables for the servers that they start.
+The key of a source's server is that of --source-api-key, --source-api-key-env or --source-api-key-file, or
+OPENTOOL_API_KEY where one source has a server; agents can set variables for the servers that they start.
 
 Exit codes: 0 the agent is done; 2 wrong usage; 3 a source cannot be reached; 4 it refused its API key.";
 
@@ -56,15 +62,29 @@ pub(super) struct McpCommand {
     /// The API key of a source's server: KEY where there is one such source, otherwise SOURCE=KEY; repeatable
     #[arg(long, value_name = "[SOURCE=]KEY")]
     source_api_key: Vec<Secret>,
-    /// A tool of a source that only reads; a server's own word is not taken for it; repeatable
-    #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
-    read_only: Vec<String>,
-    /// A tool of a source that destroys something; repeatable
-    #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
-    destructive: Vec<String>,
-    /// A tool of a source whose call may be sent again where its server was in trouble; repeatable
-    #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
-    idempotent: Vec<String>,
+    #[command(flatten)]
+    source_keys: SourceKeyOptions,
+    #[command(flatten)]
+    certificates: CaOptions,
+    /// The configuration file whose `[sources.NAME]` can be named as a source [default: opentool.toml, where there is one]
+    #[arg(long, value_name = "FILE", help_heading = "Sources")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    known: KnownOptions,
+    /// How large a message of the agent may be, such as 512k or 16M [default: 16M]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Running")]
+    max_body: Option<usize>,
+    /// How large the result of a call may be [default: 1M]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Running")]
+    max_result: Option<usize>,
+    /// How many calls may run at once; further ones are refused [default: 1024]
+    #[arg(long, value_name = "COUNT", help_heading = "Running")]
+    max_calls: Option<NonZeroUsize>,
+    /// Refuses arguments that have another format (date-time, email, uri and so on) than their schema states; by default
+    /// `format` is an annotation
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(hide_possible_values = true, help_heading = "Running")]
+    assert_formats: Option<bool>,
     #[command(flatten)]
     libraries: LibraryOptions,
 }
@@ -95,25 +115,30 @@ impl McpCommand {
     }
 
     async fn serve(&self) -> Result<(), Failure> {
-        let mut sources = source::open_all(
-            &self.sources,
-            &self.mcp,
-            self.source_api_key.iter().map(Secret::expose),
-            &self.libraries,
-        )?;
+        let named = NamedSources::of(self.config.as_deref(), "mcp");
+        let read_keys = self.source_keys.read()?;
+        let keys = self.source_api_key.iter().chain(&read_keys).map(Secret::expose);
+        let mut sources = sources::open_all(&self.sources, &self.mcp, &named, keys, &self.libraries)?;
         let mut remote = sources.iter_mut().filter(|(source, _)| source.takes_key());
         if let (Some((source, key @ None)), None) = (remote.next(), remote.next()) {
             *key = environment_key_for(source);
         }
-        let known = known::metadata(&self.read_only, &self.destructive, &self.idempotent);
-        let (tools, names) = source::join(&sources, &known, |client| client).await?;
-        known::check(&known, &names)?;
-        let mut executor = Executor::builder();
-        if let Some(timeout) = self.libraries.timeout() {
-            executor = executor.timeout(timeout);
+        let (timeout, max_result) = (self.libraries.timeout(), self.max_result);
+        let connect = ConnectOptions { certificates: self.certificates.read()?, timeout, max_result };
+        let known = self.known.metadata();
+        let joined = sources::join(&sources, &known, &connect).await?;
+        known::check(&known, &joined.names)?;
+        let executor = executor(timeout, max_result).assert_formats(self.assert_formats == Some(true));
+        let executor = self.known.approve(executor, &joined).build();
+        let mut frontend = Mcp::new();
+        if let Some(bytes) = self.max_body {
+            frontend = frontend.max_line(bytes);
         }
-        let served = Mcp::new().serve_stdio(executor.build().host(tools)).await;
-        source::close(&sources).await;
+        if let Some(calls) = self.max_calls {
+            frontend = frontend.max_calls_in_flight(calls.get());
+        }
+        let served = frontend.serve_stdio(executor.host(joined.tools.clone())).await;
+        sources::close(&sources).await;
         served.map_err(Failure::output)
     }
 
@@ -125,9 +150,26 @@ impl McpCommand {
             );
             return Err(Failure::usage(message));
         }
-        let launch = Launch::of_this_process().map_err(|source| Failure::Runtime { source })?;
+        let mut launch = Launch::of_this_process().map_err(|source| Failure::Runtime { source })?;
+        if let Some(file) = self.used_config()? {
+            launch.add_config(&file).map_err(|source| Failure::Runtime { source })?;
+        }
         write_data(&agent.config(&launch)).map_err(Failure::output)?;
         note(&format_args!("goes into {}", agent.place()));
         Ok(ExitStatus::Success)
+    }
+
+    /// The configuration file that describes one of the sources, where it is found in this folder: an agent starts its servers
+    /// in another.
+    fn used_config(&self) -> Result<Option<PathBuf>, Failure> {
+        let named = NamedSources::of(self.config.as_deref(), "mcp");
+        let mut is_used = false;
+        for source in &self.sources {
+            is_used |= named.find(source)?.is_some();
+        }
+        if !is_used || self.config.is_some() {
+            return Ok(None);
+        }
+        Ok(named.file()?.map(PathBuf::from))
     }
 }

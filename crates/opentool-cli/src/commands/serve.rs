@@ -3,28 +3,29 @@
 mod announce;
 mod file;
 mod options;
-mod setting;
 mod signals;
 
-use std::{cell::RefCell, env, io, net::TcpListener, path::PathBuf};
+use std::{env, io, net::TcpListener, path::PathBuf};
 
 use clap::{ArgMatches, Args, FromArgMatches as _};
-use opentool_client::Client;
 use opentool_mcp::Mcp;
 use opentool_server::{BoundServer, ConfigBuilder, ConfigError, ListenAddr, ServeError, Server};
 
+pub(super) use self::file::settings;
 use self::options::Options;
-pub(super) use self::{file::ConfigFile, setting::Setting};
 use super::{
     ExitStatus,
-    access::{API_KEY_VARIABLE, Secret, warn_of_visible_key},
+    access::{API_KEY_VARIABLE, warn_of_visible_key},
     known,
 };
 use crate::{
     failure::Failure,
-    limits::{executor, prepared},
+    limits::{ConnectOptions, executor},
     mcp_servers::McpServers,
-    source::{self, Source},
+    secret::Secret,
+    source::Source,
+    source_tables::NamedSources,
+    sources::{self, Joined, JoinedPart},
     telemetry::{self, Export},
 };
 
@@ -40,7 +41,7 @@ Examples:
   OPENTOOL_API_KEY=… opentool serve --host 0.0.0.0    For other machines, by a key
 
 Configuration: every option may stand in a TOML file under its own name (port = 9627),
-sources under `sources`: in opentool.toml of this folder, or --config FILE. The command
+sources under `sources` (a list) or as `[sources.NAME]`: in opentool.toml of this folder, or --config FILE. The command
 line goes before the environment, and that before the file. In a folder's own file, what runs
 or exposes something counts only after `opentool trust`.
 
@@ -77,7 +78,7 @@ impl Serve {
         if given.iter().any(|keys| !keys.is_empty()) {
             warn_of_visible_key();
         }
-        let mut options = file::read(self.config.as_deref())?;
+        let (mut options, named) = file::read(self.config.as_deref())?;
         prefer_environment(&mut options);
         let given = options.update_from_arg_matches(matches);
         given.map_err(|error| Failure::usage(error.to_string()))?;
@@ -85,7 +86,7 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|source| Failure::Runtime { source })?;
         let export = Export::active();
-        let served = runtime.block_on(serve(&options, export));
+        let served = runtime.block_on(serve(&options, &named, export));
         // A tool on the blocking pool may never end; its callers have their answers.
         runtime.shutdown_background();
         served?;
@@ -100,24 +101,18 @@ fn prefer_environment(options: &mut Options) {
     }
 }
 
-async fn serve(options: &Options, export: Option<&'static Export>) -> Result<(), Failure> {
+async fn serve(options: &Options, named: &NamedSources, export: Option<&'static Export>) -> Result<(), Failure> {
     let signals = signals::listen().map_err(|source| Failure::Runtime { source })?;
     let hangups = signals::Hangups::listen().map_err(|source| Failure::Runtime { source })?;
     let read_keys = options.source_keys.read()?;
     let keys = options.source_api_key.iter().chain(&read_keys).map(Secret::expose);
-    let sources = source::open_all(&options.sources, &options.mcp, keys, &options.libraries)?;
-    let (certificates, timeout) = (options.certificates.read()?, options.libraries.timeout());
-    let known = known::metadata(&options.read_only, &options.destructive, &options.idempotent);
-    let clients = RefCell::new(Vec::new());
-    let tools = source::join(&sources, &known, |client| {
-        let client = prepared(certificates.apply(client), timeout, options.max_result);
-        // A clone shares what is known about the server.
-        clients.borrow_mut().push(client.clone());
-        client
-    });
-    let (tools, names) = tools.await?;
-    known::check(&known, &names)?;
-    let server = server(options, tools, export)?.configure(|config| with_states(config, &sources, clients.take()));
+    let sources = sources::open_all(&options.sources, &options.mcp, named, keys, &options.libraries)?;
+    let (timeout, max_result) = (options.libraries.timeout(), options.max_result);
+    let connect = ConnectOptions { certificates: options.certificates.read()?, timeout, max_result };
+    let known = options.known.metadata();
+    let joined = sources::join(&sources, &known, &connect).await?;
+    known::check(&known, &joined.names)?;
+    let server = server(options, &joined, export)?.configure(|config| with_states(config, &sources, &joined.parts));
     let host = options.host.as_deref().unwrap_or(DEFAULT_HOST);
     let port = options.port.unwrap_or(DEFAULT_PORT);
     let bound = server.bind((host, port)).await.map_err(|error| explain(error, host, port))?;
@@ -125,16 +120,15 @@ async fn serve(options: &Options, export: Option<&'static Export>) -> Result<(),
     reload_on(hangups, &bound);
     drain_on(signals, &bound);
     bound.serve().await;
-    source::close(&sources).await;
+    sources::close(&sources).await;
     Ok(())
 }
 
 /// Adds what is known about each source; what runs in or under this process is always there.
-fn with_states(config: ConfigBuilder, sources: &[(Source, Option<String>)], clients: Vec<Client>) -> ConfigBuilder {
-    let mut clients = clients.into_iter();
-    sources.iter().fold(config, |config, (source, _)| {
-        let client = if source.has_client() { clients.next() } else { None };
-        let servers = source.mcp_servers().cloned();
+fn with_states(config: ConfigBuilder, sources: &[(Source, Option<String>)], parts: &[JoinedPart]) -> ConfigBuilder {
+    sources.iter().zip(parts).fold(config, |config, ((source, _), part)| {
+        // A clone shares what is known about the server.
+        let (client, servers) = (part.client.clone(), source.mcp_servers().cloned());
         let is_up = move || {
             client.as_ref().is_none_or(|client| client.is_up() != Some(false))
                 && servers.as_ref().is_none_or(McpServers::are_up)
@@ -143,7 +137,7 @@ fn with_states(config: ConfigBuilder, sources: &[(Source, Option<String>)], clie
     })
 }
 
-fn server(options: &Options, tools: opentool::Source, export: Option<&'static Export>) -> Result<Server, Failure> {
+fn server(options: &Options, joined: &Joined<'_>, export: Option<&'static Export>) -> Result<Server, Failure> {
     let mut config = keys(options, ConfigBuilder::default())?
         .version(options.tag.as_deref().unwrap_or(env!("CARGO_PKG_VERSION")))
         .cors(options.cors == Some(true))
@@ -193,10 +187,10 @@ fn server(options: &Options, tools: opentool::Source, export: Option<&'static Ex
     if let Some(timeout) = options.half_close_timeout {
         config = config.half_close_timeout(timeout);
     }
-    let executor = executor(options.libraries.timeout(), options.max_result)
-        .assert_formats(options.assert_formats == Some(true))
-        .build();
-    let server = Server::new(tools).config(config).executor(executor);
+    let executor =
+        executor(options.libraries.timeout(), options.max_result).assert_formats(options.assert_formats == Some(true));
+    let executor = options.known.approve(executor, joined).build();
+    let server = Server::new(joined.tools.clone()).config(config).executor(executor);
     Ok(match options.mcp_path() {
         Some(path) => server.mount(Mcp::new().path(path)),
         None => server,

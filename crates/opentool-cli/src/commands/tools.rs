@@ -34,7 +34,8 @@ Exit codes: 0 listed; 2 wrong usage, or an unreadable file; 3 no server can be r
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Tools {
-    /// The base URL of a server, a document, an MCP server (mcp+https://…, or the file of an agent), or `demo`
+    /// The base URL of a server, a document, an MCP server (mcp+https://…, or the file of an agent), a
+    /// `[sources.NAME]` of opentool.toml, or `demo`
     #[arg(required_unless_present = "mcp")]
     source: Option<String>,
     /// The command of an MCP server, instead of SOURCE
@@ -53,14 +54,15 @@ impl Tools {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = match (&self.mcp, &self.source) {
             (Some(command), _) => Source::mcp_command(command)?,
-            (None, Some(source)) => Source::open_with(source, &self.libraries)?,
+            (None, Some(source)) => Source::open_with(source, &self.access.named("tools"), &self.libraries)?,
             (None, None) => Source::demo(),
         };
         // A document has its tools in it, so that no server needs a key.
-        let key = if source.is_given_by_url() { self.access.key_for(&source)? } else { None };
-        let certificates = self.access.certificates()?;
+        let needs_key = source.is_given_by_url() || source.own_key().is_some();
+        let key = if needs_key { self.access.key_for(&source)? } else { None };
+        let connect = self.access.connect()?;
         let listing = block_on(async {
-            let listing = source.definitions(key.as_deref(), |client| certificates.apply(client)).await;
+            let listing = source.definitions(key.as_deref(), &connect).await;
             source.close().await;
             listing
         })?;

@@ -7,10 +7,12 @@ use std::{
 
 use clap::Args;
 
-use super::serve::{ConfigFile, Setting};
+use super::serve::settings;
 use crate::{
+    config_file::ConfigFile,
     exit_status::ExitStatus,
     failure::Failure,
+    setting::Setting,
     terminal::{confirm, note, visible, warn},
     trusted::TrustedFiles,
 };
@@ -55,7 +57,7 @@ impl Trust {
             return remove(&path);
         }
         let file = ConfigFile::open(&path)?;
-        let settings = file.settings()?;
+        let settings = settings(&file)?;
         show(&file, &settings);
         if !self.yes && !is_confirmed()? {
             note(&"not trusted");

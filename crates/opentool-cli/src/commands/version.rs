@@ -32,11 +32,11 @@ pub(super) struct Version {
 
 impl Version {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
-        let source = Source::open(&self.source)?;
-        let (key, certificates) = (self.access.key_for(&source)?, self.access.certificates()?);
+        let source = Source::open(&self.source, &self.access.named("version"))?;
+        let (key, connect) = (self.access.key_for(&source)?, self.access.connect()?);
         let version = match source.client(key.as_deref())? {
             Some(client) => {
-                let client = certificates.apply(client);
+                let client = connect.client(client);
                 let failed = |error| source.failure(key.is_some(), error);
                 block_on(async { client.version().await.map_err(failed) })?.version
             }

@@ -44,6 +44,42 @@ proptest! {
     }
 }
 
+/// How many documents are generated to be served; one in fifty passes `check`.
+const GENERATED: usize = 4_000;
+
+/// What passes `check` and names a server is served: generated documents, all in one process, under prefixes of their own.
+#[test]
+fn what_passes_check_and_names_a_server_is_served() {
+    use proptest::strategy::ValueTree as _;
+
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let (folder, mut tables, mut passing) = (TestFolder::new(), String::from("port = 0\n"), 0);
+    let strategy = documents::document();
+    for place in 0..GENERATED {
+        let mut document = strategy.new_tree(&mut runner).unwrap().current();
+        if document.get("opentool").is_none() {
+            continue;
+        }
+        document["opentool"] = "1.1.0".into();
+        document["server"] = serde_json::json!({ "url": format!("http://127.0.0.1:{}/opentool", place + 1) });
+        let text = document.to_string();
+        if !check(&text).is_usable() {
+            continue;
+        }
+        passing += 1;
+        folder.put(&format!("{place}.json"), text);
+        tables.push_str(&format!(
+            "[sources.d{place}]\nkind = \"opentool\"\ndocument = \"{place}.json\"\nprefix = \"d{place}_\"\n"
+        ));
+    }
+    assert!(passing >= GENERATED / 100, "only {passing} of {GENERATED} documents pass");
+    folder.put("opentool.toml", tables);
+    let served = super::serving::Served::start(&folder, &["--config", "opentool.toml"], &[]);
+    let reply = served.get("/opentool/load");
+    assert_eq!(reply.status, 200);
+    assert!(check(&reply.body).is_usable(), "what is served passes too: {}", reply.body);
+}
+
 #[tokio::test]
 async fn a_server_url_that_passes_check_is_taken_by_the_client() {
     for url in [
@@ -56,6 +92,10 @@ async fn a_server_url_that_passes_check_is_taken_by_the_client() {
         "http://127.0.0.1:99999",
         "ws://127.0.0.1:1",
         "http://a b",
+        "http://me@127.0.0.1:1",
+        "http://me:s3cret@127.0.0.1:1/opentool",
+        "http://127.0.0.1:1/opentool?key=s3cret",
+        "http://127.0.0.1:1/#tools",
         "",
     ] {
         let text = CLEAN.replace("\"functions\"", &format!("\"server\": {{ \"url\": \"{url}\" }}, \"functions\""));

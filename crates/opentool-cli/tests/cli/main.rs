@@ -13,6 +13,8 @@ mod documents;
 mod drain;
 mod fix;
 mod formats;
+#[cfg(target_os = "linux")]
+mod gateway;
 mod general;
 mod guide;
 #[cfg(target_os = "linux")]
@@ -28,10 +30,12 @@ mod mcp_login;
 mod mutate;
 mod observe;
 mod operation;
+mod questions;
 mod readme;
 mod remote;
 mod serve;
 mod serving;
+mod sources;
 mod trust;
 
 use std::path::{Path, PathBuf};

@@ -13,14 +13,14 @@ use super::*;
 const GUIDE: &str = include_str!("../../../../docs/mcp.md");
 
 /// An `opentool mcp` that an agent has started.
-struct Agent {
+pub(crate) struct Agent {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
 impl Agent {
-    fn start(folder: &TestFolder, arguments: &[&str]) -> Self {
+    pub(crate) fn start(folder: &TestFolder, arguments: &[&str]) -> Self {
         let mut command = Command::new(binary());
         command.arg("mcp").args(arguments).current_dir(folder.0.path());
         for variable in ["OPENTOOL_API_KEY", "RUST_LOG"] {
@@ -31,14 +31,23 @@ impl Agent {
         Agent { child, input, output }
     }
 
-    fn send(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
     }
 
-    fn receive(&mut self) -> Value {
+    pub(crate) fn receive(&mut self) -> Value {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
         json(&line)
+    }
+
+    /// Begins a session in one of the older revisions.
+    pub(crate) fn initialize(&mut self, revision: &str, capabilities: Value) -> Value {
+        let client = value!({ "name": "t", "version": "0" });
+        let params = value!({ "protocolVersion": revision, "capabilities": capabilities, "clientInfo": client });
+        let initialized = self.ask("initialize", params);
+        self.send(&value!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        initialized
     }
 
     fn ask(&mut self, method: &str, params: Value) -> Value {
@@ -46,7 +55,7 @@ impl Agent {
         self.receive()
     }
 
-    fn call(&mut self, name: &str, arguments: Value) -> Value {
+    pub(crate) fn call(&mut self, name: &str, arguments: Value) -> Value {
         self.ask("tools/call", value!({ "name": name, "arguments": arguments }))["result"].take()
     }
 }
@@ -66,11 +75,8 @@ fn example(name: &str) -> String {
 #[test]
 fn an_agent_lists_and_calls_over_stdio() {
     let mut agent = Agent::start(&TestFolder::new(), &[]);
-    let params =
-        value!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "0" } });
-    let initialized = agent.ask("initialize", params);
+    let initialized = agent.initialize("2025-11-25", value!({}));
     assert_eq!(initialized["result"]["serverInfo"]["name"], "opentool demo tools");
-    agent.send(&value!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     let tools = agent.ask("tools/list", value!({}))["result"]["tools"].take();
     assert!(tools.as_array().unwrap().iter().any(|tool| tool["name"] == "delete_note"), "{tools}");
     assert_eq!(agent.call("add", value!({ "a": 1, "b": 2 }))["content"][0]["text"], "3");
@@ -153,12 +159,17 @@ fn a_server_offers_its_tools_at_a_path_of_their_own() {
 #[test]
 fn the_guide_does_what_it_shows() {
     let folder = TestFolder::with("libm.opendyn.json", example("libm.opendyn.json"));
-    let samples: String = GUIDE
-        .split("```")
-        .skip(1)
-        .step_by(2)
-        .filter_map(|block| block.strip_prefix("console\n"))
-        .collect::<String>()
-        .replace("/usr/local/bin/opentool", binary().to_str().unwrap());
-    assert_eq!(walk(&folder, &samples, "2>/dev/null"), 17);
+    let mut commands = 0;
+    for block in GUIDE.split("```").skip(1).step_by(2) {
+        let (language, text) = block.split_once('\n').unwrap();
+        match language {
+            "toml" => drop(folder.put("opentool.toml", text)),
+            "console" => {
+                let text = text.replace("/usr/local/bin/opentool", binary().to_str().unwrap());
+                commands += walk(&folder, &text, if text.contains("2>&1") { "" } else { "2>/dev/null" });
+            }
+            other => panic!("a block of `{other}` that no test tries"),
+        }
+    }
+    assert_eq!(commands, 26);
 }

@@ -18,19 +18,26 @@ fn blocks(language: &str) -> impl Iterator<Item = &'static str> {
 /// The address that the samples have, in whose place the tests put one that is free.
 const ADDRESS: &str = "127.0.0.1:9627";
 
+/// Where programs are looked for, the binary among them.
+fn search_path() -> String {
+    let bin = binary().parent().unwrap().to_str().unwrap();
+    format!("{bin}:{}", std::env::var("PATH").unwrap())
+}
+
 /// Runs a line of a sample in a shell that finds the binary.
 fn shell(folder: &TestFolder, line: &str) -> String {
-    let bin = binary().parent().unwrap().to_str().unwrap();
-    let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
     let mut command = std::process::Command::new("sh");
-    command.args(["-c", line]).current_dir(folder.0.path()).env("PATH", path).env_remove("OPENTOOL_API_KEY");
+    command.args(["-c", line]).current_dir(folder.0.path()).env("PATH", search_path()).env_remove("OPENTOOL_API_KEY");
+    command.env("XDG_STATE_HOME", folder.path("state"));
     String::from_utf8(command.output().unwrap().stdout).unwrap()
 }
 
 /// Starts `NAME=VALUE… opentool serve …`.
 fn start(folder: &TestFolder, line: &str) -> Served {
     let (environment, arguments) = line.split_once("opentool serve").unwrap();
-    let environment: Vec<_> = environment.split_whitespace().map(|pair| pair.split_once('=').unwrap()).collect();
+    let path = search_path();
+    let mut environment: Vec<_> = environment.split_whitespace().map(|pair| pair.split_once('=').unwrap()).collect();
+    environment.push(("PATH", &path));
     Served::start(folder, &arguments.split_whitespace().collect::<Vec<_>>(), &environment)
 }
 

@@ -348,7 +348,8 @@ fn load_names_the_server_of_the_one_source_unless_given_the_public_url() {
     let message = server_of(&["clock.json", "--public-url", "https://tools.example"]);
     assert_eq!(message, json!({ "url": "https://tools.example" }));
     assert_eq!(server_of(&["clock.json", "demo"]), json!(null), "that server has not all of these");
-    assert_eq!(server_of(&["keyed.json"]), json!(null), "a password is never published");
+    let ran = folder.run(&["serve", "keyed.json", "--port", "0"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("OT016"), "no client could call it: {ran:?}");
 }
 
 #[test]

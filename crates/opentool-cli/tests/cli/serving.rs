@@ -206,6 +206,11 @@ impl Connection {
         self.0.get_mut().write_all(format!("{request}\r\n{body}").as_bytes()).unwrap();
     }
 
+    /// What is left to read, for an answer that comes in pieces.
+    pub(crate) fn into_reader(self) -> BufReader<TcpStream> {
+        self.0
+    }
+
     /// Reads an answer; none where the connection was closed before one began.
     pub(crate) fn receive(&mut self) -> Option<Reply> {
         let mut head = String::new();

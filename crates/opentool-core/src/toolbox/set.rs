@@ -214,6 +214,11 @@ impl Toolbox {
         self.0.open.is_some()
     }
 
+    /// Says whether both are clones of one toolbox, so that they have the same tools.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// The toolbox of a call whose tools could not be had.
     pub(crate) fn none() -> &'static Self {
         static NONE: LazyLock<Toolbox> = LazyLock::new(Toolbox::new);

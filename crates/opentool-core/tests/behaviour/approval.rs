@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use opentool_core::testing::{FakeTool, Probe};
 use opentool_core::{
-    ApprovalPolicy, ApprovalRequest, Arguments, Ask, BoxFuture, Decision, ErrorKind, Executor, ToolCall, ToolContext,
-    ToolMetadata, ToolOutput, Toolbox, Turn,
+    ApprovalPolicy, ApprovalRequest, Arguments, Ask, AskCaller, BoxFuture, Decision, ErrorKind, Executor, Outcome,
+    Question, ToolCall, ToolContext, ToolMetadata, ToolOutput, Toolbox, Turn, UserAnswer,
 };
 use serde_json::json;
 
@@ -163,4 +163,38 @@ async fn a_policy_of_ones_own_decides_by_the_arguments() {
     let probe = Probe::with(&executor, FakeTool::new("a").with_schema(pair()).answers("ok"));
     probe.call("a", r#"{"a":10}"#).await.assert_text("ok");
     probe.call("a", r#"{"a":11}"#).await.assert_message(r#"{"a":11} is too large"#);
+}
+
+/// Calls a tool that needs approval, with a caller that answers so.
+async fn asked_caller(answer: Option<UserAnswer>) -> (Outcome, usize) {
+    let tool = guarded();
+    let log = tool.log();
+    let host = Executor::builder().approval(AskCaller::new()).build().host(tool);
+    let mut context = ToolContext::new();
+    if let Some(answer) = answer {
+        context = context.with_respondent(move |question: Question| {
+            assert_eq!(question.message, r#"May `guarded` run with {"a":1}?"#);
+            let answer = answer.clone();
+            async move { Ok(answer) }
+        });
+    }
+    let outcome = host.run(ToolCall::new("1", "guarded", r#"{"a":1}"#), &context).await;
+    (outcome, log.count())
+}
+
+#[tokio::test]
+async fn a_caller_approves_only_by_saying_yes() {
+    let says = |approve: bool| UserAnswer::Accepted(json!({ "approve": approve }).as_object().cloned().unwrap());
+    let (outcome, calls) = asked_caller(Some(says(true))).await;
+    assert!(outcome.output().is_some());
+    assert_eq!(calls, 1);
+    for answer in [says(false), UserAnswer::Declined, UserAnswer::Dismissed] {
+        let (outcome, calls) = asked_caller(Some(answer)).await;
+        assert_eq!(outcome.error().unwrap().message(), "the caller did not approve the call");
+        assert_eq!((outcome.error().unwrap().kind(), calls), (ErrorKind::Denied, 0));
+    }
+    let (outcome, calls) = asked_caller(None).await;
+    let error = outcome.error().unwrap();
+    assert_eq!((error.kind(), calls), (ErrorKind::Denied, 0));
+    assert!(error.message().contains("this caller has no way to give it"), "{}", error.message());
 }

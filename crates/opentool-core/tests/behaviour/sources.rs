@@ -313,3 +313,45 @@ async fn null_reaches_a_tool_of_a_document_that_admits_it() {
         probe.assert_schema("patch", json!({ "properties": { "field": { "type": ["string", "null"] } } }));
     }
 }
+
+#[tokio::test]
+async fn a_source_is_changed_each_time_its_tools_are_new() {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let count = seen.clone();
+    let mapped = Source::new(Growing::default()).map(move |tools| {
+        count.fetch_add(1, SeqCst);
+        tools.filter(|tool| tool.definition().name() != "tool_0").prefix("my_")
+    });
+    assert!(mapped.toolbox().await.unwrap().is_empty());
+    assert_eq!(mapped.toolbox().await.unwrap().names().collect::<Vec<_>>(), ["my_tool_1"]);
+    assert_eq!(seen.load(SeqCst), 2);
+
+    /// Gives the same toolbox whenever it is asked.
+    struct Same(Toolbox);
+    impl ToolSource for Same {
+        fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
+            Box::pin(async { Ok(self.0.clone()) })
+        }
+        fn changes(&self) -> Option<ToolChanges> {
+            None
+        }
+    }
+    let count = seen.clone();
+    let mapped = Source::new(Same(toolbox([FakeTool::new("a").answers("x")]))).map(move |tools| {
+        count.fetch_add(1, SeqCst);
+        tools.prefix("my_")
+    });
+    for _ in 0..3 {
+        assert!(mapped.toolbox().await.unwrap().contains("my_a"));
+    }
+    assert_eq!(seen.load(SeqCst), 3, "what was not changed is not changed again");
+}
+
+#[tokio::test]
+async fn a_change_that_fails_is_the_error_of_the_source() {
+    let tools = || toolbox([FakeTool::new("a").answers("x")]);
+    let fixed = Source::from(tools()).map(|tools| tools.prefix("no good "));
+    assert!(fixed.toolbox().await.is_err());
+    let asked = Source::new(Growing::default()).map(|tools| tools.prefix("no good "));
+    assert!(asked.toolbox().await.is_err());
+}

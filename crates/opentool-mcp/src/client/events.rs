@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opentool_core::ChangeSignal;
-use rmcp::model::{ProgressNotificationParam, ProgressToken, ServerJsonRpcMessage, ServerNotification};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ProgressNotificationParam, ProgressToken, RequestId, ServerJsonRpcMessage,
+    ServerNotification,
+};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
@@ -50,6 +53,8 @@ struct Routes {
     calls: HashMap<ProgressToken, mpsc::Sender<ProgressNotificationParam>>,
     /// What came before the call that it is for was known here.
     early: VecDeque<ProgressNotificationParam>,
+    /// The request of the older handshake that waits for its answer.
+    handshake: Option<RequestId>,
 }
 
 /// The progress of one call, until it is dropped.
@@ -83,6 +88,33 @@ impl LiveEvents {
         routes.calls.insert(token.clone(), sender);
         drop(routes);
         ProgressRoute { events: self.clone(), token: token.clone(), receiver }
+    }
+
+    fn observe_sent(&self, message: &ClientJsonRpcMessage) {
+        if let ClientJsonRpcMessage::Request(sent) = message
+            && matches!(sent.request, ClientRequest::InitializeRequest(_))
+        {
+            self.routes().handshake = Some(sent.id.clone());
+        }
+    }
+
+    /// Says whether a message answers what was asked before the older handshake: a server that takes long to start answers the
+    /// discovery after it was given up, which would end the handshake.
+    fn is_late(&self, message: &ServerJsonRpcMessage) -> bool {
+        let id = match message {
+            ServerJsonRpcMessage::Response(response) => Some(&response.id),
+            ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => return false,
+        };
+        let mut routes = self.routes();
+        match (&routes.handshake, id) {
+            (Some(handshake), Some(id)) if handshake != id => true,
+            (Some(_), Some(_)) => {
+                routes.handshake = None;
+                false
+            }
+            _ => false,
+        }
     }
 
     fn observe(&self, message: &ServerJsonRpcMessage) {
@@ -140,16 +172,53 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.events.observe_sent(&message);
         self.transport.send(message)
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
-        let message = self.transport.receive().await?;
-        self.events.observe(&message);
-        Some(message)
+        loop {
+            let message = self.transport.receive().await?;
+            if !self.events.is_late(&message) {
+                self.events.observe(&message);
+                return Some(message);
+            }
+        }
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.transport.close().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn sent(json: &str) -> ClientJsonRpcMessage {
+        serde_json::from_str(json).unwrap()
+    }
+
+    fn received(json: &str) -> ServerJsonRpcMessage {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn a_late_answer_to_the_discovery_does_not_end_the_handshake() {
+        let events = LiveEvents::new(Arc::default());
+        let discovered = received(r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"unknown"}}"#);
+        let initialized = received(
+            r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#,
+        );
+        events.observe_sent(&sent(r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#));
+        assert!(!events.is_late(&discovered), "it is waited for");
+        events.observe_sent(&sent(
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+        ));
+        assert!(events.is_late(&discovered));
+        assert!(!events.is_late(&initialized));
+        assert!(!events.is_late(&received(r#"{"jsonrpc":"2.0","id":7,"result":{"tools":[]}}"#)), "the handshake is over");
     }
 }

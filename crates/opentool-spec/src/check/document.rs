@@ -208,6 +208,10 @@ fn server_url_fault(text: &str) -> Option<&'static str> {
         Some(authority) if authority.host().is_empty() => Some("it names no host"),
         None => Some("it names no host"),
         Some(authority) if authority.port_to_u16().is_err() => Some("its port is no number up to 65535"),
+        Some(authority) if authority.has_userinfo() => {
+            Some("a user name or password has no place in it; callers give their key as the API key")
+        }
+        Some(_) if url.has_query() || url.has_fragment() => Some("a base URL has no `?` or `#`"),
         Some(_) => None,
     }
 }

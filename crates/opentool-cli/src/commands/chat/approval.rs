@@ -7,7 +7,7 @@ use opentool::{ApprovalPolicy, ApprovalRequest, Arguments, Ask, BoxFuture, Cance
 use tokio::sync::Mutex;
 
 use super::{
-    console::{Console, Line},
+    super::console::{Console, Line},
     interrupt::Interrupt,
 };
 use crate::terminal::{WARNING, visible, visible_json};

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    super::access::{CaOptions, Secret, SourceKeyOptions},
+    super::access::{CaOptions, SourceKeyOptions},
     model::ModelName,
 };
-use crate::{libraries::LibraryGrants, size::size};
+use crate::{libraries::LibraryGrants, secret::Secret, size::size};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,8 +21,8 @@ Examples:
   opentool chat --conversation trip \"And then?\"     Continue the conversation of this name
   opentool chat --json --yes \"Delete note 1\" | jq .tool_calls
 
-SOURCE and PROMPT: the last word is the prompt, unless it names a source: `demo`, a URL, a .json file
-or another file that exists. A prompt that looks like a source is given with --prompt. Without one,
+SOURCE and PROMPT: the last word is the prompt, unless it names a source: `demo`, a URL, a .json file,
+another file that exists or a [sources.NAME] of opentool.toml. A prompt that looks like a source is given with --prompt. Without one,
 standard input is the prompt if it is no terminal; if it is one, a conversation begins. Ctrl-D
 ends it, Ctrl-C cancels a turn, /help lists the commands.
 
@@ -32,7 +32,7 @@ and vLLM, use openai: with OPENAI_BASE_URL.
 
 Destructive tools: you are asked before one runs. With --json, or if standard input or standard
 error is no terminal, opentool cannot ask: the call is denied, and the model gets that as the
-answer, unless --yes is given.
+answer, unless --yes is given. Tools that ask something themselves get their answer at the terminal, too.
 
 Standard output: the model's text; with --json one object with text, messages, tool_calls (name,
 arguments, outcome) and usage. Standard error: each call and its answer, questions, errors. With
@@ -47,7 +47,7 @@ model is set; 3 a model or a source cannot be reached; 4 one of them refused the
 #[command(after_help = EXAMPLES, override_usage = "opentool chat [OPTIONS] [SOURCE]... [PROMPT]")]
 pub(in crate::commands) struct Chat {
     /// Where tools come from: base URLs of servers, documents that name one or describe a C library, MCP servers
-    /// (mcp+https://…, or the file of an agent), `demo` [default: demo];
+    /// (mcp+https://…, or the file of an agent), `[sources.NAME]` of opentool.toml, `demo` [default: demo];
     /// and what to say
     #[arg(value_name = "SOURCE|PROMPT", hide_default_value = true)]
     pub(super) words: Vec<String>,
@@ -82,6 +82,9 @@ pub(in crate::commands) struct Chat {
     /// source that is a URL, better in the environment variable OPENTOOL_API_KEY
     #[arg(long, value_name = "[SOURCE=]KEY")]
     pub(super) source_api_key: Vec<Secret>,
+    /// The configuration file whose `[sources.NAME]` can be named as a source [default: opentool.toml, where there is one]
+    #[arg(long, value_name = "FILE", help_heading = "Sources")]
+    pub(super) config: Option<PathBuf>,
     #[command(flatten)]
     pub(super) source_keys: SourceKeyOptions,
     #[command(flatten)]

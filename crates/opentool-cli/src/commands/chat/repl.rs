@@ -1,6 +1,9 @@
 //! A conversation, line by line.
 
-use super::{super::ExitStatus, console::Line, session::Session};
+use super::{
+    super::{ExitStatus, console::Line},
+    session::Session,
+};
 use crate::{failure::Failure, report::counted, terminal::visible};
 
 const PROMPT: &str = "> ";

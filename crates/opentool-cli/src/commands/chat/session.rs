@@ -5,14 +5,9 @@ use std::sync::Arc;
 use opentool_chat::{Cause, ChatClient, ChatError, ChatModel, ChatOptions, Message};
 
 use super::{
-    super::{
-        ExitStatus,
-        access::{Secret, environment_key_for},
-        known,
-    },
+    super::{ExitStatus, access::environment_key_for, console::Console, known, respondent},
     approval,
     args::Chat,
-    console::Console,
     interrupt::Interrupt,
     memory::Memory,
     model::ModelName,
@@ -20,8 +15,11 @@ use super::{
 };
 use crate::{
     failure::{Failure, server_failure},
-    limits::{executor, prepared},
-    source::{self, Source},
+    limits::{ConnectOptions, executor},
+    secret::Secret,
+    source::Source,
+    source_tables::NamedSources,
+    sources::{self, Joined},
     terminal::{complain, visible, warn},
 };
 
@@ -49,10 +47,10 @@ impl Session {
         interrupt: &Arc<Interrupt>,
     ) -> Result<Self, Failure> {
         let provider = model.provider().map_err(of_chat)?;
-        let known = known::metadata(&[], &chat.destructive, &[]);
-        let (certificates, timeout) = (chat.certificates.read()?, chat.libraries.timeout());
-        let prepare = |client| prepared(certificates.apply(client), timeout, chat.max_result);
-        let (joined, names) = source::join(sources, &known, prepare).await?;
+        let known = known::metadata(&[], &chat.destructive, &[], &[]);
+        let (timeout, max_result) = (chat.libraries.timeout(), chat.max_result);
+        let connect = ConnectOptions { certificates: chat.certificates.read()?, timeout, max_result };
+        let Joined { tools: joined, names, .. } = sources::join(sources, &known, &connect).await?;
         known::check(&known, &names)?;
         let tools = names.listed().into_iter().map(str::to_owned).collect();
 
@@ -66,7 +64,11 @@ impl Session {
         let executor = executor(timeout, chat.max_result).approval(approval).build();
         let asked = ChatModel::builder(provider).default_options(options).executor(executor).build();
         let memory = Memory::open(chat, is_conversation).await?;
-        let mut client = ChatClient::builder(asked);
+        let interrupted = {
+            let interrupt = interrupt.clone();
+            move || interrupt.give()
+        };
+        let mut client = ChatClient::builder(asked).respondent(respondent::at(&console, Some(Box::new(interrupted))));
         if let Some(system) = &chat.system {
             client = client.system(system.as_str());
         }
@@ -141,10 +143,14 @@ fn unfinished(said: &[Message], was_cancelled: bool) -> Option<Vec<Message>> {
 
 /// The sources with the keys of the command line, otherwise with that of the environment, which goes to no more than one
 /// server, and to none that a document names.
-pub(super) fn open_sources(chat: &Chat, names: &[String]) -> Result<Vec<(Source, Option<String>)>, Failure> {
+pub(super) fn open_sources(
+    chat: &Chat,
+    names: &[String],
+    named: &NamedSources,
+) -> Result<Vec<(Source, Option<String>)>, Failure> {
     let read_keys = chat.source_keys.read()?;
     let keys = chat.source_api_key.iter().chain(&read_keys).map(Secret::expose);
-    let mut sources = source::open_all(names, &chat.mcp, keys, &(&chat.libraries).into())?;
+    let mut sources = sources::open_all(names, &chat.mcp, named, keys, &(&chat.libraries).into())?;
     let mut remote = sources.iter_mut().filter(|(source, _)| source.takes_key());
     if let (Some((source, slot @ None)), None) = (remote.next(), remote.next()) {
         *slot = environment_key_for(source);

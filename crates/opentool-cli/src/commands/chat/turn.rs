@@ -8,7 +8,7 @@ use opentool_chat::{Cause, ChatClient, ChatError, ChatEvent, Exchange, FinishRea
 use tokio::time::sleep;
 
 use super::{
-    console::Console,
+    super::console::Console,
     interrupt::Interrupt,
     report::{CallReport, Report},
     show,

@@ -1,6 +1,6 @@
 //! Which words of the command line name sources, and which one is the prompt.
 
-use crate::{failure::Failure, source::Source};
+use crate::{failure::Failure, source::Source, source_tables::NamedSources};
 
 /// The word that stands for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -16,20 +16,24 @@ pub(super) struct Words {
 
 impl Words {
     /// Takes the last word for the prompt unless it names a source or the prompt was given otherwise.
-    pub(super) fn parse(words: &[String], prompt: Option<&str>) -> Result<Self, Failure> {
+    pub(super) fn parse(words: &[String], prompt: Option<&str>, named: &NamedSources) -> Result<Self, Failure> {
         let (words, reads_input) = match words.split_last() {
             Some((last, before)) if last == STANDARD_INPUT => (before, true),
             _ => (words, false),
         };
         let (sources, prompt) = match (words.split_last(), prompt) {
             (_, Some(prompt)) => (words, Some(prompt.to_owned())),
-            (Some((last, before)), None) if !Source::is_named_by(last) => (before, Some(last.clone())),
+            (Some((last, before)), None) if !Source::is_named_by(last, named)? => (before, Some(last.clone())),
             (_, None) => (words, None),
         };
-        if let Some(word) = sources.iter().find(|word| !Source::is_named_by(word)) {
-            return Err(Failure::usage(format!(
-                "`{word}` is no source: a source is `demo`, a URL or a file; write the prompt as one word, in quotes, at the end"
-            )));
+        for word in sources {
+            if !Source::is_named_by(word, named)? {
+                let near = named.near(word).map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
+                return Err(Failure::usage(format!(
+                    "`{word}` is no source{near}: a source is `demo`, a URL, a file or a `[sources.NAME]` of opentool.toml; \
+                     write the prompt as one word, in quotes, at the end"
+                )));
+            }
         }
         if prompt.as_ref().is_some_and(|prompt| prompt.trim().is_empty()) {
             return Err(Failure::usage("the prompt is empty: give one, or leave it out for a conversation"));
@@ -46,7 +50,7 @@ mod tests {
 
     fn words(words: &[&str], prompt: Option<&str>) -> Result<Words, String> {
         let words: Vec<_> = words.iter().map(ToString::to_string).collect();
-        Words::parse(&words, prompt).map_err(|failure| failure.to_string())
+        Words::parse(&words, prompt, &NamedSources::none()).map_err(|failure| failure.to_string())
     }
 
     fn expected(sources: &[&str], prompt: Option<&str>, reads_input: bool) -> Result<Words, String> {

@@ -82,6 +82,13 @@ impl Launch {
         Ok(Launch { command, arguments: Self::arguments(given) })
     }
 
+    /// Adds the configuration file that describes the sources.
+    pub(super) fn add_config(&mut self, file: &Path) -> io::Result<()> {
+        let file = absolute(file)?;
+        self.arguments.extend(["--config".to_owned(), file.to_string_lossy().into_owned()]);
+        Ok(())
+    }
+
     fn arguments(given: impl Iterator<Item = String>) -> Vec<String> {
         const OPTION: &str = "--print-config";
         let mut arguments = Vec::new();

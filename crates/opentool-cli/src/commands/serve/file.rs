@@ -1,116 +1,72 @@
 //! The configuration file: TOML whose keys are the options' names.
 
-use opentool_spec::json::near;
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
 use clap::{Args as _, FromArgMatches as _};
+use opentool_spec::json::near;
 use toml::{Value, de::DeTable};
 
-use super::{
-    options::Options,
-    setting::{SOURCES, Setting},
-};
+use super::options::Options;
 use crate::{
+    config_file::{ConfigFile, DEFAULT},
     failure::Failure,
+    setting::{SOURCES, Setting},
+    source_tables::NamedSources,
     terminal::{note, visible},
-    trusted::{TrustState, TrustedFiles},
 };
 
-/// The file that is read where none is named.
-const DEFAULT: &str = "opentool.toml";
-
-/// A configuration file, read once: what is judged is what is used.
-#[derive(Debug)]
-pub(in crate::commands) struct ConfigFile {
-    path: PathBuf,
-    text: String,
-}
-
-/// Reads the options of a file, by default of `opentool.toml` if there is one, and says on standard error which they are.
+/// Reads the options and the sources of a file, by default of `opentool.toml` if there is one, and says on standard error
+/// which they are.
 ///
 /// A file that was not named must be trusted, unless nothing in it needs that.
-pub(super) fn read(named: Option<&Path>) -> Result<Options, Failure> {
-    let file = match named {
-        Some(path) => Some(ConfigFile::open(path)?),
-        None => ConfigFile::find()?,
+pub(super) fn read(named: Option<&Path>) -> Result<(Options, NamedSources), Failure> {
+    let Some(file) = ConfigFile::given_or_found(named)? else {
+        return Ok((Options::default(), NamedSources::none()));
     };
-    let Some(file) = file else { return Ok(Options::default()) };
-    let (options, settings) = file.parse()?;
-    let why = match named {
-        Some(_) => " (named by --config)",
-        None if settings.iter().all(Setting::is_harmless) => "",
-        None => {
-            file.check_trust(&settings)?;
-            " (trusted)"
-        }
+    let ParsedFile { options, settings, sources } = parse_file(&file)?;
+    let is_trusted = file.check_trust(settings.iter(), "serve")?;
+    let why = match (file.is_named(), is_trusted) {
+        (true, _) => " (named by --config)",
+        (false, true) => " (trusted)",
+        (false, false) => "",
     };
-    let keys: Vec<_> = settings.iter().map(|setting| setting.key.as_str()).collect();
+    let mut keys: Vec<_> = settings.iter().map(|setting| short(&setting.key)).collect();
+    keys.dedup();
     let keys = if keys.is_empty() { "nothing".to_owned() } else { keys.join(", ") };
     note(&format_args!("settings from {}{why}: {}", visible(&file.name()), visible(&keys)));
-    Ok(options)
+    Ok((options, sources))
 }
 
-impl ConfigFile {
-    /// Reads a file.
-    pub(in crate::commands) fn open(path: &Path) -> Result<Self, Failure> {
-        let text = fs::read_to_string(path)
-            .map_err(|source| Failure::Read { name: path.to_string_lossy().into_owned(), source })?;
-        Ok(ConfigFile { path: path.to_owned(), text })
+/// `sources.NAME` for a key of that table.
+fn short(key: &str) -> &str {
+    match key.match_indices('.').nth(1) {
+        Some((at, _)) => &key[..at],
+        None => key,
     }
+}
 
-    /// Where a folder has its file.
-    pub(in crate::commands) fn path_in(folder: &Path) -> PathBuf {
-        folder.join(DEFAULT)
-    }
+/// What stands in a file, in its order.
+pub(in crate::commands) fn settings(file: &ConfigFile) -> Result<Vec<Setting>, Failure> {
+    Ok(parse_file(file)?.settings)
+}
 
-    /// Reads the file of this folder, where there is one.
-    fn find() -> Result<Option<Self>, Failure> {
-        match Self::open(Path::new(DEFAULT)) {
-            Ok(file) => Ok(Some(file)),
-            Err(Failure::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(failure) => Err(failure),
-        }
-    }
+/// What stands in a file.
+struct ParsedFile {
+    options: Options,
+    settings: Vec<Setting>,
+    sources: NamedSources,
+}
 
-    /// The name that stands in messages.
-    pub(in crate::commands) fn name(&self) -> String {
-        self.path.strip_prefix(".").unwrap_or(&self.path).to_string_lossy().into_owned()
+fn parse_file(file: &ConfigFile) -> Result<ParsedFile, Failure> {
+    let parsed = parse(&file.text).map_err(|problem| Failure::usage(format!("{}: {problem}", file.name())));
+    let (mut options, mut settings) = parsed?;
+    let mut sources = NamedSources::of_file(file, "serve")?;
+    for table in sources.tables_mut() {
+        options.sources.push(table.name.clone());
+        settings.append(&mut table.settings);
     }
-
-    /// What stands in it, in its order.
-    pub(in crate::commands) fn settings(&self) -> Result<Vec<Setting>, Failure> {
-        Ok(self.parse()?.1)
-    }
-
-    /// Records that it is trusted as it stands.
-    pub(in crate::commands) fn trust(&self) -> Result<(), Failure> {
-        TrustedFiles::of_user()?.add(&self.path, self.text.as_bytes())
-    }
-
-    /// Fails where it is not trusted as it stands, and names the settings that need that.
-    fn check_trust(&self, settings: &[Setting]) -> Result<(), Failure> {
-        // Without a folder for records none can be there.
-        let trust = match TrustedFiles::of_user() {
-            Ok(trusted) => trusted.look_up(&self.path, self.text.as_bytes())?,
-            Err(_) => TrustState::Unknown,
-        };
-        let name = self.name();
-        let problem = match trust {
-            TrustState::Given => return Ok(()),
-            TrustState::Changed => "has changed since it was trusted",
-            TrustState::Unknown => "is not trusted",
-        };
-        let needed = settings.iter().filter(|setting| !setting.is_harmless());
-        let needed = needed.map(|setting| format!("{name}:{}: {setting}", setting.line)).collect();
-        Err(Failure::Untrusted { name, problem, settings: needed })
-    }
-
-    fn parse(&self) -> Result<(Options, Vec<Setting>), Failure> {
-        parse(&self.text).map_err(|problem| Failure::usage(format!("{}: {problem}", self.name())))
-    }
+    settings.sort_by_key(|setting| setting.line);
+    Ok(ParsedFile { options, settings, sources })
 }
 
 /// The file is turned into a command line, so that both mean the same to the last check.
@@ -131,6 +87,10 @@ fn parse(text: &str) -> Result<(Options, Vec<Setting>), String> {
         if !known.iter().any(|known| known.name == *key) {
             return Err(unknown(key, &known));
         }
+        if key == SOURCES && value.is_table() {
+            // It has the tables of sources, which are read by themselves.
+            continue;
+        }
         let values = texts(value).ok_or_else(|| format!("`{key}` must be a value or a list of values"))?;
         for text in &values {
             if key == SOURCES {
@@ -139,7 +99,7 @@ fn parse(text: &str) -> Result<(Options, Vec<Setting>), String> {
                 arguments.push(format!("--{key}={text}"));
             }
         }
-        settings.push(Setting { key: key.clone(), values, line: line_of(text, key) });
+        settings.push(Setting::of_option(key, &values, line_of(text, key)));
     }
     settings.sort_by_key(|setting| setting.line);
     arguments.push("--".to_owned());

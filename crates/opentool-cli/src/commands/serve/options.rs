@@ -4,14 +4,17 @@ use std::{env, num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use clap::Args;
 
-use super::super::access::{API_KEY_VARIABLE, CaOptions, Secret, SourceKeyOptions};
-use crate::{libraries::LibraryOptions, size::size, time::duration};
+use super::super::{
+    access::{API_KEY_VARIABLE, CaOptions, SourceKeyOptions},
+    known::KnownOptions,
+};
+use crate::{libraries::LibraryOptions, secret::Secret, size::size, time::duration};
 
 /// Every option may be absent, so that the file is read after the command line.
 #[derive(Debug, Default, Args)]
 pub(super) struct Options {
     /// Where tools come from: an OpenTool document with `server.url`, an OpenDyn document, the base URL of a server,
-    /// an MCP server (mcp+https://…, or the file of an agent), or `demo`
+    /// an MCP server (mcp+https://…, or the file of an agent), a `[sources.NAME]` of the configuration file, or `demo`
     #[arg(value_name = "SOURCE")]
     pub(super) sources: Vec<String>,
     /// The command of an MCP server whose tools are served; repeatable
@@ -82,15 +85,8 @@ pub(super) struct Options {
     #[command(flatten)]
     pub(super) certificates: CaOptions,
 
-    /// A tool of a source that only reads; a server's own word is not taken for it; repeatable
-    #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
-    pub(super) read_only: Vec<String>,
-    /// A tool of a source that destroys something; repeatable
-    #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
-    pub(super) destructive: Vec<String>,
-    /// A tool of a source whose call may be sent again where its server was in trouble; repeatable
-    #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
-    pub(super) idempotent: Vec<String>,
+    #[command(flatten)]
+    pub(super) known: KnownOptions,
 
     /// How large the body of a request may be, such as 512k or 16M [default: 16M]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Running")]

@@ -115,6 +115,39 @@ fn the_user_is_asked_before_a_destructive_tool_runs() {
 }
 
 #[test]
+fn a_tool_asks_the_user_and_the_model_sees_only_the_result() {
+    let folder = TestFolder::new();
+    let model = Model::start(vec![
+        Reply::calls("ask_user", r#"{"question": "Which one?", "choices": ["red", "blue"]}"#),
+        Reply::says("Blue it is."),
+        Reply::calls("ask_user", r#"{"question": "And now?"}"#),
+        Reply::says("Fine."),
+        Reply::calls("ask_user", r#"{"question": "Still there?"}"#),
+    ]);
+    let mut terminal = start_chat(&folder, &model, &[]);
+    terminal.wait_for("> ");
+    terminal.enter("Ask me");
+    terminal.wait_for("the tool asks: Which one?\r\n");
+    terminal.wait_for("Answer (one of them): ");
+    terminal.enter("2");
+    terminal.wait_for("← ask_user blue\r\n");
+    terminal.wait_for("Blue it is.\r\n");
+    terminal.enter("Again");
+    terminal.wait_for("Answer (text): ");
+    terminal.type_in(CTRL_D);
+    terminal.wait_for("← ask_user error: the user declined to answer\r\n");
+    terminal.wait_for("Fine.\r\n");
+    terminal.enter("Once more");
+    terminal.wait_for("Answer (text): ");
+    terminal.type_in(CTRL_C);
+    terminal.wait_for("cancelled\r\n");
+    terminal.enter("/exit");
+    assert_eq!(terminal.wait().code(), Some(0));
+    assert_eq!(model.asked()[1].said_by("tool"), ["blue"]);
+    assert_eq!(model.asked().len(), 5, "Ctrl-C ends the turn");
+}
+
+#[test]
 fn only_what_is_typed_after_the_question_answers_it() {
     let folder = TestFolder::new();
     let (go_on, gate) = mpsc::channel();

@@ -129,6 +129,51 @@ fn json_is_one_object_with_everything_that_happened() {
 }
 
 #[test]
+fn json_of_nested_results_is_printed_in_linear_space() {
+    let deep = format!("{}{}", "[".repeat(500_000), "]".repeat(500_000));
+    let wide = format!("[{}]", vec!["[[[]]]"; 140_000].join(","));
+    for nested in [deep, wide] {
+        let size = nested.len();
+        let script = serving::Script::start(move |request| match request.path() {
+            "/opentool/load" => Some((200, document(&["f"], None).to_string())),
+            _ => Some((200, format!(r#"{{"jsonrpc":"2.0","result":{{"x":{nested}}},"error":null,"id":"1"}}"#))),
+        });
+        let model = Model::start(vec![Reply::calls("f", "{}"), Reply::says("Nested.")]);
+        let folder = TestFolder::new();
+        let ran = chat(&folder, &model, &[&script.url(), "--max-result", "2M", "--json", "Call it"], "");
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert!(ran.stdout.contains("\"outcome\"") && ran.stdout.contains("Nested."));
+        // The result stands in it twice: as it came to the model, and as the outcome of the call.
+        assert!(ran.stdout.len() < 80 * size, "{} bytes for {size}", ran.stdout.len());
+    }
+}
+
+#[test]
+fn a_question_of_a_tool_has_no_answer_without_a_terminal() {
+    let folder = TestFolder::new();
+    let model = Model::start(vec![Reply::calls("ask_user", r#"{"question": "Who?"}"#), Reply::says("Nobody.")]);
+    let ran = chat(&folder, &model, &["Ask me"], "");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let answer = "the tool asks \"Who?\", and there is no terminal at which the user could answer";
+    assert_eq!(model.asked()[1].said_by("tool"), [answer]);
+}
+
+#[test]
+fn a_source_of_the_configuration_file_is_named_in_a_chat() {
+    let folder =
+        TestFolder::with("opentool.toml", "[sources.sums]\nkind = \"demo\"\nonly = \"add\"\nprefix = \"my_\"\n");
+    let model = Model::start(vec![Reply::calls("my_add", r#"{"a": 17, "b": 25}"#), Reply::says("It is 42.")]);
+    let ran = chat(&folder, &model, &["sums", "What is 17 + 25?"], "");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "It is 42.\n"), "{}", ran.stderr);
+    let asked = model.asked();
+    assert_eq!(asked[0].body["tools"].as_array().unwrap().len(), 1);
+    assert_eq!(asked[1].said_by("tool"), ["42"]);
+    let ran = chat(&folder, &model, &["sms", "What is 17 + 25?"], "");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("`sms` is no source (did you mean `sums` of opentool.toml?)"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_destructive_tool_is_denied_without_a_terminal_or_yes() {
     let folder = TestFolder::new();
     let script = || {

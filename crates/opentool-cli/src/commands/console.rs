@@ -88,12 +88,12 @@ impl Console {
     }
 
     /// Shows a question and waits for the answer; meanwhile nothing else is written.
-    pub(super) async fn ask(self: &Arc<Self>, question: String, prompt: &'static str) -> Result<Line, Failure> {
-        let console = self.clone();
+    pub(super) async fn ask(self: &Arc<Self>, question: String, prompt: impl Into<String>) -> Result<Line, Failure> {
+        let (console, prompt) = (self.clone(), prompt.into());
         self.with_editor(move |editor| {
             console.hold(question)?;
             // What was typed before the question appeared is no answer to it.
-            let answer = drop_typed().map_err(ReadlineError::from).and_then(|()| editor.readline(prompt));
+            let answer = drop_typed().map_err(ReadlineError::from).and_then(|()| editor.readline(&prompt));
             console.release()?;
             answer
         })
@@ -189,6 +189,7 @@ impl Screen {
                 }
                 write_data(&text)
             }
+            Piece::Note(line) if line.is_empty() => Ok(()),
             Piece::Note(line) => {
                 self.after_cr = false;
                 // What the model says next begins a line of its own, wherever the notes go.

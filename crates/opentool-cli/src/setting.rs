@@ -4,42 +4,66 @@ use std::{fmt, net::IpAddr};
 
 use crate::terminal::visible;
 
-/// The key of what stands without a name on the command line.
-pub(super) const SOURCES: &str = "sources";
+/// The key of what stands without a name on the command line, and of the table of sources.
+pub(crate) const SOURCES: &str = "sources";
 
 /// The keys whose values are secret.
 const SECRET: [&str; 2] = ["api-key", "source-api-key"];
 
 /// A setting of a file.
 #[derive(Debug)]
-pub(in crate::commands) struct Setting {
-    pub(in crate::commands) key: String,
-    pub(super) values: Vec<String>,
-    pub(in crate::commands) line: usize,
+pub(crate) struct Setting {
+    pub(crate) key: String,
+    pub(crate) line: usize,
+    /// The value in TOML, without what is secret.
+    shown: String,
+    is_harmless: bool,
 }
 
 impl Setting {
+    /// Takes an option of `opentool serve`.
+    pub(crate) fn of_option(key: &str, values: &[String], line: usize) -> Self {
+        let shown = |value: &String| match SECRET.contains(&key) {
+            true => "\"…\"".to_owned(),
+            false => format!("{value:?}"),
+        };
+        let shown: Vec<_> = values.iter().map(shown).collect();
+        let shown = match &*shown {
+            [value] => value.clone(),
+            values => format!("[{}]", values.join(", ")),
+        };
+        Setting { key: key.to_owned(), line, shown, is_harmless: is_harmless(key, values) }
+    }
+
+    /// Takes a key of the table of a source; its value must have no secret in it.
+    pub(crate) fn of_source(source: &str, key: &str, shown: String, line: usize, is_harmless: bool) -> Self {
+        Setting { key: format!("{SOURCES}.{source}.{key}"), line, shown, is_harmless }
+    }
+
     /// Whether it can neither run nor expose anything, no matter who wrote it.
-    ///
-    /// What is not listed here needs a trusted file, so that a new option does until it was thought about.
-    pub(in crate::commands) fn is_harmless(&self) -> bool {
-        let all = |is_harmless: fn(&str) -> bool| self.values.iter().all(|value| is_harmless(value));
-        match self.key.as_str() {
-            "port" | "prefix" | "tag" => true,
-            "max-body" | "max-result" | "max-buffered" | "max-connections" | "max-calls" | "memory" | "threads"
-            | "cpu" => true,
-            "drain-delay" | "drain-timeout" | "half-close-timeout" | "timeout" => true,
-            // More care is taken with such tools, never less.
-            "destructive" | "assert-formats" => true,
-            "host" => all(is_loopback),
-            "admin-addr" => all(|address| address.rsplit_once(':').is_some_and(|(host, _)| is_loopback(host))),
-            "cors" | "enable-stop" | "insecure-no-auth" => all(|answer| answer == "false"),
-            // Either way a library is as confined as without it.
-            "workers" => true,
-            "isolation" => all(|place| place == "process"),
-            SOURCES => all(|source| source == "demo"),
-            _ => false,
-        }
+    pub(crate) fn is_harmless(&self) -> bool {
+        self.is_harmless
+    }
+}
+
+/// What is not listed here needs a trusted file, so that a new option does until it was thought about.
+fn is_harmless(key: &str, values: &[String]) -> bool {
+    let all = |is_harmless: fn(&str) -> bool| values.iter().all(|value| is_harmless(value));
+    match key {
+        "port" | "prefix" | "tag" => true,
+        "max-body" | "max-result" | "max-buffered" | "max-connections" | "max-calls" | "memory" | "threads" | "cpu" => true,
+        // Either way a library is as confined as without it.
+        "workers" => true,
+        "drain-delay" | "drain-timeout" | "half-close-timeout" | "timeout" => true,
+        // More care is taken with such tools, never less.
+        "destructive" | "needs-approval" | "assert-formats" => true,
+        "approval" => all(|approver| approver == "deny"),
+        "host" => all(is_loopback),
+        "admin-addr" => all(|address| address.rsplit_once(':').is_some_and(|(host, _)| is_loopback(host))),
+        "cors" | "enable-stop" | "insecure-no-auth" => all(|answer| answer == "false"),
+        "isolation" => all(|place| place == "process"),
+        SOURCES => all(|source| source == "demo"),
+        _ => false,
     }
 }
 
@@ -52,16 +76,7 @@ fn is_loopback(host: &str) -> bool {
 /// The setting on one line, in TOML, without what is secret.
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |value: &String| match SECRET.contains(&self.key.as_str()) {
-            true => "\"…\"".to_owned(),
-            false => format!("{value:?}"),
-        };
-        let values: Vec<_> = self.values.iter().map(shown).collect();
-        let values = match &*values {
-            [value] => value.clone(),
-            values => format!("[{}]", values.join(", ")),
-        };
-        f.write_str(&visible(&format!("{} = {values}", self.key)))
+        f.write_str(&visible(&format!("{} = {}", self.key, self.shown)))
     }
 }
 
@@ -70,7 +85,8 @@ mod tests {
     use super::*;
 
     fn setting(key: &str, values: &[&str]) -> Setting {
-        Setting { key: key.to_owned(), values: values.iter().map(|&value| value.to_owned()).collect(), line: 1 }
+        let values: Vec<_> = values.iter().map(|&value| value.to_owned()).collect();
+        Setting::of_option(key, &values, 1)
     }
 
     #[test]
@@ -99,6 +115,7 @@ mod tests {
             ("idempotent", "pay"),
             ("tls-key", "key.pem"),
             ("ca-file", "evil.pem"),
+            ("approval", "caller"),
             ("source-api-key-env", "AWS_SECRET_ACCESS_KEY"),
             ("an-option-of-next-year", "1"),
         ] {
@@ -114,6 +131,8 @@ mod tests {
             ("sources", "demo"),
             ("isolation", "process"),
             ("insecure-no-auth", "false"),
+            ("approval", "deny"),
+            ("needs-approval", "pay"),
         ] {
             assert!(setting(key, &[value]).is_harmless(), "{key} = {value}");
         }

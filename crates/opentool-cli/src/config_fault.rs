@@ -1,0 +1,104 @@
+//! What is wrong with a configuration file, and where: [`ConfigFault`].
+
+use std::ops::Range;
+
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::terminal::visible;
+
+/// A fault with its place.
+#[derive(Debug)]
+pub(crate) struct ConfigFault {
+    span: Range<usize>,
+    message: String,
+    help: Option<String>,
+}
+
+impl ConfigFault {
+    pub(crate) fn new(span: Range<usize>, message: impl Into<String>) -> Self {
+        ConfigFault { span, message: message.into(), help: None }
+    }
+
+    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The fault as a compiler shows one: message, place, line and caret. A value is never shown, since a key may stand in it.
+    pub(crate) fn render(&self, file: &str, text: &str) -> String {
+        let before = text.get(..self.span.start).unwrap_or(text);
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = text[start..].lines().next().unwrap_or_default();
+        let (number, column) = (before.matches('\n').count() + 1, before[start..].chars().count() + 1);
+        let (shown, caret, width) = excerpt(line, before.len() - start, self.span.len());
+        let margin = " ".repeat(number.to_string().len());
+        let (message, file) = (visible(&self.message), visible(file));
+        let mut rendered = format!(
+            "{message}\n{margin}--> {file}:{number}:{column}\n{margin} |\n{number} | {shown}\n{margin} | {:caret$}{}",
+            "",
+            "^".repeat(width)
+        );
+        if let Some(help) = &self.help {
+            rendered.push_str(&format!("\n{margin} |\n{margin} = help: {}", visible(help)));
+        }
+        rendered
+    }
+}
+
+/// The line without its value, and where the caret stands under it.
+fn excerpt(line: &str, at: usize, length: usize) -> (String, usize, usize) {
+    let is_header = line.trim_start().starts_with('[');
+    let equals = line.find('=').filter(|_| !is_header);
+    let (shown, value) = match equals {
+        Some(equals) => (format!("{}= …", &line[..equals]), Some(equals)),
+        None if is_header => (line.to_owned(), None),
+        // The middle of a value.
+        None => return ("…".to_owned(), 0, 1),
+    };
+    let shown = visible(&shown).replace('\t', "    ");
+    match value {
+        Some(equals) if at > equals => (shown.clone(), shown.width().saturating_sub(1), 1),
+        _ => {
+            let before = line.get(..at).unwrap_or_default();
+            let inside = line.get(at..(at + length).min(line.len())).unwrap_or_default();
+            let width = |text: &str| visible(text).replace('\t', "    ").width();
+            (shown, width(before), width(inside).max(1))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_shown_with_its_line_and_a_caret_and_no_value() {
+        let text = "[sources.a]\nkind = \"mcp\"\n  comand = \"planted\"\n";
+        let fault = ConfigFault::new(27..33, "there is no key `comand`").with_help("did you mean `command`?");
+        insta::assert_snapshot!(fault.render("opentool.toml", text), @r"
+        there is no key `comand`
+         --> opentool.toml:3:3
+          |
+        3 |   comand = …
+          |   ^^^^^^
+          |
+          = help: did you mean `command`?
+        ");
+        let fault = ConfigFault::new(36..45, "no");
+        insta::assert_snapshot!(fault.render("opentool.toml", text), @r"
+        no
+         --> opentool.toml:3:12
+          |
+        3 |   comand = …
+          |            ^
+        ");
+        let fault = ConfigFault::new(0..11, "no");
+        insta::assert_snapshot!(fault.render("opentool.toml", text), @r"
+        no
+         --> opentool.toml:1:1
+          |
+        1 | [sources.a]
+          | ^^^^^^^^^^^
+        ");
+    }
+}

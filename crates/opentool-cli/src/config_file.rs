@@ -1,0 +1,98 @@
+//! A configuration file, and whether it is trusted: [`ConfigFile`].
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    failure::Failure,
+    setting::Setting,
+    trusted::{TrustState, TrustedFiles},
+};
+
+/// The file that is read where none is named.
+pub(crate) const DEFAULT: &str = "opentool.toml";
+
+/// A configuration file, read once: what is judged is what is used.
+#[derive(Debug, Clone)]
+pub(crate) struct ConfigFile {
+    path: PathBuf,
+    pub(crate) text: String,
+    is_named: bool,
+}
+
+impl ConfigFile {
+    /// Reads a file.
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let text = fs::read_to_string(path)
+            .map_err(|source| Failure::Read { name: path.to_string_lossy().into_owned(), source })?;
+        Ok(ConfigFile { path: path.to_owned(), text, is_named: false })
+    }
+
+    /// Reads the file that the user named, which is trusted by that, otherwise that of this folder, where there is one.
+    pub(crate) fn given_or_found(named: Option<&Path>) -> Result<Option<Self>, Failure> {
+        match named {
+            Some(path) => Ok(Some(ConfigFile { is_named: true, ..Self::open(path)? })),
+            None => match Self::open(Path::new(DEFAULT)) {
+                Ok(file) => Ok(Some(file)),
+                Err(Failure::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+                Err(failure) => Err(failure),
+            },
+        }
+    }
+
+    /// Where a folder has its file.
+    pub(crate) fn path_in(folder: &Path) -> PathBuf {
+        folder.join(DEFAULT)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder that paths in the file start from.
+    pub(crate) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    /// Whether the user named it.
+    pub(crate) fn is_named(&self) -> bool {
+        self.is_named
+    }
+
+    /// The name that stands in messages.
+    pub(crate) fn name(&self) -> String {
+        self.path.strip_prefix(".").unwrap_or(&self.path).to_string_lossy().into_owned()
+    }
+
+    /// Records that it is trusted as it stands.
+    pub(crate) fn trust(&self) -> Result<(), Failure> {
+        TrustedFiles::of_user()?.add(&self.path, self.text.as_bytes())
+    }
+
+    /// Fails where settings need trust and the file was neither named nor is trusted as it stands; says whether it had to be.
+    pub(crate) fn check_trust<'a>(
+        &self,
+        settings: impl Iterator<Item = &'a Setting>,
+        command: &'static str,
+    ) -> Result<bool, Failure> {
+        let needed: Vec<_> = settings.filter(|setting| !setting.is_harmless()).collect();
+        if self.is_named || needed.is_empty() {
+            return Ok(false);
+        }
+        // Without a folder for records none can be there.
+        let trust = match TrustedFiles::of_user() {
+            Ok(trusted) => trusted.look_up(&self.path, self.text.as_bytes())?,
+            Err(_) => TrustState::Unknown,
+        };
+        let name = self.name();
+        let problem = match trust {
+            TrustState::Given => return Ok(true),
+            TrustState::Changed => "has changed since it was trusted",
+            TrustState::Unknown => "is not trusted",
+        };
+        let settings = needed.iter().map(|setting| format!("{name}:{}: {setting}", setting.line)).collect();
+        Err(Failure::Untrusted { name, problem, settings, command })
+    }
+}

@@ -1,0 +1,14 @@
+//! The sources that a configuration file describes: `[sources.NAME]`.
+
+mod named;
+mod reader;
+mod rules;
+mod table;
+mod value;
+
+pub(crate) use self::{
+    named::NamedSources,
+    rules::{Approver, ToolRules},
+    table::{McpOrigin, SourceOrigin, SourceTable},
+    value::SecretText,
+};

@@ -1,0 +1,103 @@
+//! The sources of a configuration file by their names: [`NamedSources`].
+
+use std::{
+    cell::OnceCell,
+    path::{Path, PathBuf},
+};
+
+use opentool_spec::json::near;
+
+use super::{
+    reader::{is_table_name, read},
+    table::SourceTable,
+};
+use crate::{config_file::ConfigFile, failure::Failure};
+
+/// The sources that a configuration file describes. The file is read when a word is looked up that could name one.
+#[derive(Debug)]
+pub(crate) struct NamedSources {
+    /// The command that looks them up.
+    command: &'static str,
+    config: Option<PathBuf>,
+    loaded: OnceCell<Option<LoadedTables>>,
+}
+
+#[derive(Debug)]
+struct LoadedTables {
+    file: ConfigFile,
+    tables: Vec<SourceTable>,
+}
+
+impl NamedSources {
+    /// Those of the file that the user named, otherwise of that in this folder.
+    pub(crate) fn of(config: Option<&Path>, command: &'static str) -> Self {
+        NamedSources { command, config: config.map(Path::to_owned), loaded: OnceCell::new() }
+    }
+
+    /// Those of a file that was read already.
+    pub(crate) fn of_file(file: &ConfigFile, command: &'static str) -> Result<Self, Failure> {
+        let named = NamedSources { command, config: None, loaded: OnceCell::new() };
+        let tables = read_tables(file)?;
+        // It was just made.
+        let _ = named.loaded.set(Some(LoadedTables { file: file.clone(), tables }));
+        Ok(named)
+    }
+
+    /// None at all.
+    pub(crate) fn none() -> Self {
+        NamedSources { command: "", config: None, loaded: OnceCell::from(None) }
+    }
+
+    fn loaded(&self) -> Result<Option<&LoadedTables>, Failure> {
+        if let Some(loaded) = self.loaded.get() {
+            return Ok(loaded.as_ref());
+        }
+        let loaded = match ConfigFile::given_or_found(self.config.as_deref())? {
+            Some(file) => Some(LoadedTables { tables: read_tables(&file)?, file }),
+            None => None,
+        };
+        Ok(self.loaded.get_or_init(|| loaded).as_ref())
+    }
+
+    /// The tables, in the order of the file.
+    pub(crate) fn tables(&self) -> Result<&[SourceTable], Failure> {
+        Ok(self.loaded()?.map_or(&[][..], |loaded| &loaded.tables))
+    }
+
+    /// The tables of a file that was read already, to take their settings.
+    pub(crate) fn tables_mut(&mut self) -> &mut [SourceTable] {
+        self.loaded.get_mut().and_then(Option::as_mut).map_or(&mut [][..], |loaded| &mut loaded.tables)
+    }
+
+    /// Whether a word names a source of the file.
+    pub(crate) fn contains(&self, word: &str) -> Result<bool, Failure> {
+        Ok(is_table_name(word) && self.tables()?.iter().any(|table| table.name == word))
+    }
+
+    /// The source of a name, if there is one; it fails where the file is not trusted.
+    pub(crate) fn find(&self, word: &str) -> Result<Option<&SourceTable>, Failure> {
+        if !is_table_name(word) {
+            return Ok(None);
+        }
+        let Some(LoadedTables { file, tables }) = self.loaded()? else { return Ok(None) };
+        let Some(table) = tables.iter().find(|table| table.name == word) else { return Ok(None) };
+        file.check_trust(table.settings.iter(), self.command)?;
+        Ok(Some(table))
+    }
+
+    /// The file that has the sources, where there is one.
+    pub(crate) fn file(&self) -> Result<Option<&Path>, Failure> {
+        Ok(self.loaded()?.map(|loaded| loaded.file.path()))
+    }
+
+    /// A source of the file whose name is like a word that names none.
+    pub(crate) fn near(&self, word: &str) -> Option<String> {
+        let LoadedTables { file, tables } = self.loaded().ok()?.filter(|_| is_table_name(word))?;
+        let near = near::names(word, tables.iter().map(|table| table.name.as_str()), 1);
+        near.first().map(|name| format!("`{name}` of {}", file.name()))
+    }
+}
+
+fn read_tables(file: &ConfigFile) -> Result<Vec<SourceTable>, Failure> {
+    read(&file.text, file.folder()).map_err(|fault| Failure::Config { message: fault.render(&file.name(), &file.text) })
+}

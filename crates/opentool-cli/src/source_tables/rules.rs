@@ -1,0 +1,171 @@
+//! Which tools of a source there are, under which names, and what is known about them: [`ToolRules`].
+
+use std::{sync::Arc, time::Duration};
+
+use clap::ValueEnum;
+use opentool::{
+    BoxFuture, Invocation, Tool, ToolDefinition, ToolError, ToolMetadata, ToolOutput, Toolbox, ToolboxError,
+};
+use opentool_spec::json::near;
+
+/// The extension in which the tool of an MCP server has the name that the server knows.
+const ORIGINAL_NAME: &str = "x-mcp-name";
+
+/// Who approves the calls that need it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Approver {
+    /// No one: such calls are denied
+    Deny,
+    /// The caller's side, by a question to the MCP client; an agent may answer it by itself
+    Caller,
+}
+
+/// What a table says about the tools of its source. The names are those that the source itself has, without the prefix.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ToolRules {
+    pub(crate) prefix: String,
+    /// Those that there are; all where none are listed.
+    pub(crate) only: Option<Vec<String>>,
+    pub(crate) except: Vec<String>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) read_only: Vec<String>,
+    pub(crate) destructive: Vec<String>,
+    pub(crate) idempotent: Vec<String>,
+    pub(crate) needs_approval: Vec<String>,
+    pub(crate) approval: Option<Approver>,
+}
+
+impl ToolRules {
+    /// What is known about tools, by the names that they have here.
+    pub(crate) fn metadata(&self) -> Vec<(String, ToolMetadata)> {
+        let mut known: Vec<(String, ToolMetadata)> = Vec::new();
+        let mut state = |tools: &[String], say: fn(ToolMetadata) -> ToolMetadata| {
+            for tool in tools {
+                let name = format!("{}{tool}", self.prefix);
+                match known.iter_mut().find(|(other, _)| *other == name) {
+                    Some((_, metadata)) => *metadata = say(std::mem::take(metadata)),
+                    None => known.push((name, say(ToolMetadata::new()))),
+                }
+            }
+        };
+        state(&self.read_only, |metadata| metadata.with_read_only(true));
+        state(&self.destructive, |metadata| metadata.with_destructive(true));
+        state(&self.idempotent, |metadata| metadata.with_idempotent(true));
+        state(&self.needs_approval, |metadata| metadata.with_approval(true));
+        known
+    }
+
+    /// Finds a name that the table lists and no tool of the source has: it would say nothing about the tool that was meant.
+    ///
+    /// `prefix` is what the names of the toolbox already begin with.
+    pub(crate) fn check(&self, toolbox: &Toolbox, prefix: &str) -> Result<(), String> {
+        if toolbox.is_open() {
+            return Ok(());
+        }
+        let lists = [
+            ("only", self.only.as_deref().unwrap_or_default()),
+            ("except", &*self.except),
+            ("read-only", &*self.read_only),
+            ("destructive", &*self.destructive),
+            ("idempotent", &*self.idempotent),
+            ("needs-approval", &*self.needs_approval),
+        ];
+        for (key, names) in lists {
+            let unknown = names.iter().find(|name| !toolbox.iter().any(|tool| is_named(&**tool, name, prefix)));
+            let Some(unknown) = unknown else { continue };
+            let own = toolbox.names().map(|name| name.strip_prefix(prefix).unwrap_or(name));
+            let near = near::names(unknown, own, 1).first().map(|name| format!("; did you mean `{name}`?"));
+            return Err(format!("it has no tool `{unknown}`, which `{key}` lists{}", near.unwrap_or_default()));
+        }
+        Ok(())
+    }
+
+    /// Leaves out what the table leaves out, and changes the rest. `prefix` is what the names already begin with.
+    pub(crate) fn apply(&self, toolbox: Toolbox, prefix: &str) -> Result<Toolbox, ToolboxError> {
+        let (rules, begin) = (self.clone(), prefix.to_owned());
+        let listed = move |tool: &dyn Tool, names: &[String]| names.iter().any(|name| is_named(tool, name, &begin));
+        let mut toolbox = toolbox;
+        if rules.only.is_some() || !rules.except.is_empty() {
+            let ToolRules { only, except, .. } = rules;
+            toolbox = toolbox
+                .filter(move |tool| only.as_ref().is_none_or(|only| listed(tool, only)) && !listed(tool, &except));
+        }
+        toolbox = self.with_metadata(toolbox, prefix)?;
+        if prefix.is_empty() && !self.prefix.is_empty() { toolbox.prefix(&self.prefix) } else { Ok(toolbox) }
+    }
+}
+
+impl ToolRules {
+    /// What is known about a tool by the table, besides what is known anyway; none where it says nothing about it.
+    fn adjusted(&self, tool: &dyn Tool, prefix: &str) -> Option<ToolMetadata> {
+        let known = tool.metadata();
+        let said = |tools: &[String]| tools.iter().any(|name| is_named(tool, name, prefix));
+        let mut metadata = known.clone();
+        let mut is_changed = false;
+        if let Some(timeout) = self.timeout.filter(|timeout| known.timeout() != Some(*timeout)) {
+            (metadata, is_changed) = (metadata.with_timeout(timeout), true);
+        }
+        if known.read_only() != Some(true) && said(&self.read_only) {
+            (metadata, is_changed) = (metadata.with_read_only(true), true);
+        }
+        if known.destructive() != Some(true) && said(&self.destructive) {
+            (metadata, is_changed) = (metadata.with_destructive(true), true);
+        }
+        if known.idempotent() != Some(true) && said(&self.idempotent) {
+            (metadata, is_changed) = (metadata.with_idempotent(true), true);
+        }
+        if !known.needs_approval() && said(&self.needs_approval) {
+            (metadata, is_changed) = (metadata.with_approval(true), true);
+        }
+        is_changed.then_some(metadata)
+    }
+
+    /// Adds what is known about the tools that are listed.
+    fn with_metadata(&self, toolbox: Toolbox, prefix: &str) -> Result<Toolbox, ToolboxError> {
+        if toolbox.is_open() || !toolbox.iter().any(|tool| self.adjusted(&**tool, prefix).is_some()) {
+            return Ok(toolbox);
+        }
+        let mut adjusted = Toolbox::from_tools(toolbox.iter().map(|tool| {
+            let metadata = self.adjusted(&**tool, prefix).unwrap_or_else(|| tool.metadata().clone());
+            Adjusted { tool: tool.clone(), metadata }
+        }))?;
+        if let Some(title) = toolbox.title() {
+            adjusted = adjusted.with_title(title);
+        }
+        if let Some(version) = toolbox.version() {
+            adjusted = adjusted.with_version(version);
+        }
+        if let Some(description) = toolbox.description() {
+            adjusted = adjusted.with_description(description);
+        }
+        Ok(adjusted)
+    }
+}
+
+/// Whether a tool is meant by a name: its own, without the prefix, or the one that its server gave it.
+fn is_named(tool: &dyn Tool, name: &str, prefix: &str) -> bool {
+    let definition = tool.definition();
+    let own = definition.name();
+    own.strip_prefix(prefix) == Some(name)
+        || definition.extension(ORIGINAL_NAME).is_some_and(|original| original.as_str() == Some(name))
+}
+
+/// A tool about which more is known than it says itself.
+struct Adjusted {
+    tool: Arc<dyn Tool>,
+    metadata: ToolMetadata,
+}
+
+impl Tool for Adjusted {
+    fn definition(&self) -> &ToolDefinition {
+        self.tool.definition()
+    }
+
+    fn metadata(&self) -> &ToolMetadata {
+        &self.metadata
+    }
+
+    fn call<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        self.tool.call(invocation)
+    }
+}

@@ -1,0 +1,135 @@
+//! Several sources at once, and the tools of them all: [`Joined`].
+
+use std::collections::{BTreeMap, HashMap};
+
+use opentool::ToolMetadata;
+use opentool_client::Client;
+
+use crate::{
+    failure::Failure,
+    libraries::LibraryOptions,
+    limits::ConnectOptions,
+    source::{Attached, Source, open_libraries},
+    source_tables::{Approver, NamedSources},
+};
+
+/// Sources that were joined.
+pub(crate) struct Joined<'a> {
+    pub(crate) tools: opentool::Source,
+    pub(crate) names: Names<'a>,
+    pub(crate) parts: Vec<JoinedPart>,
+    /// Whether a tool needs approval by what it says itself.
+    pub(crate) needs_approval: bool,
+}
+
+/// One of them.
+pub(crate) struct JoinedPart {
+    pub(crate) tools: opentool::Source,
+    /// Who approves its calls, where its table says so.
+    pub(crate) approver: Option<Approver>,
+    /// The client of its OpenTool server.
+    pub(crate) client: Option<Client>,
+}
+
+/// Whose each tool of joined sources is.
+#[derive(Debug, Default)]
+pub(crate) struct Names<'a> {
+    owners: HashMap<String, &'a Source>,
+    /// Whether a server takes calls of tools that it does not list.
+    open: bool,
+}
+
+impl Names<'_> {
+    /// The names that the sources list, sorted.
+    pub(crate) fn listed(&self) -> Vec<&str> {
+        let mut names: Vec<_> = self.owners.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Whether a tool is, or may be, that of another server.
+    pub(crate) fn may_be_remote(&self, name: &str) -> bool {
+        self.owners.get(name).map_or(self.open, |owner| owner.is_remote())
+    }
+}
+
+/// Opens sources in their order, the demo tools where there are none, each with the key of its server.
+///
+/// A key stands by itself where only one source has a server, otherwise after `SOURCE=`.
+pub(crate) fn open_all<'a>(
+    names: &[String],
+    mcp: &[String],
+    named: &NamedSources,
+    keys: impl IntoIterator<Item = &'a str>,
+    libraries: &LibraryOptions,
+) -> Result<Vec<(Source, Option<String>)>, Failure> {
+    let mut sources = Vec::with_capacity(names.len());
+    for name in names {
+        let source = Source::open(name, named)?;
+        let key = source.own_key().map(|key| key.expose().to_owned());
+        sources.push((source, key));
+    }
+    for command in mcp {
+        sources.push((Source::mcp_command(command)?, None));
+    }
+    if sources.is_empty() {
+        sources.push((Source::demo(), None));
+    }
+    open_libraries(&mut sources, libraries)?;
+    let remote = sources.iter().filter(|(source, _)| source.takes_key()).count();
+    for key in keys {
+        let of_name = sources.iter_mut().filter(|(source, _)| source.takes_key()).find_map(|(source, slot)| {
+            let key = key.strip_prefix(source.name())?.strip_prefix('=')?;
+            Some((slot, key))
+        });
+        match of_name {
+            Some((slot, key)) => *slot = Some(key.to_owned()),
+            None if remote == 1 => {
+                for (_, slot) in sources.iter_mut().filter(|(source, _)| source.takes_key()) {
+                    *slot = Some(key.to_owned());
+                }
+            }
+            None => {
+                let message =
+                    "`--source-api-key` does not say whose key it is: write SOURCE=KEY, with SOURCE as it is given";
+                return Err(Failure::usage(message));
+            }
+        }
+    }
+    Ok(sources)
+}
+
+/// Joins sources, each with the key of its server; one name may stand only once.
+pub(crate) async fn join<'a>(
+    sources: &'a [(Source, Option<String>)],
+    known: &BTreeMap<&str, ToolMetadata>,
+    connect: &ConnectOptions,
+) -> Result<Joined<'a>, Failure> {
+    let mut names = Names::default();
+    let mut parts = Vec::with_capacity(sources.len());
+    let mut needs_approval = false;
+    for (source, key) in sources {
+        let Attached { toolbox, tools, client } = source.attach(key.as_deref(), known, connect).await?;
+        for name in toolbox.names() {
+            if let Some(first) = names.owners.insert(name.to_owned(), source) {
+                let (first, second) = (first.to_string(), source.to_string());
+                return Err(Failure::Duplicate { name: name.to_owned(), first, second });
+            }
+        }
+        names.open |= toolbox.is_open();
+        needs_approval |= toolbox.iter().any(|tool| tool.metadata().needs_approval());
+        let approver = source.approver();
+        parts.push(JoinedPart { tools, approver, client });
+    }
+    let all = || sources.iter().map(|(source, _)| source.to_string()).collect::<Vec<_>>().join(", ");
+    let tools = opentool::Source::join(parts.iter().map(|part| part.tools.clone()).collect());
+    let tools = tools.map_err(|source| Failure::Tools { name: all(), source })?;
+    Ok(Joined { tools, names, parts, needs_approval })
+}
+
+/// Ends the programs that sources have started.
+pub(crate) async fn close(sources: &[(Source, Option<String>)]) {
+    for (source, _) in sources {
+        source.close().await;
+    }
+}
