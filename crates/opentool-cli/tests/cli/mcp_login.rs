@@ -122,9 +122,9 @@ fn redirect(url: &str) -> String {
     head.lines().find_map(|line| line.strip_prefix("Location: ")).unwrap_or_else(|| panic!("{head}")).to_owned()
 }
 
-fn login(folder: &TestFolder, url: &str) -> (std::process::Child, String) {
+fn login(folder: &TestFolder, server: &[&str]) -> (std::process::Child, String) {
     let mut command = Command::new(binary());
-    command.args(["mcp", "login", "--no-browser", url]).env("XDG_STATE_HOME", folder.path("state"));
+    command.args(["mcp", "login", "--no-browser"]).args(server).env("XDG_STATE_HOME", folder.path("state"));
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -144,7 +144,7 @@ fn a_login_lets_every_command_in() {
     };
     refused(&call());
 
-    let (child, url) = login(&folder, &guarded.url());
+    let (child, url) = login(&folder, &[&guarded.url()]);
     let (head, page) = open(&redirect(&url));
     assert!(head.starts_with("HTTP/1.1 200 ") && page.contains("close this page"), "{head} {page}");
     let output = child.wait_with_output().unwrap();
@@ -157,8 +157,10 @@ fn a_login_lets_every_command_in() {
     *guarded.token.lock().unwrap() = None;
     refused(&call());
 
-    // A browser on another machine: the URL is pasted.
-    let (mut child, url) = login(&folder, &guarded.url());
+    // By the name of a table, and with a browser on another machine: the URL is pasted.
+    let table = format!("[sources.guarded]\nkind = \"mcp\"\nurl = \"{}\"\n", guarded.url());
+    let config = folder.put("tools.toml", table);
+    let (mut child, url) = login(&folder, &["--config", config.to_str().unwrap(), "guarded"]);
     let redirected = redirect(&url);
     writeln!(child.stdin.take().unwrap(), "\n{redirected}").unwrap();
     assert!(child.wait().unwrap().success());
@@ -170,7 +172,7 @@ fn a_login_that_cannot_be_is_an_error_that_says_why() {
     let folder = TestFolder::new();
     let ran = folder.run(&["mcp", "login", "weather"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("`weather` is no URL"), "{ran:?}");
+    assert!(ran.stderr.contains("`weather` is no URL, and no table [sources.NAME] has that name"), "{ran:?}");
     let served = Served::start(&folder, &[], &[]);
     let ran = folder.run(&["mcp", "login", "--no-browser", &format!("http://{}/mcp", served.address)]);
     assert_eq!(ran.code, Some(4), "{ran:?}");

@@ -3,6 +3,7 @@
 use std::{
     env,
     io::{self, BufRead as _},
+    path::PathBuf,
     process::{Command, Stdio},
     thread,
 };
@@ -16,12 +17,14 @@ use crate::{
     failure::Failure,
     logins,
     runtime::block_on,
+    source_tables::{McpOrigin, NamedSources, SourceOrigin},
     terminal::{note, visible, write_data},
 };
 
 const EXAMPLES: &str = "\
 Examples:
   opentool mcp login https://tools.example/mcp
+  opentool mcp login tickets            # [sources.tickets] of opentool.toml
   opentool mcp login --no-browser https://tools.example/mcp
 
 The URL to open is printed, and opened in a browser. The browser comes back to a port of this machine; where it
@@ -34,9 +37,12 @@ Exit codes: 0 logged in; 2 wrong usage; 4 the login failed.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Login {
-    /// The URL of the server, such as https://tools.example/mcp
-    #[arg(value_name = "URL")]
+    /// The URL of the server, such as https://tools.example/mcp, or the name of a table `[sources.NAME]`
+    #[arg(value_name = "URL|NAME")]
     server: String,
+    /// The configuration file that has the table [default: opentool.toml, where there is one]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Opens no browser: prints the URL, and takes the one that the browser was sent to
     #[arg(long)]
     no_browser: bool,
@@ -61,7 +67,8 @@ impl Login {
     }
 
     async fn log_in(&self) -> Result<(), Failure> {
-        let login = self.prepared()?.begin().await.map_err(Failure::mcp)?;
+        let url = self.url()?;
+        let login = self.prepared(&url)?.begin().await.map_err(Failure::mcp)?;
         note(&"Open this URL in a browser and log in:");
         write_data(&format!("{}\n", login.url())).map_err(Failure::output)?;
         if self.no_browser {
@@ -71,24 +78,33 @@ impl Login {
             open_browser(login.url());
             login.wait().await.map_err(Failure::mcp)?;
         }
-        note(&format_args!("logged in at {}", visible(self.url())));
+        note(&format_args!("logged in at {}", visible(&url)));
         Ok(())
     }
 
-    /// The URL without what tells it from that of another protocol.
-    fn url(&self) -> &str {
-        self.server.strip_prefix("mcp+").unwrap_or(&self.server)
+    /// The URL, without what tells it from that of another protocol.
+    fn url(&self) -> Result<String, Failure> {
+        if self.server.contains("://") {
+            return Ok(self.server.strip_prefix("mcp+").unwrap_or(&self.server).to_owned());
+        }
+        let named = NamedSources::of(self.config.as_deref(), "mcp login");
+        let shown = visible(&self.server);
+        match named.find(&self.server)?.map(|table| &table.origin) {
+            Some(SourceOrigin::Mcp(McpOrigin::Url { url, .. })) => Ok(url.clone()),
+            Some(_) => Err(Failure::usage(format!("`{shown}` is no MCP server with a URL, so there is no login at it"))),
+            None => {
+                let near = named.near(&self.server).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+                let message = "is no URL, and no table [sources.NAME] has that name";
+                Err(Failure::usage(format!("`{shown}` {message}{near}")))
+            }
+        }
     }
 
-    fn prepared(&self) -> Result<OAuthLogin, Failure> {
-        if !self.url().contains("://") {
-            let message = format!("`{}` is no URL: give that of the MCP server", visible(&self.server));
-            return Err(Failure::usage(message));
-        }
+    fn prepared(&self, url: &str) -> Result<OAuthLogin, Failure> {
         let Some(folder) = logins::folder() else {
             return Err(Failure::usage("there is no folder for the tokens: set XDG_STATE_HOME to one"));
         };
-        let mut login = OAuthLogin::new(ServerUrl::new(self.url()).tokens_in(folder)).scopes(self.scope.iter());
+        let mut login = OAuthLogin::new(ServerUrl::new(url).tokens_in(folder)).scopes(self.scope.iter());
         if let Some(id) = &self.client_id {
             login = login.client_id(id);
         }
