@@ -240,6 +240,7 @@ impl FunctionDraft<'_, '_> {
             && (0..self.signature.parameters.len()).all(is_only)
             && self.signature.parameters[index].1.array_length().is_none()
             && words::direction(self.name, self.own_name(index)) != Some(Direction::Out)
+            && !words::has_any(self.own_name(index), &["buf", "buffer"])
     }
 
     /// The size of a buffer by a macro that is named after the function: `SHA256_DIGEST_LENGTH`, `crypto_auth_KEYBYTES`.
@@ -267,7 +268,12 @@ impl FunctionDraft<'_, '_> {
                     return u64::try_from(size).ok().filter(|size| (1..=65536).contains(size)).map(|size| (size, name));
                 }
             }
-            prefix = prefix.rsplit_once('_')?.0;
+            // `SHA1` has `SHA_DIGEST_LENGTH`.
+            prefix = match (prefix.rsplit_once('_'), prefix.strip_suffix('1')) {
+                (Some((shorter, _)), _) => shorter,
+                (None, Some(shorter)) => shorter,
+                (None, None) => return None,
+            };
         }
         None
     }
