@@ -756,6 +756,11 @@ def why(reason):
         ("address of a handle", "handle by address"),
         ("frees memory", "frees memory"),
         ("reserved for the system", "reserved name"),
+        ("product of two parameters", "counted by two parameters"),
+        ("outlive the call", "buffer that must outlive the call"),
+        ("goes in and comes out moved", "address that moves"),
+        ("in a way that is not understood", "beyond the parser"),
+        ("returns `", "returns a function"),
         ("no type for", "type without a name in the spec"),
     ]:
         if words in reason:
@@ -819,7 +824,7 @@ hand, or with a published vector. A call counts as right only if the answer is; 
 
 *Exported* counts the functions that the library exports, *described* those in the document (with variables that can be read), *callable* those that can be called
 as described, *marks* the guesses that `x-review` asks a person to check, *right* the functions that were called with right answers.
-Libraries with a star were drawn at random from Debian's list of development packages.
+Libraries with a star were drawn at random from Debian's list of development packages (those of C that need no hardware).
 
 | library | package | exported | described | callable | marks | right | skipped, and why |
 |---|---|--:|--:|--:|--:|--:|---|
