@@ -30,8 +30,11 @@ impl FunctionDraft<'_, '_> {
         let Some(role) = self.roles.buffers[index].clone() else { return self.cell(index, target, what) };
         // The buffer would be gone when the object writes to it.
         let is_kept = words::has_any(self.name, &["set"]) && words::has_any(self.name, &["output", "buffer", "buf"]);
-        if !role.goes_in && is_kept {
+        if !target.is_const && is_kept && (!role.goes_in || words::has_any(self.own_name(index), &["output", "out"])) {
             return Err(format!("{what}, a buffer that must outlive the call"));
+        }
+        if self.is_counted_twice(&role) {
+            return Err(format!("{what}, whose length is the product of two parameters"));
         }
         match (role.goes_in, role.size) {
             (true, Some(counter)) => self.bytes_in(index, target, &role, counter),
@@ -40,6 +43,15 @@ impl FunctionDraft<'_, '_> {
             (false, None) => self.uncounted_out(index, target, &role, what)?,
         }
         Ok(())
+    }
+
+    /// `(data, size, count)`: so many elements of that size.
+    fn is_counted_twice(&self, role: &BufferRole) -> bool {
+        let Some(size) = role.size.filter(|size| !size.by_pointer) else { return false };
+        let after = self.signature.parameters.get(size.index + 1);
+        let is_number = |name: &str| words::has_any(name, &["nmemb", "nitems", "nelem", "nelems", "count", "num", "number", "n"]);
+        words::has_any(self.own_name(size.index), &["size", "width"])
+            && after.is_some_and(|(name, kind)| kind.is_integer() && is_number(name.as_deref().unwrap_or_default()))
     }
 
     /// A pointer to one byte that counts something.
@@ -240,6 +252,7 @@ impl FunctionDraft<'_, '_> {
             && (0..self.signature.parameters.len()).all(is_only)
             && self.signature.parameters[index].1.array_length().is_none()
             && words::direction(self.name, self.own_name(index)) != Some(Direction::Out)
+            && !words::has_any(self.own_name(index), &["buf", "buffer"])
     }
 
     /// The size of a buffer by a macro that is named after the function: `SHA256_DIGEST_LENGTH`, `crypto_auth_KEYBYTES`.
@@ -267,7 +280,12 @@ impl FunctionDraft<'_, '_> {
                     return u64::try_from(size).ok().filter(|size| (1..=65536).contains(size)).map(|size| (size, name));
                 }
             }
-            prefix = prefix.rsplit_once('_')?.0;
+            // `SHA1` has `SHA_DIGEST_LENGTH`.
+            prefix = match (prefix.rsplit_once('_'), prefix.strip_suffix('1')) {
+                (Some((shorter, _)), _) => shorter,
+                (None, Some(shorter)) => shorter,
+                (None, None) => return None,
+            };
         }
         None
     }

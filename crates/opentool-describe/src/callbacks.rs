@@ -122,6 +122,11 @@ impl FunctionDraft<'_, '_> {
         index.checked_sub(1).is_some_and(|before| self.called_back(before).is_some() && self.may_be_nothing(before))
     }
 
+    /// Whether an object that goes in can keep a callback: not one that the function is only about to prepare.
+    fn holds_callbacks(&self, kind: &Type) -> bool {
+        self.records.behind(kind).is_some_and(|key| !self.records.is_maker(self.name, &key))
+    }
+
     /// A callback, whose arguments become an array in the result, of this call or of those that follow.
     pub(crate) fn callback(&mut self, index: usize, what: &str) -> Result<(), String> {
         let refused = || Err(format!("{what}, a callback"));
@@ -132,9 +137,7 @@ impl FunctionDraft<'_, '_> {
         let holder = match (words::has_any(self.name, &REGISTERING), self.signature.parameters.first()) {
             (false, _) => None,
             // What registers a callback keeps it with its object.
-            (true, Some((_, first))) if index > 0 && self.records.behind(first).is_some() => {
-                Some(self.names[0].clone())
-            }
+            (true, Some((_, first))) if index > 0 && self.holds_callbacks(first) => Some(self.names[0].clone()),
             (true, _) => return refused(),
         };
         let draft = ParameterDraft::new(&self.names[index], SchemaType::Array, CType::pointer(CTypeName::Void));

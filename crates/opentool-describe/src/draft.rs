@@ -92,6 +92,8 @@ pub(crate) struct FunctionDraft<'m, 'd> {
     pub(crate) nothing: Vec<usize>,
     /// Whether what goes in must outlive the call, since the function would free it.
     pub(crate) keeps_inputs: bool,
+    /// The parameters that count structs which go in.
+    pub(crate) counts_structs: Vec<usize>,
 }
 
 impl FunctionDraft<'_, '_> {

@@ -8,6 +8,15 @@ pub(crate) struct Evidence<'c> {
     comment: Option<&'c Comment>,
 }
 
+/// What a function returns where it succeeds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Success {
+    Zero,
+    One,
+    /// Anything but 0.
+    NotZero,
+}
+
 /// Whether NULL may be passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MayBeNull {
@@ -80,6 +89,42 @@ impl<'c> Evidence<'c> {
             let lower = sentence.to_lowercase();
             lower.contains("return") && counts(&lower)
         })
+    }
+
+    /// What the comment says that success is; `number` knows constants.
+    pub(crate) fn success(self, number: impl Fn(&str) -> Option<i128>) -> Option<Success> {
+        let comment = self.comment.filter(|comment| !comment.is_shared)?;
+        let said = format!("{} {}", comment.returns.as_deref().unwrap_or_default(), comment.full).to_lowercase();
+        let said = said.replace("@c ", "").replace("\\c ", "");
+        let has = |all: &[&str]| all.iter().any(|words| said.contains(words));
+        if has(&["nonzero on success", "non-zero on success", "nonzero if succe", "true on success", "true if succe"]) {
+            return Some(Success::NotZero);
+        }
+        if has(&[
+            "1 on success",
+            "1 if succe",
+            "1 for success",
+            "1 if the function succe",
+            "1 upon success",
+            "1 when succe",
+        ]) {
+            return Some(Success::One);
+        }
+        if has(&[
+            "0 on success",
+            "0 if succe",
+            "0 for success",
+            "zero on success",
+            "zero if succe",
+            "0 if the function succe",
+            "0 upon success",
+            "0 when succe",
+        ]) {
+            return Some(Success::Zero);
+        }
+        let is_fine = |name: &&str| name.ends_with("_OK") || name.ends_with("_SUCCESS");
+        let fine = comment.full.split(|char: char| !char.is_alphanumeric() && char != '_').find(is_fine)?;
+        (number(fine) == Some(0)).then_some(Success::Zero)
     }
 
     /// Whether the comment speaks of bytes rather than text.
@@ -177,7 +222,10 @@ fn has_word(text: &str, word: &str) -> bool {
 
 /// What a sentence says of NULL.
 fn null_in(sentence: &str) -> Option<MayBeNull> {
-    let lower = sentence.to_lowercase().replace(['`', '\'', '"', '@', '#', '%', '(', ')', ','], " ");
+    let plain = ["@c ", "\\c ", "@p ", "\\p ", "@a ", "\\a "]
+        .iter()
+        .fold(sentence.to_lowercase(), |text, mark| text.replace(mark, " "));
+    let lower = plain.replace(['`', '\'', '"', '@', '#', '%', '(', ')', ','], " ");
     let lower = lower.split_whitespace().collect::<Vec<_>>().join(" ");
     if !lower.contains("null") {
         return None;

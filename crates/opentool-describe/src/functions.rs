@@ -74,6 +74,7 @@ pub(crate) fn describe_function(
         user_data: Vec::new(),
         nothing: Vec::new(),
         keeps_inputs: false,
+        counts_structs: Vec::new(),
     };
     draft.find_callbacks();
     for index in 0..signature.parameters.len() {

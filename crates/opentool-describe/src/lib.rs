@@ -33,6 +33,7 @@ mod records;
 mod returns;
 mod roles;
 mod shim;
+mod statements;
 mod streams;
 mod structs;
 mod variables;

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::closing;
 use crate::draft::FunctionDraft;
+use crate::evidence::Success;
 use crate::records::RecordRole;
 use crate::words;
 
@@ -37,10 +38,24 @@ impl FunctionDraft<'_, '_> {
             function.parameters.iter().any(|parameter| !parameter.is_in && parameter.extra.contains_key("x-handle"));
         let returns_int = matches!(self.signature.returns.scalar(), Some(CTypeName::Int))
             && self.signature.returns.enumeration().is_none();
+        let success = self.evidence.success(|name| self.macros.number(name));
         if returns_int && (closes || hands_out) {
-            function.extra.insert("x-returnsCode".to_owned(), true.into());
-            self.of_function
-                .push("the function is taken to return 0 for success, and anything else for an error".to_owned());
+            match success {
+                Some(Success::Zero) => {
+                    function.extra.insert("x-returnsCode".to_owned(), true.into());
+                }
+                Some(Success::One) => {
+                    function.extra.insert("x-returnsCode".to_owned(), vec![1].into());
+                }
+                Some(Success::NotZero) => {}
+                // A handle that was taken for open after its end would be used again: it ends whatever is returned.
+                None if closes => {}
+                None => {
+                    function.extra.insert("x-returnsCode".to_owned(), true.into());
+                    let reason = "the function is taken to return 0 for success, and anything else for an error";
+                    self.of_function.push(reason.to_owned());
+                }
+            }
         }
         if !closes {
             self.belong();

@@ -95,6 +95,13 @@ impl FunctionDraft<'_, '_> {
         let is_array = self.roles.counted_by(index).any(|(buffer, _)| !self.points_to_bytes(buffer));
         let amount = if is_array { "The number of elements of" } else { "The length of" };
         match (inputs.as_slice(), outputs.as_slice()) {
+            ([], []) if self.counts_structs.contains(&index) => {
+                self.push_described(
+                    index,
+                    draft.optional(),
+                    "The number of structs; it follows from them where it is left out.",
+                );
+            }
             ([], []) => self.push(index, draft),
             ([], [first, ..]) => {
                 let text = if is_array {
@@ -253,9 +260,15 @@ impl FunctionDraft<'_, '_> {
 
     /// Whether the parameter after one is its length, by value.
     fn is_counted(&self, index: usize) -> bool {
-        let Some((name, kind)) = self.signature.parameters.get(index + 1) else { return false };
+        self.counter_after(index).is_some()
+    }
+
+    /// The parameter after one, where it is its length by value.
+    pub(crate) fn counter_after(&self, index: usize) -> Option<usize> {
+        let (name, kind) = self.signature.parameters.get(index + 1)?;
         let name = name.as_deref().unwrap_or_default().trim_start_matches('_');
-        kind.is_integer() && (words::counts(name) || name == "n" || kind.is_named(&["size_t", "ssize_t"]))
+        let counts = words::counts(name) || name == "n" || kind.is_named(&["size_t", "ssize_t"]);
+        (kind.is_integer() && counts && !words::is_setting(name)).then_some(index + 1)
     }
 
     /// Whether the parameter before one counts it and nothing else: `int argc, char **argv`.

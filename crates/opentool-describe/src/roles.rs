@@ -300,7 +300,8 @@ impl RoleFinder<'_> {
             let is_of_another = words::is_of_another(self.name(counter.index), self.name(buffer));
             let Some(role) = buffers[buffer].as_mut() else { continue };
             // A text of its own needs no length from afar, nor one that is named after something else.
-            let is_far = buffer.abs_diff(counter.index) > 2 || (is_of_another && !words::is_binary(self.function));
+            let is_far = buffer.abs_diff(counter.index) > 2
+                || (is_of_another && (!words::is_binary(self.function) || words::is_text(self.name(buffer))));
             if is_text && role.goes_in && is_far {
                 continue;
             }

@@ -27,6 +27,9 @@ impl FunctionDraft<'_, '_> {
         let target = self.signature.parameters[index].1.pointee()?;
         let said = self.said(index).and_then(|said| said.direction);
         let named = words::direction(self.name, &name);
+        if let Some(counter) = self.counter_after(index) {
+            return self.struct_array(index, key, counter, said.map_or(!target.is_const, |(_, out)| out));
+        }
         let draft = match (said, target.is_const, named) {
             (Some((true, true)), ..) => draft.key("x-inOut", true),
             (Some((_, true)), ..) => draft.out(),
@@ -37,6 +40,27 @@ impl FunctionDraft<'_, '_> {
             (None, false, _) => draft.key("x-inOut", true).review(format!(
                 "`{name}` is taken as input and output: where it is only one of them, remove `x-inOut`"
             )),
+        };
+        self.push(index, draft);
+        Some(())
+    }
+
+    /// Many structs with their number.
+    fn struct_array(&mut self, index: usize, key: &Rc<str>, counter: usize, is_out: bool) -> Option<()> {
+        let (name, count) = (self.names[index].clone(), self.names[counter].clone());
+        let reference = self.reference(key)?.reference?;
+        let mut schema = DynSchema::default();
+        schema.schema_type = Some(SchemaType::Array);
+        schema.extra.insert("items".to_owned(), json!({ "$ref": reference }));
+        let draft = ParameterDraft::with_schema(&name, schema);
+        let draft = if is_out {
+            let reason = format!("`{name}` is taken as an array of `{count}` structs that the function fills");
+            draft.out().key("x-sizeParam", count).review(reason)
+        } else {
+            self.counts_structs.push(counter);
+            draft
+                .key("x-lengthParam", count.clone())
+                .review(format!("`{count}` is taken as the number of structs in `{name}`"))
         };
         self.push(index, draft);
         Some(())

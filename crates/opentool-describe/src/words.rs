@@ -62,10 +62,10 @@ const READERS: [&str; 10] = ["read", "get", "recv", "receive", "fetch", "pull", 
 const SETTINGS: [&str; 12] =
     ["flags", "flag", "options", "opts", "mode", "level", "seed", "id", "type", "base", "index", "version"];
 /// Names that say that bytes are text.
-const TEXTS: [&str; 28] = [
-    "text", "str", "string", "name", "sql", "utf8", "pattern", "regex", "json", "xml", "html", "path", "file",
-    "filename", "title", "label", "line", "word", "format", "fmt", "query", "url", "uri", "host", "mode", "charset",
-    "encoding", "locale",
+const TEXTS: [&str; 33] = [
+    "version", "encoded", "hex", "b64", "ascii", "text", "str", "string", "name", "sql", "utf8", "pattern", "regex",
+    "json", "xml", "html", "path", "file", "filename", "title", "label", "line", "word", "format", "fmt", "query",
+    "url", "uri", "host", "mode", "charset", "encoding", "locale",
 ];
 /// What functions are about whose bytes are no text.
 const BINARY: [&str; 30] = [

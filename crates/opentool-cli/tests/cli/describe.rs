@@ -239,3 +239,33 @@ fn a_library_with_marks_is_served_with_a_warning_that_lists_them() {
         ran.stderr
     );
 }
+
+#[test]
+fn a_package_names_the_library_its_folders_and_macros() {
+    if std::process::Command::new("pkg-config").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no pkg-config");
+        return;
+    }
+    let folder = vendor();
+    folder.put("include/sdk/api.h", "#ifdef VENDOR_API\n/* Adds two numbers. */\nint add(int a, int b);\n#endif\n");
+    let place = folder.path("").display().to_string();
+    let place = place.trim_end_matches('/');
+    folder.put(
+        "vendor.pc",
+        format!("Name: vendor\nDescription: A vendor\nVersion: 1\nLibs: -L{place} -lvendor\nCflags: -I{place}/include -DVENDOR_API\n"),
+    );
+    let describe = |arguments: &[&str]| {
+        let mut command = folder.command();
+        command.env("PKG_CONFIG_PATH", place).args(["dyn", "describe"]).args(arguments);
+        let output = command.output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (code, document, said) = describe(&["--pkg", "vendor", "--header", "sdk/*.h"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(json(&document)["functions"][0]["name"], "add");
+    assert!(said.ends_with("libvendor.so described; 0 marks to review; 2 skipped\n"), "{said}");
+    let (code, _, said) = describe(&["--pkg", "no-such-package", "--header", "sdk/api.h"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("`pkg-config no-such-package` failed"), "{said}");
+}

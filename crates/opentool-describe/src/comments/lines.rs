@@ -81,6 +81,10 @@ impl Lines {
                 return None;
             }
             if !line.has_code {
+                let is_empty = line.ends.is_none() && line.begins.is_none() && !line.is_inside;
+                if is_empty && number + 1 == first {
+                    return self.apart(number).map(|comment| (comment, false));
+                }
                 let comment = line.ends.filter(|comment| !line.is_inside && !self.comments[*comment].points_back)?;
                 return Some((comment, is_shared));
             }
@@ -91,6 +95,18 @@ impl Lines {
             is_shared |= line.ends_declaration;
         }
         None
+    }
+
+    /// The comment of Doxygen above an empty line, which is about what follows that.
+    fn apart(&self, empty: usize) -> Option<usize> {
+        let above = self.lines.get(empty.checked_sub(1)?).filter(|line| !line.has_code && !line.is_inside)?;
+        let comment = above.ends.filter(|comment| !self.comments[*comment].points_back)?;
+        let text = &self.comments[comment].text;
+        let is_of_function = text.starts_with(['*', '!']) && text.contains(['@', '\\']);
+        let is_of_all = ["file", "defgroup", "addtogroup", "name", "mainpage", "{", "}"]
+            .iter()
+            .any(|word| text.contains(&format!("@{word}")) || text.contains(&format!("\\{word}")));
+        (is_of_function && !is_of_all).then_some(comment)
     }
 
     /// The comment right below, where it does not stand right above something else.
@@ -365,6 +381,16 @@ mod tests {
         );
         assert_eq!(lines.about(6, 8).map(|comment| (comment.text, comment.is_shared)), shared("Prepares."));
         assert_eq!(text(header, "other("), None);
+    }
+
+    #[test]
+    fn a_doxygen_comment_may_stand_apart_by_an_empty_line() {
+        let header = "/**\n * Starts.\n * @returns 1\n */\n\nAPI(int)\nstart(void);\n\n/** @file all */\n\nint one(void);\n\n/* Plain. */\n\nint two(void);\n";
+        let line = header.lines().position(|line| line.contains("start(")).unwrap() + 1;
+        let comment = Lines::read(header).about(line - 1, line).unwrap();
+        assert_eq!((comment.text.as_str(), comment.returns.as_deref()), ("Starts.", Some("1")));
+        assert_eq!(text(header, "one("), None);
+        assert_eq!(text(header, "two("), None);
     }
 
     #[test]

@@ -31,6 +31,9 @@ const COMMANDS: [&str; 22] = [
     "tparam",
 ];
 
+/// The commands that only say how the next word looks.
+const INLINE: [&str; 6] = ["c", "p", "a", "e", "b", "em"];
+
 /// What the words that come next are part of.
 enum Part {
     Text,
@@ -72,7 +75,11 @@ impl CommentReader {
     /// A piece of a line, which a command may begin.
     fn piece(&mut self, piece: &str) {
         let words = match piece.strip_prefix(['@', '\\']) {
-            Some(command) => self.command(command),
+            Some(command) => match command.split_once(' ').filter(|(name, _)| INLINE.contains(name)) {
+                // A word that is only set in another type: `@c NULL`.
+                Some((_, rest)) => rest,
+                None => self.command(command),
+            },
             None => piece,
         };
         let target = match &self.part {
@@ -223,6 +230,13 @@ mod tests {
             ParameterComment { text: "the number".into(), direction: Some((true, false)) }
         );
         assert_eq!(comment.returns.as_deref(), Some("the sum"));
+    }
+
+    #[test]
+    fn a_word_in_another_type_goes_on_with_the_text() {
+        let comment = read("* @param[in] version The value or\n *   @c NULL.\n * @returns\n *   @c 1 for success.");
+        assert_eq!(comment.parameters["version"].text, "The value or NULL.");
+        assert_eq!(comment.returns.as_deref(), Some("1 for success."));
     }
 
     #[test]

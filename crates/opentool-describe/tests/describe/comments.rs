@@ -74,11 +74,11 @@ int lone(void);
 
 #[test]
 fn a_shared_comment_and_a_returned_code_are_one_mark() {
-    let header = "typedef struct dev dev;\n/* Devices. */\ndev *dev_first(void);\nint dev_close(dev *which);\n";
-    let source = "struct dev { int x; }; dev *dev_first(void) { return 0; } int dev_close(dev *which) { return 0; }";
+    let header = "typedef struct dev dev;\n/* Devices. */\ndev *dev_first(void);\nint dev_open(dev **which);\n";
+    let source = "struct dev { int x; }; dev *dev_first(void) { return 0; } int dev_open(dev **which) { return 0; }";
     let described = Vendor::new(header, source).describe();
     assert_eq!(
-        function(&described, "dev_close").extra["x-review"],
+        function(&described, "dev_open").extra["x-review"],
         json!(
             "the function is taken to return 0 for success, and anything else for an error; its description is the \
              comment of a function above it: say what this one does"

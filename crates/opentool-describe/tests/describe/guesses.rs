@@ -122,6 +122,14 @@ fn a_number_that_is_named_after_something_else_counts_nothing() {
 }
 
 #[test]
+fn what_two_parameters_count_is_left_out() {
+    let header = "size_t store(const void *buf, size_t size, size_t nitems); int keep(const void *buf, size_t size, int fd);";
+    let described = declared(header, &["store", "keep"]);
+    assert!(skipped(&described, "store").reason.ends_with("whose length is the product of two parameters"));
+    assert_eq!(parameter(&described, "keep", "buf").extra["x-lengthParam"], json!("size"));
+}
+
+#[test]
 fn sizes_of_digests_and_keys_come_from_macros() {
     let header = "#define SHA_DIGEST_LENGTH 20\n#define box_KEYBYTES (32U)\n
 unsigned char *SHA(const unsigned char *d, size_t n, unsigned char *md);

@@ -21,6 +21,11 @@ int each(session *which, int (*row)(void *data, int number, const char *text), v
 void session_set_handler(session *which, void (*handler)(void *data, const char *text, int len));
 int session_parse(session *which, const char *text);
 session *session_with(void *(*alloc)(size_t), void (*release)(void *), void *opaque);
+/* Ends a file. @return 0 on success */
+int file_end(FILEISH *file);
+/* Starts a request. @returns 1 if the function succeeded, 0 on error. */
+int request_start(session *of, request **made);
+
 FILEISH *file_open(const char *path);
 int file_write(FILEISH *file, void *buf, int len);
 int file_read(FILEISH *file, void *buf, int len);
@@ -55,6 +60,15 @@ fn destructors_are_known_by_name_and_shape() {
         skipped(&described, "session_destroy").reason,
         "takes `session **which`, the address of a handle, which it ends"
     );
+}
+
+#[test]
+fn comments_say_what_success_is() {
+    let described = described();
+    let code = |name: &str| function(&described, name).extra.get("x-returnsCode").cloned();
+    assert_eq!(code("file_end"), Some(json!(true)));
+    assert_eq!(code("request_start"), Some(json!([1])));
+    assert!(!function(&described, "request_start").extra.contains_key("x-review"));
 }
 
 #[test]

@@ -308,9 +308,9 @@ fn opaque_structs_are_handles_returned_taken_and_closed() {
         shape("vendor_close", "session"),
         json!(["string", "void", "pointer", "in", "required", {"x-handle": "vendor_session", "x-closes": true, "x-review": true}])
     );
-    for name in ["vendor_open", "vendor_close"] {
-        assert_eq!(function(&described, name).extra["x-returnsCode"], json!(true), "{name}");
-    }
+    assert_eq!(function(&described, "vendor_open").extra["x-returnsCode"], json!(true));
+    // A handle ends with its destructor whatever that returns, unless the comment says what success is.
+    assert!(!function(&described, "vendor_close").extra.contains_key("x-returnsCode"));
     assert_eq!(
         function(&described, "vendor_parent").returns.as_ref().unwrap().extra["x-handle"],
         json!("vendor_session")

@@ -16,6 +16,7 @@ double distance(point a, const point *b);
 point middle(const point *a, const point *b);
 void get_badge(badge *result);
 void turn(point *p);
+double total(const point *points, int count);
 int take_packed(const struct packed *p);
 int take_fields(const fields *f);
 int rank(const titled *t);
@@ -34,6 +35,7 @@ double distance(point a, const point *b) { return (a.x - b->x) + (a.y - b->y); }
 point middle(const point *a, const point *b) { point p = { (a->x + b->x) / 2, (a->y + b->y) / 2 }; return p; }
 void get_badge(badge *result) { badge b = { \"seven\", { 1, 2, 3 }, { 4, 5 }, 6 }; *result = b; }
 void turn(point *p) { double x = p->x; p->x = p->y; p->y = -x; }
+double total(const point *points, int count) { return count; }
 int take_packed(const struct packed *p) { return p->value; }
 int take_fields(const fields *f) { return f->rest; }
 int rank(const titled *t) { return t->rank; }
@@ -75,6 +77,9 @@ fn flat_structs_are_values_with_a_layout_that_the_compiler_confirms() {
     assert_eq!(parameter("turn", "p")["x-inOut"], json!(true));
     assert!(parameter("turn", "p")["x-review"].is_string());
     assert_eq!(json!(function(&described, "middle").returns)["x-byValue"], json!(true));
+    let points = parameter("total", "points");
+    assert_eq!(points["schema"], json!({"type": "array", "items": {"$ref": "#/schemas/point"}}));
+    assert_eq!((&points["x-lengthParam"], &parameter("total", "count")["required"]), (&json!("count"), &json!(false)));
 }
 
 #[test]
