@@ -78,9 +78,7 @@ fn confine_further(
     own: &[RawFd],
     confinement: &mut Confinement,
 ) -> Result<(), String> {
-    if !permissions.allows_unsafe() {
-        limits::drop_capabilities();
-    }
+    limits::drop_capabilities();
     match files::apply(permissions, library)? {
         Ok(reach) => {
             confinement.files = true;

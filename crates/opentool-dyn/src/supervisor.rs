@@ -45,6 +45,9 @@ use crate::{LoadError, OpenError};
 /// How long an idle worker may take to exit by itself once its library is closed.
 const RETIRING: Duration = Duration::from_millis(250);
 
+/// How often a call that only reads runs again after it was lost with its worker, perhaps because of others.
+const MOST_LOST: u32 = 4;
+
 /// How long after its first call a library gets a spare worker: a program that calls once needs none.
 const SPARE_AFTER: Duration = Duration::from_millis(100);
 
@@ -138,7 +141,7 @@ impl Supervisor {
             ));
         }
         let mut admission = Admission { inner: &self.inner, function, admitted: None };
-        let mut lost = false;
+        let mut lost = 0;
         // Answers and refusals may be ready at once, again and again: a loop of calls still lets other tasks run, and a
         // runtime shut down.
         tokio::task::coop::consume_budget().await;
@@ -147,11 +150,14 @@ impl Supervisor {
                 Submitted::Queued(mut queued) => (&mut queued.woken).await.map_err(|_| closed(name))??,
                 Submitted::Sent(ticket) => match ticket.wait(self.inner.settings.timeout).await? {
                     Answer::Retry | Answer::ReaderStopped => {}
-                    // One that only reads can run again, where another call may have been the cause.
-                    Answer::WorkerExited { is_one_of_many: true, is_cause: false, ref exit }
-                        if !lost && exit.is_unexpected() && self.inner.only_reads(function) =>
+                    // One that only reads can run again, where it need not have been the cause.
+                    Answer::WorkerExited { is_one_of_many, is_cause: false, ref exit }
+                        if lost < MOST_LOST
+                            && exit.is_unexpected()
+                            && (is_one_of_many || exit.is_damage())
+                            && self.inner.only_reads(function) =>
                     {
-                        lost = true;
+                        lost += 1;
                     }
                     Answer::WorkerExited { exit, is_cause, is_one_of_many } => {
                         return Err(exit.error(name, is_cause, is_one_of_many));

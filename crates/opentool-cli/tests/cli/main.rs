@@ -15,6 +15,8 @@ mod fix;
 mod formats;
 mod general;
 mod guide;
+#[cfg(target_os = "linux")]
+mod hostile_library;
 mod import;
 mod library;
 mod loads;

@@ -290,7 +290,9 @@ impl Child {
         }
         let killed_by_us = self.killed && matches!(natural, ExitCause::Signal(libc::SIGKILL | libc::SIGTERM));
         let cause = match self.ending.take() {
-            Some((cause, _)) if killed_by_us || matches!(cause, ExitCause::Retired) => cause,
+            // Once a library has damaged its worker, that may go wrong in other ways before it is killed.
+            Some((cause @ (ExitCause::Retired | ExitCause::InvalidFrame | ExitCause::DamagedPage), _)) => cause,
+            Some((cause, _)) if killed_by_us => cause,
             _ => natural,
         };
         let crashed = matches!(cause, ExitCause::Signal(_) | ExitCause::Exit(_));

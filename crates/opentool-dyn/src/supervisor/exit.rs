@@ -111,6 +111,11 @@ impl WorkerExit {
         !matches!(self.cause, ExitCause::Retired | ExitCause::GivenUp { .. } | ExitCause::BurningThreads)
     }
 
+    /// Whether the library has damaged what its worker needs, which a thread that an earlier call left may have done.
+    pub(super) fn is_damage(&self) -> bool {
+        matches!(self.cause, ExitCause::InvalidFrame | ExitCause::DamagedPage | ExitCause::ClosedPipes)
+    }
+
     /// Whether the worker was killed because of this call.
     pub(super) fn is_caused_by(&self, id: u64) -> bool {
         match self.cause {

@@ -139,4 +139,13 @@ int wait_with(int threads) {
     for (;;) pause();
     return 0;
 }
+/* A thread that crashes after the reply, during whatever call then runs. */
+static void *crash_soon(void *unused) {
+    (void)unused;
+    struct timespec time = { 0, 3000000 };
+    nanosleep(&time, NULL);
+    *(volatile int *)0 = 1;
+    return NULL;
+}
+int crash_later(void) { return start(1, crash_soon); }
 int burn(void) { spin(NULL); return 0; }

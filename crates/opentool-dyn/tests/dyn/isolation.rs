@@ -7,6 +7,7 @@ mod cases;
 mod escapes;
 mod hosts;
 mod loading;
+mod mix;
 #[cfg(target_os = "linux")]
 mod overuse;
 mod runtimes;

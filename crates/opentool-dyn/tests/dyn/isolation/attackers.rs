@@ -10,7 +10,7 @@ use super::{building, call, failure, plain, takes_int, takes_text, works};
 use crate::harness::{compiled, document, function, returns, takes, with};
 
 /// The document of `tests/c/attacker.c`.
-fn attacker_document() -> Value {
+pub(super) fn attacker_document() -> Value {
     let plains = [
         "count",
         "process_id",
@@ -22,11 +22,12 @@ fn attacker_document() -> Value {
         "forge_huge",
         "change_rounding",
         "burn",
+        "crash_later",
     ];
     let mut functions: Vec<Value> = plains.map(plain).into();
     let quotient = [takes("a", "number", "double"), takes("b", "number", "double")];
     functions.extend([
-        takes_int("add_one", "x"),
+        with(takes_int("add_one", "x"), json!({ "x-effect": "read" })),
         takes_int("leave_idle", "threads"),
         takes_int("leave_spinning", "threads"),
         takes_int("wait_with", "threads"),
@@ -39,7 +40,7 @@ fn attacker_document() -> Value {
     document(functions)
 }
 
-fn attacker_library() -> PathBuf {
+pub(super) fn attacker_library() -> PathBuf {
     compiled("attacker", &["-lm"])
 }
 

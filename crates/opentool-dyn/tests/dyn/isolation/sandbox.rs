@@ -157,12 +157,14 @@ async fn a_library_reads_what_it_links_and_nothing_else_of_its_folder() {
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn a_worker_has_no_capabilities_whoever_started_it() {
-    let library = hostile(Permissions::new());
-    let worker = call(&library, "process_id", json!({})).await.unwrap()["result"].as_i64().unwrap();
-    let status = std::fs::read_to_string(format!("/proc/{worker}/status")).unwrap();
-    for set in ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"] {
-        let found = status.lines().find_map(|line| line.strip_prefix(set)).unwrap();
-        assert_eq!(found.trim(), "0000000000000000", "{set}");
+    for permissions in [Permissions::new(), Permissions::new().unsafe_calls()] {
+        let library = hostile(permissions);
+        let worker = call(&library, "process_id", json!({})).await.unwrap()["result"].as_i64().unwrap();
+        let status = std::fs::read_to_string(format!("/proc/{worker}/status")).unwrap();
+        for set in ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"] {
+            let found = status.lines().find_map(|line| line.strip_prefix(set)).unwrap();
+            assert_eq!(found.trim(), "0000000000000000", "{set}");
+        }
     }
 }
 
