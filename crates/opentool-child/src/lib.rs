@@ -16,6 +16,8 @@
 //!
 //! Reapers need Linux. Elsewhere [`reaped_command`] returns nothing.
 
+#[cfg(target_os = "linux")]
+mod again;
 #[cfg(unix)]
 mod parent;
 #[cfg(target_os = "linux")]

@@ -1,8 +1,8 @@
 //! The parent's side of worker processes: [`Supervisor`] starts them, sends calls to them, and reports how they exit.
 //!
 //! There is one worker that takes calls, and a spare that is ready to replace it. A call that may have begun when its worker
-//! exited has failed, and is repeated only where it reads and another may have been the cause; one that cannot have begun
-//! goes to the next worker. Workers that exit again and again are started with a growing delay, and after that the function
+//! exited has failed, unless the document says that it only reads: then it runs again. One that cannot have begun goes to the
+//! next worker. Workers that exit again and again are started with a growing delay, and after that the function
 //! that ended them is refused for a while, with the reason.
 
 mod backoff;
@@ -45,7 +45,7 @@ use crate::{LoadError, OpenError};
 /// How long an idle worker may take to exit by itself once its library is closed.
 const RETIRING: Duration = Duration::from_millis(250);
 
-/// How often a call that only reads runs again after it was lost with its worker, perhaps because of others.
+/// How often a call that only reads runs again after it was lost with its worker, where others may well have been the cause.
 const MOST_LOST: u32 = 4;
 
 /// How long after its first call a library gets a spare worker: a program that calls once needs none.
@@ -150,12 +150,11 @@ impl Supervisor {
                 Submitted::Queued(mut queued) => (&mut queued.woken).await.map_err(|_| closed(name))??,
                 Submitted::Sent(ticket) => match ticket.wait(self.inner.settings.timeout).await? {
                     Answer::Retry | Answer::ReaderStopped => {}
-                    // One that only reads can run again, where it need not have been the cause.
+                    // One that only reads can run again, since others or a thread that they left may have been the cause.
                     Answer::WorkerExited { is_one_of_many, is_cause: false, ref exit }
-                        if lost < MOST_LOST
-                            && exit.is_unexpected()
-                            && (is_one_of_many || exit.is_damage())
-                            && self.inner.only_reads(function) =>
+                        if exit.is_unexpected()
+                            && self.inner.only_reads(function)
+                            && lost < if is_one_of_many || exit.is_damage() { MOST_LOST } else { 1 } =>
                     {
                         lost += 1;
                     }

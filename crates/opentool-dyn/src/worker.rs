@@ -9,7 +9,6 @@ mod process;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use self::calls::{ReplyWriter, RequestReader};
 use self::process::Descriptors;
@@ -17,7 +16,7 @@ use crate::LoadError;
 use crate::closure;
 use crate::engine::Engine;
 use crate::plan::Plan;
-use crate::protocol::{HelloMessage, MARK, PAGE, REPLIES, REQUESTS, ReadyMessage, ReplyKind};
+use crate::protocol::{HelloMessage, MARK, REPLIES, REQUESTS, ReadyMessage, ReplyKind};
 use crate::sandbox;
 use crate::shared_page::SharedPage;
 
@@ -79,7 +78,8 @@ fn run(parent: i32) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     if hello.permissions.allows_unsafe() {
         // What it starts must not outlive it. The parent must see the pipes close when the worker's are closed.
-        opentool_child::split(parent, Duration::ZERO, &[0, 1, 2, REQUESTS, REPLIES, PAGE])?;
+        let shared = [0, 1, 2, REQUESTS, REPLIES, crate::protocol::PAGE];
+        opentool_child::split(parent, std::time::Duration::ZERO, &shared)?;
     }
     let replies = ReplyWriter::new(replies, hello.nonce);
     match load(&hello, page) {

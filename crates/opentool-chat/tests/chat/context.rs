@@ -43,6 +43,27 @@ async fn rust_values_reach_tools_too(mode: Mode) {
     assert_eq!(tool_texts(&model), ["main"]);
 }
 
+async fn a_conversation_is_the_caller_unless_the_application_names_one(mode: Mode) {
+    let who = || {
+        FakeTool::new("who")
+            .acts(|_, context| async move { Ok(ToolOutput::text(context.caller().unwrap_or("somebody"))) })
+    };
+    let named = ToolContext::new().with_caller("the application");
+    for (conversation, context, caller) in [
+        (None, ToolContext::new(), "somebody"),
+        (Some("talk 7"), ToolContext::new(), "talk 7"),
+        (Some("talk 7"), named, "the application"),
+    ] {
+        let (client, model) = calling(Reply::call("who", "{}"));
+        let mut request = client.prompt("hi").tools(who()).tool_context(&context);
+        if let Some(conversation) = conversation {
+            request = request.conversation(conversation);
+        }
+        mode.answer(request).await;
+        assert_eq!(tool_texts(&model), [caller]);
+    }
+}
+
 async fn a_client_as_a_tool_passes_the_context_on(mode: Mode) {
     let inner = ScriptedModel::new([Reply::call("tenant", "{}"), Reply::text("There are ten.")]);
     let clerk = ChatClient::builder(inner.clone()).default_tools(tenant()).build();
@@ -83,6 +104,7 @@ in_both_modes!(
     a_tool_gets_an_empty_context_where_none_is_given,
     the_context_reaches_tools_and_never_the_model,
     rust_values_reach_tools_too,
+    a_conversation_is_the_caller_unless_the_application_names_one,
     a_client_as_a_tool_passes_the_context_on,
     a_client_as_a_tool_reports_failures_and_passes_fatal_ones_on,
     a_client_as_a_tool_cannot_wait_for_a_decision,

@@ -1,5 +1,6 @@
 //! The revisions that begin with `initialize`.
 
+use opentool_core::ToolOutput;
 use opentool_core::testing::FakeTool;
 use opentool_mcp::Mcp;
 use opentool_server::Server;
@@ -75,6 +76,21 @@ async fn a_session_belongs_to_the_key_that_began_it() {
     assert_eq!(server.ask(&listed.clone().header("Authorization", "Bearer a")).await.status, 200);
     assert_eq!(server.ask(&listed.clone().header("Authorization", "Bearer b")).await.status, 404);
     assert_eq!(server.ask(&listed).await.status, 401);
+}
+
+#[tokio::test]
+async fn each_session_is_a_caller_of_its_own() {
+    let who = FakeTool::new("who")
+        .acts(|_, context| async move { Ok(ToolOutput::text(context.caller().unwrap_or("somebody"))) });
+    let server = start(Server::new(who)).await;
+    let (first, second) = (server.initialize("2025-11-25").await, server.initialize("2025-11-25").await);
+    let mut callers = Vec::new();
+    for session in [&first, &first, &second] {
+        let caller = session.call("who", json!({})).await["content"][0]["text"].take();
+        assert!(!caller.to_string().contains(&session.id), "the id is as good as a key");
+        callers.push(caller);
+    }
+    assert!(callers[0] == callers[1] && callers[1] != callers[2], "{callers:?}");
 }
 
 #[tokio::test]

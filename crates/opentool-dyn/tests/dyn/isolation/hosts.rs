@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use opentool_dyn::Permissions;
 use serde_json::json;
 
+use super::attackers::attacker;
 use super::cases::{Stage, cases, play};
-use super::{call, hostile};
+use super::{call, failure, hostile, works};
 
 /// The role that this process plays, where a test of this file started it.
 const ROLE: &str = "OPENTOOL_TEST_HOST";
@@ -25,6 +26,7 @@ async fn plays_the_host_that_another_test_started() {
     let Ok(role) = std::env::var(ROLE) else { return };
     match role.split_once(':') {
         Some(("shuffled", seed)) => play_shuffled(seed.parse().unwrap()).await,
+        _ if role == "forged" => take_forged_reply().await,
         _ => hang().await,
     }
 }
@@ -39,6 +41,25 @@ async fn play_shuffled(seed: u64) {
     }
     let unconfined = hostile(Permissions::new().unsafe_calls());
     call(&unconfined, "leave_daemon", json!({})).await.unwrap();
+}
+
+/// The most memory that this process has had, in KiB.
+fn most_resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+async fn take_forged_reply() {
+    let library = attacker(Permissions::new());
+    call(&library, "tell", json!({})).await.unwrap();
+    let before = most_resident();
+    let message = failure(&library, "forge_huge", json!({})).await;
+    assert_eq!(message, "`forge_huge` failed: the library wrote into the pipe of its worker");
+    let more = most_resident().saturating_sub(before);
+    assert!(more < 64 << 10, "{more} KiB more");
+    works(&library).await;
+    println!("refused");
 }
 
 async fn hang() {
@@ -112,6 +133,13 @@ fn the_cases_pass_in_any_order_and_leave_nothing_behind() {
             nothing_is_left_of(number);
         }
     }
+}
+
+#[test]
+fn a_forged_reply_of_900_megabytes_is_not_read() {
+    let output = start_host("forged").wait_with_output().unwrap();
+    let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    assert!(output.status.success() && text.contains("refused"), "{text}");
 }
 
 #[test]

@@ -39,7 +39,7 @@ async fn call_many(host: Host, caller: usize, tally: Arc<Tally>) {
         }
         let x = caller * 1000 + number;
         let counted = match host.call("add_one", format!(r#"{{"x":{x}}}"#)).await {
-            Ok(output) if output.to_text() == json!({ "result": x + 1 }).to_string() => &tally.right,
+            Ok(output) if output.to_text() == format!(r#"{{"result":{}}}"#, x + 1) => &tally.right,
             Ok(_) => &tally.wrong,
             Err(_) => &tally.failed,
         };
