@@ -51,7 +51,9 @@ fn is_harmless(key: &str, values: &[String]) -> bool {
     let all = |is_harmless: fn(&str) -> bool| values.iter().all(|value| is_harmless(value));
     match key {
         "port" | "prefix" | "tag" => true,
-        "max-body" | "max-result" | "max-buffered" | "max-connections" | "max-calls" | "memory" | "threads" | "cpu" => true,
+        "max-body" | "max-result" | "max-buffered" | "max-connections" | "max-calls" | "memory" | "threads" | "cpu" => {
+            true
+        }
         // Either way a library is as confined as without it.
         "workers" => true,
         "drain-delay" | "drain-timeout" | "half-close-timeout" | "timeout" => true,

@@ -22,12 +22,16 @@ pub struct Frame {
     pub name: String,
     /// The text; empty if an event has only a name.
     pub data: String,
+    /// The id of an event, after which its stream can be taken up again.
+    pub id: Option<String>,
+    /// How many milliseconds to wait before that.
+    pub retry: Option<u64>,
 }
 
 impl Frame {
     /// Returns how many bytes the message has.
     pub fn size(&self) -> usize {
-        self.name.len() + self.data.len()
+        self.name.len() + self.data.len() + self.id.as_ref().map_or(0, String::len)
     }
 }
 
@@ -46,12 +50,15 @@ pub struct FrameParser {
     begun: bool,
     name: String,
     data: Option<String>,
+    id: Option<String>,
+    retry: Option<u64>,
 }
 
 impl FrameParser {
     /// Makes a parser for one body.
     pub fn new(framing: Framing) -> Self {
-        Self { framing, line: Vec::new(), after_cr: false, begun: false, name: String::new(), data: None }
+        let (line, name) = (Vec::new(), String::new());
+        Self { framing, line, after_cr: false, begun: false, name, data: None, id: None, retry: None }
     }
 
     /// Reads the next chunk and appends the messages that it completes.
@@ -91,7 +98,8 @@ impl FrameParser {
         self.begun = true;
         if self.framing == Framing::Lines {
             let line = line.trim();
-            return (!line.is_empty()).then(|| Frame { name: String::new(), data: line.to_owned() });
+            let (name, data) = (String::new(), line.to_owned());
+            return (!line.is_empty()).then_some(Frame { name, data, id: None, retry: None });
         }
         if line.is_empty() {
             return self.dispatch();
@@ -110,7 +118,9 @@ impl FrameParser {
                 }
                 None => self.data = Some(value.to_owned()),
             },
-            // A keep-alive comment, an id, a reconnection time.
+            "id" if !value.contains('\0') => self.id = Some(value.to_owned()),
+            "retry" => self.retry = value.parse().ok(),
+            // A keep-alive comment.
             _ => {}
         }
         None
@@ -118,12 +128,14 @@ impl FrameParser {
 
     /// Returns how many bytes of an incomplete message are buffered.
     pub fn buffered(&self) -> usize {
-        self.line.len() + self.name.len() + self.data.as_ref().map_or(0, String::len)
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        self.line.len() + self.name.len() + length(&self.data) + length(&self.id)
     }
 
     fn dispatch(&mut self) -> Option<Frame> {
         let (name, data) = (take(&mut self.name), self.data.take());
-        (!name.is_empty() || data.is_some()).then(|| Frame { name, data: data.unwrap_or_default() })
+        let (id, retry) = (self.id.take(), self.retry.take());
+        (!name.is_empty() || data.is_some()).then(|| Frame { name, data: data.unwrap_or_default(), id, retry })
     }
 }
 
@@ -142,12 +154,16 @@ mod tests {
     }
 
     fn frame(name: &str, data: &str) -> Frame {
-        Frame { name: name.to_owned(), data: data.to_owned() }
+        Frame { name: name.to_owned(), data: data.to_owned(), id: None, retry: None }
+    }
+
+    fn with_id(id: &str, frame: Frame) -> Frame {
+        Frame { id: Some(id.to_owned()), ..frame }
     }
 
     #[test]
     fn events_do_not_depend_on_chunks_and_line_ends() {
-        let expected = [frame("message_start", "{\"a\":\"é\"}"), frame("", "x\ny"), frame("", "[DONE]")];
+        let expected = [frame("message_start", "{\"a\":\"é\"}"), with_id("7", frame("", "x\ny")), frame("", "[DONE]")];
         let plain =
             ": hello\n\nevent:message_start\ndata:{\"a\":\"é\"}\n\nid:7\ndata:x\ndata:y\n\nretry\n\ndata:[DONE]\n\n";
         let spaced = plain.replace("data:", "data: ").replace("event:", "event: ");
@@ -174,7 +190,10 @@ mod tests {
     #[test]
     fn a_name_or_an_empty_text_is_a_message_but_a_comment_is_not() {
         assert_eq!(frames(Framing::Events, ": hello\n\nid: 7\nretry: 10\n\n\n\n", 3), []);
-        assert_eq!(frames(Framing::Events, "id: 7\ndata\n\nevent: done\n\n", 3), [frame("", ""), frame("done", "")]);
+        let expected = [with_id("7", frame("", "")), frame("done", "")];
+        assert_eq!(frames(Framing::Events, "id: 7\ndata\n\nevent: done\n\n", 3), expected);
+        let retried = Frame { retry: Some(500), ..with_id("a b", frame("", "x")) };
+        assert_eq!(frames(Framing::Events, "retry: 500\nid: a b\ndata: x\n\n", 3), [retried]);
     }
 
     #[test]

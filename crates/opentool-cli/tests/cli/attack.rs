@@ -129,7 +129,7 @@ fn bodies_of_short_arrays_take_at_most_four_times_their_size() {
             }
         }
         let answer = sent_within_bounds(&folder, "demo", route, &hostile::largest_batch());
-        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+        assert!(answer.contains("-32600"), "{answer}");
     }
 }
 

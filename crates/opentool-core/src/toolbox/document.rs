@@ -12,7 +12,8 @@ const RESULT: &str = "result";
 /// The key under which a function carries the title of its tool.
 const TITLE: &str = "x-title";
 /// The extensions that MCP knows, and the keys under which a function carries them.
-const MCP_EXTENSIONS: [(&str, &str); 3] = [("annotations", "x-annotations"), ("icons", "x-icons"), ("_meta", "x-meta")];
+const MCP_EXTENSIONS: [(&str, &str); 3] =
+    [("annotations", "x-mcp-annotations"), ("icons", "x-mcp-icons"), ("_meta", "x-mcp-meta")];
 /// What the keys begin with that a document may carry and its spec does not know.
 const EXTENSION: &str = "x-";
 
@@ -93,7 +94,7 @@ impl Toolbox {
     /// [its version of the spec](Self::spec_version), all others in 1.1.0. A toolbox that
     /// [is open](Self::is_open) lists only the tools it knows. A tool's title stands as `x-title`, and its
     /// [extensions](ToolDefinition::extensions) stand as they are where their keys begin with `x-`; those that MCP knows
-    /// (`annotations`, `icons` and `_meta`) stand as `x-annotations`, `x-icons` and `x-meta`.
+    /// (`annotations`, `icons` and `_meta`) stand with `x-mcp-` before their names.
     ///
     /// # Errors
     ///

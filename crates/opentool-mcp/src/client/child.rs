@@ -126,7 +126,7 @@ impl Ending {
         // A reaper kills by itself what does not end when it was asked to.
         let terminate = if self.is_reaped { TERMINATE + KILL } else { TERMINATE };
         for (signal, time) in [(GroupSignal::Terminate, terminate), (GroupSignal::Kill, KILL)] {
-            self.signal(signal);
+            self.signal_group(group, signal);
             if self.is_gone_within(time, group) {
                 return;
             }
@@ -134,10 +134,19 @@ impl Ending {
         tracing::warn!(target: "opentool::mcp", "an MCP server could not be ended");
     }
 
-    #[cfg(unix)]
     fn signal(&mut self, signal: GroupSignal) {
+        #[cfg(unix)]
+        let group = self.group();
+        #[cfg(not(unix))]
+        let group = None;
+        self.signal_group(group, signal);
+    }
+
+    /// Signals a group that was found before, since that of a child which has ended is no longer known, and may go on.
+    #[cfg(unix)]
+    fn signal_group(&mut self, group: Option<ProcessGroup>, signal: GroupSignal) {
         use rustix::process::{Signal, kill_process, kill_process_group};
-        let Some(group) = self.group() else { return };
+        let Some(group) = group else { return };
         // Each fails only where there is no such process any more.
         let _ = match signal {
             GroupSignal::Terminate if self.is_reaped => kill_process(group, Signal::TERM),
@@ -147,7 +156,7 @@ impl Ending {
     }
 
     #[cfg(not(unix))]
-    fn signal(&mut self, signal: GroupSignal) {
+    fn signal_group(&mut self, _group: Option<ProcessGroup>, signal: GroupSignal) {
         if matches!(signal, GroupSignal::Kill) {
             // It fails only where the child has ended.
             let _ = self.child.start_kill();

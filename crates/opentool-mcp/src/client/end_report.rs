@@ -30,6 +30,11 @@ impl EndReport {
         self.known().fault.get_or_insert(reason.into());
     }
 
+    /// Says whether the server did something that ends the connection.
+    pub(crate) fn has_fault(&self) -> bool {
+        self.known().fault.is_some()
+    }
+
     /// Notes a line of standard error.
     pub(crate) fn line(&self, line: String) {
         let mut known = self.known();

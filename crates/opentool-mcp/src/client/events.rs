@@ -219,6 +219,9 @@ mod tests {
         ));
         assert!(events.is_late(&discovered));
         assert!(!events.is_late(&initialized));
-        assert!(!events.is_late(&received(r#"{"jsonrpc":"2.0","id":7,"result":{"tools":[]}}"#)), "the handshake is over");
+        assert!(
+            !events.is_late(&received(r#"{"jsonrpc":"2.0","id":7,"result":{"tools":[]}}"#)),
+            "the handshake is over"
+        );
     }
 }

@@ -214,7 +214,8 @@ impl EventStream {
                     self.events.questions.note_origin(question, request.clone());
                 }
                 let event = Some(frame.name).filter(|name| !name.is_empty());
-                Some((Ok(Sse { event, data: Some(frame.data), ..Sse::default() }), Some(self)))
+                let sse = Sse { event, data: Some(frame.data), id: frame.id, retry: frame.retry };
+                Some((Ok(sse), Some(self)))
             }
             Ok(None) => None,
             Err(error) => {
@@ -291,6 +292,10 @@ impl StreamableHttpClient for StreamableHttp {
         _auth_header: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<Events, TransportError> {
+        // What was too large once is so again.
+        if last_event_id.is_some() && self.report.has_fault() {
+            return Err(StreamableHttpError::ServerDoesNotSupportSse);
+        }
         let mut request = HttpRequest::get(self.url.clone()).header(ACCEPT, HeaderValue::from_static(EVENTS));
         if let Some(id) = last_event_id.and_then(|id| HeaderValue::try_from(id).ok()) {
             request = request.header(LAST_EVENT, id);

@@ -3,6 +3,7 @@
 pub(crate) mod endpoint;
 mod events;
 mod headers;
+mod replay;
 mod reply;
 mod sessions;
 mod task;

@@ -284,6 +284,13 @@ impl Connection {
         }
     }
 
+    /// Reads the next event and its id.
+    pub(crate) async fn event_with_id(&mut self) -> Option<(Value, String)> {
+        let chunk = String::from_utf8(self.chunk().await?).unwrap();
+        let id = chunk.lines().find_map(|line| line.strip_prefix("id: ")).expect("an id").to_owned();
+        Some((event(&chunk).expect("an event"), id))
+    }
+
     pub(crate) async fn reply(mut self) -> Reply {
         let mut reply = self.head().await;
         let mut body = Vec::new();

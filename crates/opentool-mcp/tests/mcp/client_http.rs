@@ -260,3 +260,79 @@ async fn a_server_that_is_away_is_down_until_it_is_back() {
         tokio::task::yield_now().await;
     }
 }
+
+/// Stands before a server, passes the beginning of a stream on until a text has come, and breaks off then, once.
+async fn breaks_once_after(server: SocketAddr, text: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let addr = listener.local_addr().unwrap();
+    let is_broken = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            let is_broken = is_broken.clone();
+            tokio::spawn(async move {
+                let mut behind = TcpStream::connect(server).await.unwrap();
+                let (mut from_client, mut to_client) = client.split();
+                let (mut from_server, mut to_server) = behind.split();
+                let answers = async {
+                    let mut piece = vec![0; 65536];
+                    while let Ok(length @ 1..) = from_server.read(&mut piece).await {
+                        to_client.write_all(&piece[..length]).await?;
+                        let has_come = String::from_utf8_lossy(&piece[..length]).contains(text);
+                        if has_come && !is_broken.swap(true, std::sync::atomic::Ordering::SeqCst) {
+                            break;
+                        }
+                    }
+                    std::io::Result::Ok(())
+                };
+                tokio::select! {
+                    _ = answers => {}
+                    _ = tokio::io::copy(&mut from_client, &mut to_server) => {}
+                }
+            });
+        }
+    });
+    addr
+}
+
+#[tokio::test]
+async fn a_call_whose_stream_breaks_off_gets_its_result_all_the_same() {
+    let (finish, finished) = tokio::sync::oneshot::channel::<()>();
+    let finished = std::sync::Arc::new(tokio::sync::Mutex::new(Some(finished)));
+    let slow = FakeTool::new("slow").acts(move |_, context| {
+        let finished = finished.clone();
+        async move {
+            context.progress(1.0, None, None);
+            let finished = finished.lock().await.take();
+            if let Some(finished) = finished {
+                let _ = finished.await;
+            }
+            Ok("done".into())
+        }
+    });
+    let log = slow.log();
+    let server = start(Server::new(slow)).await;
+    let older = older(&server).await;
+    let addr = breaks_once_after(older, "notifications/progress").await;
+    let client = McpClient::from_url(url(addr)).timeout(Duration::from_secs(60));
+    let watched = tokio::spawn(async move {
+        let host = Executor::new().host(client);
+        let context = ToolContext::new();
+        let mut batch = host.watch(ToolCall::new("1", "slow", "{}"), &context).await.unwrap();
+        let mut seen = 0;
+        while let Some(event) = batch.next().await {
+            match event {
+                ToolEvent::Progress(..) => seen += 1,
+                ToolEvent::Finished(_, outcome) => return (seen, outcome.output().unwrap().to_text()),
+                ToolEvent::Failed(_, outcome) => panic!("{outcome:?}"),
+                _ => {}
+            }
+        }
+        panic!("the call has no outcome")
+    });
+    while log.running() == 0 {
+        tokio::task::yield_now().await;
+    }
+    finish.send(()).unwrap();
+    assert_eq!(watched.await.unwrap(), (1, "done".to_owned()));
+    assert_eq!(log.count(), 1, "it ran once");
+}

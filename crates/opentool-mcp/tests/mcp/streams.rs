@@ -177,3 +177,58 @@ async fn a_call_that_never_ends_is_answered_when_the_drain_is_over() {
     }
     server.ended().await;
 }
+
+/// A tool that reports progress whenever the test lets it.
+fn stepping() -> (FakeTool, tokio::sync::mpsc::UnboundedSender<()>) {
+    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+    let receiver = std::sync::Arc::new(tokio::sync::Mutex::new(receiver));
+    let tool = FakeTool::new("steps").acts(move |_, context| {
+        let receiver = receiver.clone();
+        async move {
+            let (mut receiver, mut done) = (receiver.lock().await, 0.0);
+            while receiver.recv().await.is_some() && done < 4.0 {
+                done += 1.0;
+                context.progress(done, None, None);
+            }
+            Ok(ToolOutput::text("arrived"))
+        }
+    });
+    (tool, sender)
+}
+
+#[tokio::test]
+async fn in_a_session_a_stream_that_broke_off_is_taken_up_where_it_was() {
+    let (tool, step) = stepping();
+    let server = start(Server::new(tool)).await;
+    let session = server.initialize("2025-11-25").await;
+    let call = message("tools/call", json!({ "name": "steps", "_meta": { "progressToken": 1 } }));
+    let mut stream = server.open(&session.post(&call)).await;
+    stream.head().await;
+    step.send(()).unwrap();
+    let (first, id) = stream.event_with_id().await.unwrap();
+    assert_eq!(first["params"]["progress"], 1);
+    drop(stream);
+    step.send(()).unwrap();
+    let resume = |id: &str| {
+        let get = request("GET").header("Accept", "text/event-stream").header("Mcp-Session-Id", &session.id);
+        get.header("Last-Event-ID", id)
+    };
+    // What comes while the client is away, and what comes after.
+    let mut stream = server.open(&resume(&id)).await;
+    assert_eq!(stream.head().await.status, 200);
+    let (second, second_id) = stream.event_with_id().await.unwrap();
+    assert_eq!(second["params"]["progress"], 2);
+    step.send(()).unwrap();
+    assert_eq!(stream.event().await.unwrap()["params"]["progress"], 3);
+    drop(step);
+    assert_eq!(stream.event().await.unwrap()["result"]["content"][0]["text"], "arrived");
+    assert_eq!(stream.event().await, None);
+    // A stream that is over is there once more, for its session only.
+    let rest = server.ask(&resume(&second_id)).await.events();
+    assert_eq!((rest.len(), &rest[0]["params"]["progress"]), (2, &json!(3)));
+    let other = server.initialize("2025-11-25").await;
+    assert_eq!(server.ask(&resume(&id).replace("Mcp-Session-Id", Some(&other.id))).await.status, 405);
+    for unknown in ["7-0", "x", "0-", "0-99999999999999999999", "-1-1"] {
+        assert_eq!(server.ask(&resume(unknown)).await.status, 405, "{unknown}");
+    }
+}

@@ -70,13 +70,14 @@ pub(crate) fn success(output: &ToolOutput, name: Option<&str>, to: Recipient<'_>
 }
 
 /// Says whether the `result` alone tells a client what the tool returned. A value that is no object can be told from an object with
-/// one member only by the name that the function gives it, and `{}` and `null` mean that there is no value.
+/// one member only by the name that the function gives it, and `{}` means that there is no value.
 fn is_plain(output: &ToolOutput, name: Option<&str>) -> bool {
     match output {
         ToolOutput::Parts(_) | ToolOutput::Rich(_) => false,
         ToolOutput::Text(_) => name.is_some(),
         ToolOutput::Json(json) => match json.get() {
-            "{}" | "null" => false,
+            "{}" => false,
+            "null" => true,
             text => name.is_some() || text.starts_with('{'),
         },
         _ => true,

@@ -92,7 +92,7 @@ async fn with_named_results_the_result_is_an_event_of_its_own() {
     };
     let named = |method| frames_of_type(&server, stream(method).header("accept", NAMED), NAMED);
     let sums = named("sums").await;
-    assert!(sums[2].contains(r#""result":{"result":"all"}"#), "{sums:?}");
+    assert!(sums[2].contains(r#""result":{},"output":{"text":"all"}"#), "{sums:?}");
     assert_eq!(events(sums), ["start", "data", "result", "done"]);
     assert_eq!(events(named("counts").await), ["start", "data", "data", "done"], "it returns nothing");
     assert_eq!(events(named("fails").await), ["start", "data", "error"]);

@@ -91,7 +91,9 @@ impl Login {
         let shown = visible(&self.server);
         match named.find(&self.server)?.map(|table| &table.origin) {
             Some(SourceOrigin::Mcp(McpOrigin::Url { url, .. })) => Ok(url.clone()),
-            Some(_) => Err(Failure::usage(format!("`{shown}` is no MCP server with a URL, so there is no login at it"))),
+            Some(_) => {
+                Err(Failure::usage(format!("`{shown}` is no MCP server with a URL, so there is no login at it")))
+            }
             None => {
                 let near = named.near(&self.server).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
                 let message = "is no URL, and no table [sources.NAME] has that name";

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::Instrument;
 
+use super::replay::ReplayBudget;
 use super::reply::Answer;
 use super::sessions::{Session, Sessions};
 use super::task::{CallTask, PlannedCall};
@@ -34,6 +35,7 @@ pub(crate) struct Endpoint {
     sessions: Sessions,
     /// Streams that last until the client closes them.
     listeners: Arc<Semaphore>,
+    replay_budget: ReplayBudget,
 }
 
 /// What to do about a message.
@@ -53,7 +55,7 @@ impl Endpoint {
         let settings = &engine.settings;
         let sessions = Sessions::new(settings.max_sessions, settings.session_timeout);
         let listeners = Arc::new(Semaphore::new(settings.max_listeners.min(Semaphore::MAX_PERMITS)));
-        Self { engine, sessions, listeners }
+        Self { engine, sessions, listeners, replay_budget: ReplayBudget::default() }
     }
 
     pub(crate) async fn answer(&self, request: FrontendRequest<'_>) -> FrontendResponse {
@@ -289,13 +291,26 @@ impl Endpoint {
         let can_ask = planned.session.as_ref().is_some_and(|session| session.can_ask);
         let streams =
             (planned.request.progress_token.is_some() || can_ask) && headers::accepts_events(request.headers());
+        let session = planned.session.clone();
         let task = match CallTask::new(&self.engine, request, planned, Some(body)) {
             Ok(task) => task,
             Err(refused) => return refused.into(),
         };
         if streams {
             let (response, sink) = events::open();
-            tokio::spawn(task.stream(sink, is_stateless).in_current_span());
+            match session {
+                Some(session) => {
+                    let stream = session.streams.begin(sink, &self.replay_budget);
+                    let streaming = async move {
+                        task.stream(stream.clone(), false).await;
+                        stream.finish().await;
+                    };
+                    tokio::spawn(streaming.in_current_span());
+                }
+                None => {
+                    tokio::spawn(task.stream(Arc::new(sink), is_stateless).in_current_span());
+                }
+            }
             return response;
         }
         let answered = if is_stateless {
@@ -329,15 +344,23 @@ impl Endpoint {
         response
     }
 
-    /// Opens the stream on which a session hears of changes; without a session, or without changes, there is none.
+    /// Opens the stream on which a session hears of changes; without a session, or without changes, there is none. A client that
+    /// names the last event of a call's stream gets the rest of that stream instead.
     fn open_session_stream(&self, request: &FrontendRequest<'_>) -> FrontendResponse {
         let session = match self.session(request) {
             Ok(Some(session)) => session,
             Ok(None) => return not_allowed(),
             Err(answer) => return answer.into(),
         };
+        let accepts_events = headers::accepts_events(request.headers());
+        let resumed = headers::last_event(request.headers()).and_then(|event| session.streams.find(event));
+        if let Some((stream, received)) = resumed.filter(|_| accepts_events) {
+            let (response, sink) = events::open();
+            tokio::spawn(async move { stream.resume(received, sink).await });
+            return response;
+        }
         let Some(changes) = engine::changes(request.host()) else { return not_allowed() };
-        if !headers::accepts_events(request.headers()) {
+        if !accepts_events {
             let error = ProtocolError::invalid_request("Accept must name text/event-stream");
             return Answer::new(StatusCode::NOT_ACCEPTABLE, answer::error(None, &error)).into();
         }

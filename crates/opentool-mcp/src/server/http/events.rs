@@ -10,6 +10,7 @@ use crate::server::sink::MessageSink;
 pub(super) const CONTENT_TYPE: &str = "text/event-stream";
 
 /// A response whose events are messages.
+#[derive(Debug)]
 pub(super) struct EventSink(BodySender);
 
 /// Opens a response of server-sent events.
@@ -20,11 +21,28 @@ pub(super) fn open() -> (FrontendResponse, EventSink) {
     (response.with_header(unbuffered.0, unbuffered.1), EventSink(sender))
 }
 
+/// Words a message as an event.
+pub(super) fn frame(message: Vec<u8>, id: Option<&str>) -> Vec<u8> {
+    let mut event = b"event: message\n".to_vec();
+    if let Some(id) = id {
+        event.extend_from_slice(format!("id: {id}\n").as_bytes());
+    }
+    event.extend_from_slice(b"data: ");
+    event.extend(on_one_line(message));
+    event.extend_from_slice(b"\n\n");
+    event
+}
+
+impl EventSink {
+    /// Sends an event that is worded already; false where the client reads no longer.
+    pub(super) async fn write(&self, event: &[u8]) -> bool {
+        self.0.send(event.to_vec()).await.is_ok()
+    }
+}
+
 impl MessageSink for EventSink {
     fn send(&self, message: Vec<u8>) -> BoxFuture<'_, bool> {
-        let mut event = b"event: message\ndata: ".to_vec();
-        event.extend(on_one_line(message));
-        event.extend_from_slice(b"\n\n");
+        let event = frame(message, None);
         Box::pin(async move { self.0.send(event).await.is_ok() })
     }
 

@@ -14,6 +14,7 @@ const REVISION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
 pub(super) const SESSION: &str = "mcp-session-id";
+const LAST_EVENT: &str = "last-event-id";
 
 /// The methods that only the stateless revisions have.
 const STATELESS_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
@@ -101,6 +102,11 @@ pub(super) fn check_mirrored(
 /// Returns the session that a request belongs to.
 pub(super) fn session(headers: &HeaderMap) -> Option<&str> {
     headers.get(SESSION)?.to_str().ok()
+}
+
+/// Returns the last event that a client has got of a stream which it takes up again.
+pub(super) fn last_event(headers: &HeaderMap) -> Option<&str> {
+    headers.get(LAST_EVENT)?.to_str().ok()
 }
 
 /// Says whether the content type is JSON. A page may send other types without asking first, so this is a check of security.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use opentool_core::Cancellation;
 use tokio::time::Instant;
 
+use super::replay::ReplayStreams;
 use crate::server::ask::OpenQuestions;
 use crate::server::in_flight::CallsInFlight;
 use crate::server::random;
@@ -26,6 +27,7 @@ pub(super) struct Session {
     /// Whether its client said that it can ask the user.
     pub(super) can_ask: bool,
     pub(super) questions: OpenQuestions,
+    pub(super) streams: ReplayStreams,
     /// Given when the session is over.
     pub(super) over: Cancellation,
     /// The name of the API key that it was begun with.
@@ -92,6 +94,7 @@ impl Sessions {
             calls: CallsInFlight::default(),
             can_ask,
             questions: OpenQuestions::default(),
+            streams: ReplayStreams::default(),
             over: Cancellation::new(),
             key_name,
             is_listening: AtomicBool::new(false),

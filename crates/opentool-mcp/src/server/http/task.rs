@@ -7,7 +7,6 @@ use opentool_core::{Cancellation, Host, ToolContext};
 use opentool_server::{CountedCall, FrontendRequest, RequestBody, TooManyCalls};
 use serde_json::value::RawValue;
 
-use super::events::EventSink;
 use super::reply::Answer;
 use super::sessions::Session;
 use crate::server::answer;
@@ -105,8 +104,7 @@ impl CallTask {
     }
 
     /// Runs the call and sends its progress and its answer as events.
-    pub(super) async fn stream(mut self, sink: EventSink, ends_with_client: bool) {
-        let sink = Arc::new(sink);
+    pub(super) async fn stream<S: MessageSink + 'static>(mut self, sink: Arc<S>, ends_with_client: bool) {
         if let Some(session) = self.planned.session.as_ref().filter(|session| session.can_ask) {
             let elicitor = Elicitor { sink: sink.clone(), questions: session.questions.clone() };
             self.context = std::mem::take(&mut self.context).with_respondent(elicitor);
