@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use super::{
     rules::{Approver, ToolRules},
     table::{McpOrigin, SourceOrigin, SourceTable},
-    value::{TableEntry, SecretText, entries, line_of, shown},
+    value::{SecretText, TableEntry, entries, line_of, shown},
 };
 use crate::{
     config_fault::ConfigFault,

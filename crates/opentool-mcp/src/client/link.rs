@@ -63,7 +63,14 @@ struct Connecting {
 
 impl ServerLink {
     pub(crate) fn new(server: Arc<str>, location: Location, settings: ClientSettings, list: Arc<ListState>) -> Self {
-        let connector = Connector { server, location, settings, list, is_legacy: AtomicBool::new(false) };
+        let connector = Connector {
+            server,
+            location,
+            settings,
+            list,
+            is_legacy: AtomicBool::new(false),
+            is_slow: AtomicBool::new(false),
+        };
         Self { connector: Arc::new(connector), state: Mutex::default() }
     }
 
@@ -157,6 +164,8 @@ struct Connector {
     list: Arc<ListState>,
     /// Whether the program ends when it is asked anything before the older handshake.
     is_legacy: AtomicBool,
+    /// Whether the program answered after it was given up.
+    is_slow: AtomicBool,
 }
 
 impl Connector {
@@ -174,6 +183,8 @@ impl Connector {
             return self.start_once(command, ClientLifecycleMode::Initialize).await;
         }
         match self.start_once(command, any_revision()).await {
+            // It took so long to start that the discovery was given up, and knows no other beginning.
+            Err(_) if self.is_slow.swap(false, Ordering::Relaxed) => self.start_once(command, newest_revision()).await,
             Err(McpError::Closed { .. }) => {
                 // Some older servers end at a request that they do not expect.
                 let started = self.start_once(command, ClientLifecycleMode::Initialize).await?;
@@ -199,6 +210,7 @@ impl Connector {
                 Ok(LiveServer::new(Opened { server: self.server.clone(), service, child: Some(child), events, report }))
             }
             Err(error) => {
+                self.is_slow.store(events.was_discovered_late(), Ordering::Relaxed);
                 child.end().await;
                 let _ = timeout(LAST_LINES, log).await;
                 Err(self.refusal(error, &report))
@@ -239,6 +251,11 @@ impl Connector {
             other => McpError::Protocol { server, reason: shown(&other.to_string()) },
         }
     }
+}
+
+/// Only the newest revision, whose beginning is waited for as long as a start may take.
+fn newest_revision() -> ClientLifecycleMode {
+    ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }
 }
 
 /// Every revision that there is, the newest first.

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::Instrument;
 
+use super::events::LazyEvents;
 use super::reply::Answer;
 use super::sessions::{Session, Sessions};
 use super::task::{CallTask, PlannedCall};
@@ -294,9 +295,10 @@ impl Endpoint {
             Err(refused) => return refused.into(),
         };
         if streams {
-            let (response, sink) = events::open();
+            let (sink, mut responses) = LazyEvents::new();
             tokio::spawn(task.stream(sink, is_stateless).in_current_span());
-            return response;
+            let response = responses.recv().await;
+            return response.unwrap_or_else(|| FrontendResponse::empty(StatusCode::INTERNAL_SERVER_ERROR));
         }
         let answered = if is_stateless {
             // A client that goes away drops this future, which cancels the call.
@@ -308,8 +310,7 @@ impl Endpoint {
                 Err(_) => return FrontendResponse::empty(StatusCode::INTERNAL_SERVER_ERROR),
             }
         };
-        let status = if answered.is_bad_request { StatusCode::BAD_REQUEST } else { StatusCode::OK };
-        FrontendResponse::json(status, answered.message).with_call(&answered.counted)
+        answered.into_response()
     }
 
     fn open_subscription(&self, request: &FrontendRequest<'_>, id: Box<RawValue>, filter: Filter) -> FrontendResponse {
