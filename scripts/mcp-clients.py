@@ -18,7 +18,7 @@ SERVER_PYTHON = os.path.abspath(sys.argv[2])
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIBM = os.path.join(HERE, "..", "examples", "libm.opendyn.json")
 FIXTURE = shlex.join([SERVER_PYTHON, os.path.join(HERE, "mcp-clients-server.py")])
-OPTIONS = ["demo", LIBM, "--library", "libm.so.6", "--mcp", FIXTURE, "--max-result", "32M"]
+OPTIONS = ["demo", LIBM, "--library", "libm.so.6", "--mcp", FIXTURE, "--max-result", "16M"]
 LARGE = 10_000_000
 STEPS = 5
 

@@ -105,6 +105,29 @@ fn a_c_library_and_a_server_are_tools_for_an_agent_too() {
 }
 
 #[test]
+fn an_agent_gets_sources_with_the_certificates_keys_and_limits_that_serve_has_too() {
+    let certified = rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+    let folder = TestFolder::with("cert.pem", certified.cert.pem());
+    folder.put("key.pem", certified.signing_key.serialize_pem());
+    folder.put("key", "s3cret-key\n");
+    let tls = ["--tls-cert", "cert.pem", "--tls-key", "key.pem"];
+    let served = Served::start(&folder, &tls, &[("OPENTOOL_API_KEY", "s3cret-key")]);
+    for source in [served.url.clone(), format!("mcp+https://{}/mcp", served.address)] {
+        let options = ["--ca-file", "cert.pem", "--source-api-key-file", "key", "--max-body", "4k", "--timeout", "20s"];
+        let mut agent = Agent::start(&folder, &[&[source.as_str()], &options[..]].concat());
+        assert_eq!(agent.call("add", value!({ "a": 1, "b": 2 }))["content"][0]["text"], "3", "{source}");
+        let long = value!({ "name": "add_note", "arguments": { "title": "a", "text": "x".repeat(5_000) } });
+        let refused = agent.ask("tools/call", long);
+        assert!(refused["error"]["message"].as_str().unwrap().contains("4096"), "{refused}");
+        let ran = folder.run(&["mcp", &source, "--source-api-key-file", "key"]);
+        assert_eq!(ran.code, Some(3), "the certificate is not trusted: {ran:?}");
+        let ran = folder.run(&["mcp", &source, "--ca-file", "cert.pem"]);
+        assert_eq!(ran.code, Some(4), "there is no key: {ran:?}");
+    }
+    assert_eq!(folder.run(&["mcp", "demo", "--allow", "everything"]).code, Some(2));
+}
+
+#[test]
 fn standard_output_has_messages_only() {
     let request = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"add\",\"arguments\":{\"a\":1,\"b\":2}}}\nnonsense\n";
     let ran = TestFolder::new().run_with(&["-vv", "mcp"], request);

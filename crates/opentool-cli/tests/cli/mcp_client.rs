@@ -167,6 +167,15 @@ fn an_agent_that_kills_the_gateway_leaves_no_program() {
 }
 
 #[test]
+fn a_program_that_takes_long_to_start_can_be_used() {
+    // Longer than the client waits for an answer to its first question.
+    let slow = format!("sleep 11; exec {}", quoted("mcp demo"));
+    let folder = TestFolder::with("server.sh", slow);
+    let ran = folder.run(&["call", "--mcp", "sh server.sh", "add", "a=1", "b=2"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "{\n  \"result\": \"3\"\n}\n"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_program_that_cannot_be_started_exits_with_3() {
     let folder = TestFolder::new();
     let ran = folder.run(&["tools", "--mcp", "/nowhere/no-such-server --key s3cret"]);

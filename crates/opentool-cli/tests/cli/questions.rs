@@ -1,6 +1,6 @@
 //! Tools that ask the user something: at the terminal, over MCP, and where no one can be asked.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpStream;
 
 use serde_json::{Value, json as value};
@@ -173,7 +173,7 @@ impl Session {
         let mut connection = Connection::open(self.served.address);
         connection.send("POST", "/mcp", &self.headers(), &call.to_string());
         let mut asked = Vec::new();
-        let mut events = Events(connection.into_reader());
+        let mut events = Events::new(connection.into_reader());
         loop {
             let message = events.next();
             if message["method"] == "elicitation/create" {
@@ -187,17 +187,38 @@ impl Session {
     }
 }
 
-/// The messages of an event stream, or of a whole answer.
-struct Events(BufReader<TcpStream>);
+/// The messages of a response: those of an event stream, or the one that is its body.
+struct Events {
+    reader: BufReader<TcpStream>,
+    /// How long the body is, where it is none of events.
+    length: Option<usize>,
+}
 
 impl Events {
-    fn next(&mut self) -> Value {
+    fn new(mut reader: BufReader<TcpStream>) -> Self {
+        let mut length = None;
         loop {
             let mut line = String::new();
-            assert!(self.0.read_line(&mut line).unwrap() > 0, "the stream ends");
-            let text = line.strip_prefix("data:").unwrap_or(&line).trim();
-            if text.starts_with('{') {
-                return json(text);
+            assert!(reader.read_line(&mut line).unwrap() > 0, "the response ends");
+            if line.trim().is_empty() {
+                return Events { reader, length };
+            }
+            length =
+                length.or(line.to_lowercase().strip_prefix("content-length:").map(|text| text.trim().parse().unwrap()));
+        }
+    }
+
+    fn next(&mut self) -> Value {
+        if let Some(length) = self.length {
+            let mut body = vec![0; length];
+            self.reader.read_exact(&mut body).unwrap();
+            return json(std::str::from_utf8(&body).unwrap());
+        }
+        loop {
+            let mut line = String::new();
+            assert!(self.reader.read_line(&mut line).unwrap() > 0, "the stream ends");
+            if let Some(text) = line.strip_prefix("data:") {
+                return json(text.trim());
             }
         }
     }

@@ -55,6 +55,8 @@ struct Routes {
     early: VecDeque<ProgressNotificationParam>,
     /// The request of the older handshake that waits for its answer.
     handshake: Option<RequestId>,
+    /// Whether the server answered the discovery after it was given up.
+    was_discovered_late: bool,
 }
 
 /// The progress of one call, until it is dropped.
@@ -108,13 +110,21 @@ impl LiveEvents {
         };
         let mut routes = self.routes();
         match (&routes.handshake, id) {
-            (Some(handshake), Some(id)) if handshake != id => true,
+            (Some(handshake), Some(id)) if handshake != id => {
+                routes.was_discovered_late |= matches!(message, ServerJsonRpcMessage::Response(_));
+                true
+            }
             (Some(_), Some(_)) => {
                 routes.handshake = None;
                 false
             }
             _ => false,
         }
+    }
+
+    /// Says whether the server speaks a newer revision, and said so after the older handshake had begun.
+    pub(crate) fn was_discovered_late(&self) -> bool {
+        self.routes().was_discovered_late
     }
 
     fn observe(&self, message: &ServerJsonRpcMessage) {
@@ -218,6 +228,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
         ));
         assert!(events.is_late(&discovered));
+        assert!(!events.was_discovered_late(), "it knows no discovery");
         assert!(!events.is_late(&initialized));
         assert!(
             !events.is_late(&received(r#"{"jsonrpc":"2.0","id":7,"result":{"tools":[]}}"#)),

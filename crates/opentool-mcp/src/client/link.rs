@@ -75,8 +75,8 @@ impl ServerLink {
         list: Arc<ListState>,
         availability: Arc<Availability>,
     ) -> Self {
-        let is_legacy = AtomicBool::new(false);
-        let connector = Connector { server, location, settings, list, availability, is_legacy };
+        let (is_legacy, is_slow) = (AtomicBool::new(false), AtomicBool::new(false));
+        let connector = Connector { server, location, settings, list, availability, is_legacy, is_slow };
         Self { connector: Arc::new(connector), state: Mutex::default() }
     }
 
@@ -172,6 +172,8 @@ struct Connector {
     availability: Arc<Availability>,
     /// Whether the program ends when it is asked anything before the older handshake.
     is_legacy: AtomicBool,
+    /// Whether the program answered after it was given up.
+    is_slow: AtomicBool,
 }
 
 impl Connector {
@@ -189,6 +191,8 @@ impl Connector {
             return self.start_once(command, ClientLifecycleMode::Initialize).await;
         }
         match self.start_once(command, any_revision()).await {
+            // It took so long to start that the discovery was given up, and knows no other beginning.
+            Err(_) if self.is_slow.swap(false, Ordering::Relaxed) => self.start_once(command, newest_revision()).await,
             Err(McpError::Closed { .. }) => {
                 // Some older servers end at a request that they do not expect.
                 let started = self.start_once(command, ClientLifecycleMode::Initialize).await?;
@@ -212,6 +216,7 @@ impl Connector {
         match Introduction(events.clone()).serve_with_lifecycle(transport, mode).await {
             Ok(service) => Ok(self.opened(service, Some(child), events, report)),
             Err(error) => {
+                self.is_slow.store(events.was_discovered_late(), Ordering::Relaxed);
                 child.end().await;
                 let _ = timeout(LAST_LINES, log).await;
                 Err(self.refusal(error, &report))
@@ -261,6 +266,11 @@ impl Connector {
             other => McpError::Protocol { server, reason: shown(&other.to_string()) },
         }
     }
+}
+
+/// Only the newest revision, whose beginning is waited for as long as a start may take.
+fn newest_revision() -> ClientLifecycleMode {
+    ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }
 }
 
 /// Every revision that there is, the newest first.

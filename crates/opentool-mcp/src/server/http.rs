@@ -3,6 +3,7 @@
 pub(crate) mod endpoint;
 mod events;
 mod headers;
+mod lazy_events;
 mod replay;
 mod reply;
 mod sessions;

@@ -46,6 +46,18 @@ async fn progress_comes_only_for_a_token_and_only_if_it_increases() {
 }
 
 #[tokio::test]
+async fn a_call_without_progress_is_answered_by_a_body_even_where_a_token_came() {
+    let server = start(Server::new(FakeTool::new("large").answers("x".repeat(600_000)))).await;
+    let params = json!({ "name": "large", "_meta": { "progressToken": 7 } });
+    let old = server.initialize("2025-06-18").await;
+    for request in [stateless("tools/call", params.clone()), old.post(&message("tools/call", params))] {
+        let reply = server.ask(&request).await;
+        assert_eq!(reply.header("content-type"), Some("application/json"), "events of many clients have a limit");
+        assert_eq!(reply.json()["result"]["content"][0]["text"].as_str().unwrap().len(), 600_000);
+    }
+}
+
+#[tokio::test]
 async fn a_stateless_call_ends_with_its_connection() {
     let tool = FakeTool::new("hangs").hangs();
     let log = tool.log();

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::Instrument;
 
+use super::lazy_events::LazyEvents;
 use super::replay::ReplayBudget;
 use super::reply::Answer;
 use super::sessions::{Session, Sessions};
@@ -297,21 +298,10 @@ impl Endpoint {
             Err(refused) => return refused.into(),
         };
         if streams {
-            let (response, sink) = events::open();
-            match session {
-                Some(session) => {
-                    let stream = session.streams.begin(sink, &self.replay_budget);
-                    let streaming = async move {
-                        task.stream(stream.clone(), false).await;
-                        stream.finish().await;
-                    };
-                    tokio::spawn(streaming.in_current_span());
-                }
-                None => {
-                    tokio::spawn(task.stream(Arc::new(sink), is_stateless).in_current_span());
-                }
-            }
-            return response;
+            let (sink, mut responses) = LazyEvents::new(session, self.replay_budget.clone());
+            tokio::spawn(task.stream(sink, is_stateless).in_current_span());
+            let response = responses.recv().await;
+            return response.unwrap_or_else(|| FrontendResponse::empty(StatusCode::INTERNAL_SERVER_ERROR));
         }
         let answered = if is_stateless {
             // A client that goes away drops this future, which cancels the call.
@@ -323,8 +313,7 @@ impl Endpoint {
                 Err(_) => return FrontendResponse::empty(StatusCode::INTERNAL_SERVER_ERROR),
             }
         };
-        let status = if answered.is_bad_request { StatusCode::BAD_REQUEST } else { StatusCode::OK };
-        FrontendResponse::json(status, answered.message).with_call(&answered.counted)
+        answered.into_response()
     }
 
     fn open_subscription(&self, request: &FrontendRequest<'_>, id: Box<RawValue>, filter: Filter) -> FrontendResponse {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use opentool_core::{Cancellation, Host, ToolContext};
-use opentool_server::{CountedCall, FrontendRequest, RequestBody, TooManyCalls};
+use opentool_server::{CountedCall, FrontendRequest, FrontendResponse, RequestBody, TooManyCalls};
 use serde_json::value::RawValue;
 
+use super::lazy_events::LazyEvents;
 use super::reply::Answer;
 use super::sessions::Session;
 use crate::server::answer;
@@ -29,6 +30,15 @@ pub(super) struct AnsweredCall {
     pub(super) message: Vec<u8>,
     pub(super) is_bad_request: bool,
     pub(super) counted: CountedCall,
+}
+
+impl AnsweredCall {
+    /// The answer as a body of its own.
+    pub(super) fn into_response(self) -> FrontendResponse {
+        let Self { message, is_bad_request, counted } = self;
+        let status = if is_bad_request { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+        FrontendResponse::json(status, message).with_call(&counted)
+    }
 }
 
 /// A call with everything that it needs, so that it can go on without its connection.
@@ -103,15 +113,17 @@ impl CallTask {
         AnsweredCall { message, is_bad_request, counted }
     }
 
-    /// Runs the call and sends its progress and its answer as events.
-    pub(super) async fn stream<S: MessageSink + 'static>(mut self, sink: Arc<S>, ends_with_client: bool) {
+    /// Runs the call and sends its progress and its answer: as events, or where there is nothing but the answer, as a body.
+    pub(super) async fn stream(mut self, sink: LazyEvents, ends_with_client: bool) {
+        let sink = Arc::new(sink);
         if let Some(session) = self.planned.session.as_ref().filter(|session| session.can_ask) {
             let elicitor = Elicitor { sink: sink.clone(), questions: session.questions.clone() };
             self.context = std::mem::take(&mut self.context).with_respondent(elicitor);
         }
         let run = async {
-            let answered = self.run(Some(&*sink)).await;
-            let _ = sink.send(answered.message).await;
+            let AnsweredCall { message, is_bad_request, counted } = self.run(Some(&*sink)).await;
+            let respond = |message| AnsweredCall { message, is_bad_request, counted }.into_response();
+            sink.finish(message, respond).await;
         };
         if ends_with_client {
             tokio::select! {
