@@ -22,7 +22,7 @@ pub(crate) struct Setting {
 
 impl Setting {
     /// Takes an option of `opentool serve`.
-    pub(crate) fn of_option(key: &str, values: &[String], line: usize) -> Self {
+    pub(crate) fn from_option(key: &str, values: &[String], line: usize) -> Self {
         let shown = |value: &String| match SECRET.contains(&key) {
             true => "\"…\"".to_owned(),
             false => format!("{value:?}"),
@@ -36,7 +36,7 @@ impl Setting {
     }
 
     /// Takes a key of the table of a source; its value must have no secret in it.
-    pub(crate) fn of_source(source: &str, key: &str, shown: String, line: usize, is_harmless: bool) -> Self {
+    pub(crate) fn from_source_table(source: &str, key: &str, shown: String, line: usize, is_harmless: bool) -> Self {
         Setting { key: format!("{SOURCES}.{source}.{key}"), line, shown, is_harmless }
     }
 
@@ -88,7 +88,7 @@ mod tests {
 
     fn setting(key: &str, values: &[&str]) -> Setting {
         let values: Vec<_> = values.iter().map(|&value| value.to_owned()).collect();
-        Setting::of_option(key, &values, 1)
+        Setting::from_option(key, &values, 1)
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub(super) struct Access {
 impl Access {
     /// The sources that a configuration file describes.
     pub(super) fn named(&self, command: &'static str) -> NamedSources {
-        NamedSources::of(self.config.as_deref(), command)
+        NamedSources::new(self.config.as_deref(), command)
     }
 
     /// The key for a source: that of the command line or its file, otherwise that of its table, or of the environment where it

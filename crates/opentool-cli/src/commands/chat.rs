@@ -25,7 +25,7 @@ impl Chat {
         if !self.source_api_key.is_empty() {
             warn_of_visible_key();
         }
-        let named = NamedSources::of(self.config.as_deref(), "chat");
+        let named = NamedSources::new(self.config.as_deref(), "chat");
         let words = Words::parse(&self.words, self.prompt.as_deref(), &named)?;
         let model = ModelName::given_or_set(self.model.as_ref())?;
         // Before the user types a prompt, so that a wrong source is reported first.

@@ -115,7 +115,7 @@ impl McpCommand {
     }
 
     async fn serve(&self) -> Result<(), Failure> {
-        let named = NamedSources::of(self.config.as_deref(), "mcp");
+        let named = NamedSources::new(self.config.as_deref(), "mcp");
         let read_keys = self.source_keys.read()?;
         let keys = self.source_api_key.iter().chain(&read_keys).map(Secret::expose);
         let mut sources = sources::open_all(&self.sources, &self.mcp, &named, keys, &self.libraries)?;
@@ -162,7 +162,7 @@ impl McpCommand {
     /// The configuration file that describes one of the sources, where it is found in this folder: an agent starts its servers
     /// in another.
     fn used_config(&self) -> Result<Option<PathBuf>, Failure> {
-        let named = NamedSources::of(self.config.as_deref(), "mcp");
+        let named = NamedSources::new(self.config.as_deref(), "mcp");
         let mut is_used = false;
         for source in &self.sources {
             is_used |= named.find(source)?.is_some();

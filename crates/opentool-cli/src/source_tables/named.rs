@@ -30,12 +30,12 @@ struct LoadedTables {
 
 impl NamedSources {
     /// Those of the file that the user named, otherwise of that in this folder.
-    pub(crate) fn of(config: Option<&Path>, command: &'static str) -> Self {
+    pub(crate) fn new(config: Option<&Path>, command: &'static str) -> Self {
         NamedSources { command, config: config.map(Path::to_owned), loaded: OnceCell::new() }
     }
 
     /// Those of a file that was read already.
-    pub(crate) fn of_file(file: &ConfigFile, command: &'static str) -> Result<Self, Failure> {
+    pub(crate) fn from_file(file: &ConfigFile, command: &'static str) -> Result<Self, Failure> {
         let named = NamedSources { command, config: None, loaded: OnceCell::new() };
         let tables = read_tables(file)?;
         // It was just made.

@@ -269,7 +269,7 @@ impl<'a> TableReader<'a> {
         let setting = |entry: &TableEntry<'_>| {
             let line = line_of(self.text, &entry.key.span());
             let shown = shown(entry.value.get_ref());
-            Setting::of_source(self.table.name(), entry.name(), shown, line, is_harmless)
+            Setting::from_source_table(self.table.name(), entry.name(), shown, line, is_harmless)
         };
         self.entries.iter().map(setting).collect()
     }

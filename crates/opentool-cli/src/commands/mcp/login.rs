@@ -87,7 +87,7 @@ impl Login {
         if self.server.contains("://") {
             return Ok(self.server.strip_prefix("mcp+").unwrap_or(&self.server).to_owned());
         }
-        let named = NamedSources::of(self.config.as_deref(), "mcp login");
+        let named = NamedSources::new(self.config.as_deref(), "mcp login");
         let shown = visible(&self.server);
         match named.find(&self.server)?.map(|table| &table.origin) {
             Some(SourceOrigin::Mcp(McpOrigin::Url { url, .. })) => Ok(url.clone()),

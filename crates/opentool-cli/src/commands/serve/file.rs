@@ -60,7 +60,7 @@ struct ParsedFile {
 fn parse_file(file: &ConfigFile) -> Result<ParsedFile, Failure> {
     let parsed = parse(&file.text).map_err(|problem| Failure::usage(format!("{}: {problem}", file.name())));
     let (mut options, mut settings) = parsed?;
-    let mut sources = NamedSources::of_file(file, "serve")?;
+    let mut sources = NamedSources::from_file(file, "serve")?;
     for table in sources.tables_mut() {
         options.sources.push(table.name.clone());
         settings.append(&mut table.settings);
@@ -99,7 +99,7 @@ fn parse(text: &str) -> Result<(Options, Vec<Setting>), String> {
                 arguments.push(format!("--{key}={text}"));
             }
         }
-        settings.push(Setting::of_option(key, &values, line_of(text, key)));
+        settings.push(Setting::from_option(key, &values, line_of(text, key)));
     }
     settings.sort_by_key(|setting| setting.line);
     arguments.push("--".to_owned());
