@@ -16,7 +16,7 @@ use std::process::Command;
 
 use opentool_describe::{DescribeError, Describer, Description, Skipped};
 use opentool_dyn::Exports;
-use opentool_spec::{DynFunction, DynParameter, Severity};
+use opentool_spec::{Code, DynFunction, DynParameter, Finding, Severity};
 use serde_json::{Value, json};
 
 /// A folder with a vendor's library and header.
@@ -55,14 +55,12 @@ impl Vendor {
     }
 }
 
-/// The check of documents finds nothing to say about it.
+/// The check of documents finds nothing to say about it but the marks.
 fn assert_is_clean(described: &Description) {
     let text = serde_json::to_string_pretty(&described.document).unwrap();
     let report = opentool_spec::check(&text);
-    // A mark is a warning, so that `check --strict` fails while there are some.
-    let is_mark = |finding: &&opentool_spec::Finding| finding.pointer.ends_with("/x-review");
-    let others: Vec<_> = report.findings.iter().filter(|finding| !is_mark(finding)).collect();
-    assert!(others.iter().all(|finding| finding.severity < Severity::Warning), "{others:#?}");
+    let is_fine = |finding: &Finding| finding.severity < Severity::Warning || finding.code == Code::Review;
+    assert!(report.findings.iter().all(is_fine), "{:#?}", report.findings);
     // What is marked in the document is listed, and the other way round.
     assert_eq!(text.matches("\"x-review\"").count(), described.reviews.len());
 }

