@@ -239,13 +239,13 @@ def _(it):
     it.answers("yaml_parser_set_input_string", None, parser=parser, input=b64(b"a: [1, 2, three]\n"))
     # The document has a mapping of two scalars and a sequence of three: seven nodes in all, and the root is the first.
     document = it.call("yaml_document_initialize", start_implicit=1, end_implicit=1)["document"]
-    it.answers("yaml_document_add_scalar", 1, document=document, value=b64(b"one"), style=0)
-    it.answers("yaml_document_add_sequence", 2, document=document, style=0)
+    it.answers("yaml_document_add_scalar", 1, document=document, tag="tag:yaml.org,2002:str", value=b64(b"one"), style=0)
+    it.answers("yaml_document_add_sequence", 2, document=document, tag="tag:yaml.org,2002:seq", style=0)
     it.answers("yaml_document_append_sequence_item", 1, document=document, sequence=2, item=1)
     it.answers("yaml_document_append_sequence_item", 1, document=document, sequence=2, item=1)
     loaded = it.call("yaml_parser_load", parser=parser, document=document)
     it.same("yaml_parser_load", loaded["result"], 1)
-    it.answers("yaml_document_add_scalar", 7, document=document, value=b64(b"more"), style=0)
+    it.answers("yaml_document_add_scalar", 7, document=document, tag="tag:yaml.org,2002:str", value=b64(b"more"), style=0)
     it.answers("yaml_parser_delete", None, parser=parser)
     it.fails("yaml_parser_delete", parser=parser)
 
