@@ -1,6 +1,6 @@
 //! Documents that a command uses without reporting on them.
 
-use opentool_spec::{Document, Severity};
+use opentool_spec::{Code, Document, Severity};
 
 use crate::{
     report::{Checked, Shown, counted},
@@ -15,7 +15,9 @@ pub(crate) fn read(name: &str, text: &str) -> Result<Document, String> {
     let reading = Document::read(text);
     let report = &reading.report;
     if let (true, Some(document)) = (report.is_usable(), reading.document) {
-        let warnings = report.count(Severity::Warning);
+        // Marks are listed where the library is opened.
+        let marks = report.findings.iter().filter(|finding| finding.code == Code::Review).count();
+        let warnings = report.count(Severity::Warning) - marks;
         if warnings > 0 {
             let (warnings, name) = (counted(warnings, "warning"), visible(name));
             warn(&format_args!("{name} has {warnings}: `opentool check` shows how it was understood"));

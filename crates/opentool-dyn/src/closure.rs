@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use libffi::low::{self, CodePtr, ffi_abi_FFI_DEFAULT_ABI, ffi_cif, ffi_closure, ffi_type, types};
 
-use crate::encoding::push_json_string;
+use crate::encoding::{Encoding, push_json_string};
 use crate::machine_type::type_of_machine;
 use crate::memory::{MemoryError, Options, pointer_in, push_text_at, push_value, word_of};
 use crate::plan::{Callback, CallbackAnswer, CallbackKind, Loaded, Value};
@@ -250,26 +250,8 @@ impl Closure {
                     unsafe { push_text_at(pointer(), counter.map(count), *encoding, out)? };
                 }
                 CallbackKind::Texts { encoding, count: counter } => {
-                    let (texts, count) = (pointer(), count(*counter));
-                    if texts.is_null() {
-                        out.extend_from_slice(b"null");
-                        continue;
-                    }
-                    if count > MOST_TEXTS {
-                        return Err(MemoryError::TooLong);
-                    }
-                    // SAFETY: the document says that it points to so many pointers to text.
-                    unsafe {
-                        let pointers = std::slice::from_raw_parts(texts, count * size_of::<usize>());
-                        out.push(b'[');
-                        for (index, pointer) in pointers.chunks_exact(size_of::<usize>()).enumerate() {
-                            if index > 0 {
-                                out.push(b',');
-                            }
-                            push_text_at(pointer_in(pointer), None, *encoding, out)?;
-                        }
-                        out.push(b']');
-                    }
+                    // SAFETY: the document says that it points to so many pointers to text, or to some and a null pointer.
+                    unsafe { push_texts(pointer(), counter.map(count), *encoding, out)? };
                 }
                 CallbackKind::Opaque => out.extend_from_slice(b"null"),
             }
@@ -277,6 +259,45 @@ impl Closure {
         out.push(b'}');
         Ok(())
     }
+}
+
+/// Appends a list of texts: so many, or up to a null pointer.
+///
+/// # Safety
+///
+/// The pointer is null, or points to so many pointers, or to some and a null pointer; each is null or points to text that ends
+/// with a NUL.
+unsafe fn push_texts(
+    texts: *const u8,
+    count: Option<usize>,
+    encoding: Encoding,
+    out: &mut Vec<u8>,
+) -> Result<(), MemoryError> {
+    if texts.is_null() {
+        out.extend_from_slice(b"null");
+        return Ok(());
+    }
+    out.push(b'[');
+    for index in 0..count.unwrap_or(usize::MAX) {
+        if index >= MOST_TEXTS {
+            return Err(MemoryError::TooLong);
+        }
+        // SAFETY: as the caller promises: there are so many, or no null pointer came before this one.
+        let text = unsafe {
+            let at = texts.add(index * size_of::<usize>());
+            pointer_in(std::slice::from_raw_parts(at, size_of::<usize>()))
+        };
+        if text.is_null() && count.is_none() {
+            break;
+        }
+        if index > 0 {
+            out.push(b',');
+        }
+        // SAFETY: as the caller promises.
+        unsafe { push_text_at(text, None, encoding, out)? };
+    }
+    out.push(b']');
+    Ok(())
 }
 
 /// A scalar among the arguments of a callback, as a word that begins with it.

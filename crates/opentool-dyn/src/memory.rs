@@ -24,10 +24,7 @@ impl std::fmt::Display for MemoryError {
                 f,
                 "is not UTF-8: byte {at} is 0x{byte:02x}; say in the document what it is: `x-encoding`: `latin1` for text, `base64` or `hex` for bytes"
             ),
-            MemoryError::TooLong => write!(
-                f,
-                "is longer than the {LONGEST_TEXT} bytes that a result may have; where it is counted, say so by `x-lengthParam`"
-            ),
+            MemoryError::TooLong => write!(f, "is longer than the {LONGEST_TEXT} bytes that a result may have"),
         }
     }
 }

@@ -12,7 +12,7 @@ use super::callable::{Callable, Entry};
 use super::errno;
 use super::field_access;
 use super::finished::{FinishedCall, Outcome};
-use super::handles::Handles;
+use super::handles::{HandleUse, Handles};
 use super::kept::Kept;
 use super::notes::Notes;
 use super::prepared::{Prepared, Register};
@@ -172,7 +172,12 @@ impl Call<'_> {
                 Passing::HandleOut { .. } | Passing::Indirect { .. } => (&raw mut slot.word).cast(),
                 Passing::Text { .. } | Passing::Array { .. } if is_given => slot.block.as_mut_ptr(),
                 Passing::Handle { kind, closes } if is_given => {
-                    match self.handles.object(slot.block.as_bytes(), kind, *closes) {
+                    let handle_use = match closes {
+                        true => HandleUse::Closes,
+                        false if self.function.has_fields && self.function.has_fields_of(index) => HandleUse::Exclusive,
+                        false => HandleUse::Shared,
+                    };
+                    match self.handles.object(slot.block.as_bytes(), kind, handle_use) {
                         Ok(object) => {
                             slot.count = object.size.unwrap_or(usize::MAX);
                             object.pointer

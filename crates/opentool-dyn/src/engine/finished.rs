@@ -202,8 +202,8 @@ impl FinishedCall<'_> {
             }
             Pointed::Text { encoding, length } => {
                 let count = match length {
-                    // SAFETY: the document says that so many bytes are there.
                     Some(Length::Within(size)) if encoding.is_text() => {
+                        // SAFETY: the document says that so many bytes are there.
                         Some(unsafe { string_length(pointer.cast(), *size) })
                     }
                     Some(length) => Some(self.counted(*length, name, usize::MAX)?),

@@ -63,6 +63,20 @@ pub(crate) struct NewHandle<'a> {
     pub(crate) close: Option<FreeFunction>,
 }
 
+/// What a call does with a handle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HandleUse {
+    /// It uses it, as others may at the same time.
+    Shared,
+    /// It uses it alone, since it writes to the fields of its struct.
+    Exclusive,
+    /// It may end it.
+    Closes,
+}
+
+/// The number of users of a handle that one call uses alone.
+const EXCLUSIVE: usize = usize::MAX;
+
 /// The object of a handle, for a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Object {
@@ -147,12 +161,12 @@ impl Handles {
         token
     }
 
-    /// The object that a token stands for; `closes` keeps others from using it until the call has ended.
+    /// The object that a token stands for; unless it is shared, others cannot use it until the call has ended.
     ///
     /// # Errors
     ///
     /// Where there is no such handle, or it is of another type: what is wrong with the token.
-    pub(crate) fn object(&self, token: &[u8], kind: &str, closes: bool) -> Result<Object, String> {
+    pub(crate) fn object(&self, token: &[u8], kind: &str, handle_use: HandleUse) -> Result<Object, String> {
         let mut table = self.table();
         let token = std::str::from_utf8(token).unwrap_or_default();
         let Some(handle) = table.by_token.get_mut(token) else {
@@ -169,16 +183,27 @@ impl Handles {
         // The library made this address and gets it back; it is not dereferenced here.
         let pointer = std::ptr::with_exposed_provenance_mut(handle.address);
         let object = Object { pointer, size: handle.size };
-        if !closes {
-            handle.users += usize::from(self.counts_users);
-            return Ok(object);
+        let in_use = |which: &str| {
+            Err(format!("expected a handle of type `{kind}` that no call uses: another call is using {which}"))
+        };
+        match handle_use {
+            HandleUse::Closes => {}
+            _ if !self.counts_users => return Ok(object),
+            HandleUse::Exclusive if handle.users == 0 => {
+                handle.users = EXCLUSIVE;
+                return Ok(object);
+            }
+            HandleUse::Shared if handle.users != EXCLUSIVE => {
+                handle.users += 1;
+                return Ok(object);
+            }
+            HandleUse::Shared | HandleUse::Exclusive => return in_use("this one"),
         }
         let ending = table.ending_with(token);
-        let in_use =
+        let is_used =
             |token: &String| table.by_token.get(token).is_some_and(|handle| handle.users > 0 || handle.closing);
-        if let Some(used) = ending.iter().find(|token| in_use(token)) {
-            let which = if used == token { "this one" } else { "one that ends with it" };
-            return Err(format!("expected a handle of type `{kind}` that no call uses: another call is using {which}"));
+        if let Some(used) = ending.iter().find(|token| is_used(token)) {
+            return in_use(if used == token { "this one" } else { "one that ends with it" });
         }
         for token in &ending {
             if let Some(handle) = table.by_token.get_mut(token) {
@@ -210,7 +235,7 @@ impl Handles {
             && let Ok(token) = std::str::from_utf8(token)
             && let Some(handle) = self.table().by_token.get_mut(token)
         {
-            handle.users = handle.users.saturating_sub(1);
+            handle.users = if handle.users == EXCLUSIVE { 0 } else { handle.users.saturating_sub(1) };
         }
     }
 
@@ -289,11 +314,13 @@ mod tests {
         let token = token_of();
         assert!(token.starts_with("db:") && token.len() == 35 && !token.contains("1000"));
         assert_eq!(token_of(), token);
-        assert_eq!(handles.object(token.as_bytes(), "db", false).unwrap().pointer.addr(), 0x1000);
-        assert!(handles.object(token.as_bytes(), "stmt", false).unwrap_err().contains("got one of type `db`"));
-        assert!(handles.object(b"db:0", "db", false).unwrap_err().contains("never was one"));
+        assert_eq!(handles.object(token.as_bytes(), "db", HandleUse::Shared).unwrap().pointer.addr(), 0x1000);
+        assert!(
+            handles.object(token.as_bytes(), "stmt", HandleUse::Shared).unwrap_err().contains("got one of type `db`")
+        );
+        assert!(handles.object(b"db:0", "db", HandleUse::Shared).unwrap_err().contains("never was one"));
         handles.close(token.as_bytes(), true);
-        assert!(handles.object(token.as_bytes(), "db", false).is_err());
+        assert!(handles.object(token.as_bytes(), "db", HandleUse::Shared).is_err());
         assert_ne!(token_of(), token);
     }
 
@@ -303,12 +330,12 @@ mod tests {
         let pointer = std::ptr::without_provenance_mut(0x1000);
         let token_of = || handles.token(made(pointer, &kind));
         let old = token_of();
-        handles.object(old.as_bytes(), "db", true).unwrap();
+        handles.object(old.as_bytes(), "db", HandleUse::Closes).unwrap();
         let new = token_of();
         assert_ne!(new, old);
         handles.close(old.as_bytes(), true);
-        assert!(handles.object(old.as_bytes(), "db", false).is_err());
-        assert_eq!(handles.object(new.as_bytes(), "db", false).unwrap().pointer.addr(), 0x1000);
+        assert!(handles.object(old.as_bytes(), "db", HandleUse::Shared).is_err());
+        assert_eq!(handles.object(new.as_bytes(), "db", HandleUse::Shared).unwrap().pointer.addr(), 0x1000);
         assert_eq!(token_of(), new);
     }
 
@@ -316,9 +343,9 @@ mod tests {
     fn what_another_call_uses_cannot_be_closed() {
         let (handles, kind): (Handles, Arc<str>) = (Handles::new(true), "db".into());
         let token = handles.token(made(std::ptr::without_provenance_mut(0x1000), &kind));
-        let close = || handles.object(token.as_bytes(), "db", true);
+        let close = || handles.object(token.as_bytes(), "db", HandleUse::Closes);
         for _ in 0..2 {
-            handles.object(token.as_bytes(), "db", false).unwrap();
+            handles.object(token.as_bytes(), "db", HandleUse::Shared).unwrap();
         }
         assert!(close().unwrap_err().contains("another call is using this one"));
         handles.release(token.as_bytes());
@@ -331,10 +358,12 @@ mod tests {
     fn a_handle_whose_closing_failed_stays_open() {
         let (handles, kind): (Handles, Arc<str>) = (Handles::default(), "db".into());
         let token = handles.token(made(std::ptr::without_provenance_mut(0x1000), &kind));
-        handles.object(token.as_bytes(), "db", true).unwrap();
-        assert!(handles.object(token.as_bytes(), "db", false).unwrap_err().contains("another call is closing"));
+        handles.object(token.as_bytes(), "db", HandleUse::Closes).unwrap();
+        assert!(
+            handles.object(token.as_bytes(), "db", HandleUse::Shared).unwrap_err().contains("another call is closing")
+        );
         handles.close(token.as_bytes(), false);
-        handles.object(token.as_bytes(), "db", false).unwrap();
+        handles.object(token.as_bytes(), "db", HandleUse::Shared).unwrap();
     }
 
     #[test]
@@ -346,14 +375,17 @@ mod tests {
             NewHandle { parent: Some(parent.as_bytes()), ..made(std::ptr::without_provenance_mut(0x2000), &statement) };
         let child = handles.token(child);
         let alias = handles.token(made(std::ptr::without_provenance_mut(0x1000), &statement));
-        handles.object(parent.as_bytes(), "db", true).unwrap();
+        handles.object(parent.as_bytes(), "db", HandleUse::Closes).unwrap();
         handles.close(parent.as_bytes(), false);
-        handles.object(child.as_bytes(), "statement", false).unwrap();
-        handles.object(parent.as_bytes(), "db", true).unwrap();
-        assert!(handles.object(child.as_bytes(), "statement", false).is_err());
+        handles.object(child.as_bytes(), "statement", HandleUse::Shared).unwrap();
+        handles.object(parent.as_bytes(), "db", HandleUse::Closes).unwrap();
+        assert!(handles.object(child.as_bytes(), "statement", HandleUse::Shared).is_err());
         handles.close(parent.as_bytes(), true);
         for (token, kind) in [(&parent, "db"), (&child, "statement"), (&alias, "statement")] {
-            assert!(handles.object(token.as_bytes(), kind, false).unwrap_err().contains("was closed"), "{token}");
+            assert!(
+                handles.object(token.as_bytes(), kind, HandleUse::Shared).unwrap_err().contains("was closed"),
+                "{token}"
+            );
         }
         assert!(handles.is_empty());
     }
@@ -365,10 +397,25 @@ mod tests {
         let child =
             NewHandle { parent: Some(parent.as_bytes()), ..made(std::ptr::without_provenance_mut(0x2000), &kind) };
         let child = handles.token(child);
-        handles.object(child.as_bytes(), "db", false).unwrap();
-        let refused = handles.object(parent.as_bytes(), "db", true).unwrap_err();
+        handles.object(child.as_bytes(), "db", HandleUse::Shared).unwrap();
+        let refused = handles.object(parent.as_bytes(), "db", HandleUse::Closes).unwrap_err();
         assert!(refused.contains("another call is using one that ends with it"), "{refused}");
         handles.release(child.as_bytes());
-        handles.object(parent.as_bytes(), "db", true).unwrap();
+        handles.object(parent.as_bytes(), "db", HandleUse::Closes).unwrap();
+    }
+
+    #[test]
+    fn a_handle_whose_fields_a_call_writes_is_used_by_no_other() {
+        let (handles, kind): (Handles, Arc<str>) = (Handles::new(true), "stream".into());
+        let token = handles.token(made(std::ptr::without_provenance_mut(0x1000), &kind));
+        let take = |handle_use| handles.object(token.as_bytes(), "stream", handle_use).map(|_| ());
+        take(HandleUse::Exclusive).unwrap();
+        for other in [HandleUse::Shared, HandleUse::Exclusive, HandleUse::Closes] {
+            assert!(take(other).unwrap_err().contains("another call is using this one"));
+        }
+        handles.release(token.as_bytes());
+        take(HandleUse::Shared).unwrap();
+        take(HandleUse::Shared).unwrap();
+        assert!(take(HandleUse::Exclusive).is_err());
     }
 }

@@ -37,10 +37,10 @@ pub(crate) enum CallbackKind {
         encoding: Encoding,
         count: Option<usize>,
     },
-    /// A pointer to as many pointers to text as another argument says.
+    /// A pointer to pointers to text: as many as another argument says, or up to a null pointer.
     Texts {
         encoding: Encoding,
-        count: usize,
+        count: Option<usize>,
     },
     /// A pointer that means nothing to the caller.
     Opaque,

@@ -51,7 +51,8 @@ pub(super) fn callback(name: &str, declared: &Map, kept: bool) -> Result<Arc<Cal
         return Err("two parameters of the callback have the same name".to_owned());
     }
     for argument in &arguments {
-        if let CallbackKind::Text { count: Some(count), .. } | CallbackKind::Texts { count, .. } = argument.kind
+        if let CallbackKind::Text { count: Some(count), .. } | CallbackKind::Texts { count: Some(count), .. } =
+            argument.kind
             && !matches!(arguments[count].kind, CallbackKind::Scalar(value) if value.scalar.is_integer())
         {
             return Err("`lengthParam` of a callback's parameter must name one that is an integer".to_owned());
@@ -85,9 +86,9 @@ fn argument(declared: &Json, all: &[Json]) -> Result<CallbackArgument, String> {
     let kind = match (Scalar::from_c_type(c_name), is_pointer) {
         (None, true) => return Ok(CallbackArgument { key: None, kind: CallbackKind::Opaque }),
         (None, false) => return Err("it cannot be `void`".to_owned()),
-        (Some(scalar), true) if texts => match count {
-            Some(count) if scalar.is_char() && encoding.is_text() => CallbackKind::Texts { encoding, count },
-            _ => return Err("`texts` needs `char *` and a `lengthParam`".to_owned()),
+        (Some(scalar), true) if texts => match scalar.is_char() && encoding.is_text() {
+            true => CallbackKind::Texts { encoding, count },
+            false => return Err("`texts` needs `char *`, and an encoding of text".to_owned()),
         },
         (Some(scalar), true) if scalar.is_char() => {
             if !encoding.is_text() && count.is_none() {

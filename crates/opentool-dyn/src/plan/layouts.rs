@@ -14,7 +14,9 @@ use super::scalar::{Scalar, Value};
 /// How deep structs may lie within structs.
 const DEEPEST: usize = 8;
 /// How many values a struct may have, with those of the structs within it.
-const MOST_LEAVES: usize = 4096;
+const MOST_LEAVES: usize = 16_384;
+/// How many bytes a struct may have that is passed by value.
+const LARGEST_BY_VALUE: usize = 4096;
 /// The largest alignment that a C type has.
 const LARGEST_ALIGNMENT: usize = 64;
 
@@ -195,6 +197,9 @@ fn scalar(name: CTypeName) -> Result<Scalar, String> {
 
 /// Why a struct is not laid out as C lays out these fields, where it is not.
 fn unnatural(fields: &[StructField], size: usize, align: usize) -> Option<String> {
+    if size > LARGEST_BY_VALUE {
+        return Some(format!("its {size} bytes are too many to be passed by value: {LARGEST_BY_VALUE} are the most"));
+    }
     let mut ordered: Vec<&StructField> = fields.iter().collect();
     ordered.sort_by_key(|field| field.offset);
     let (mut end, mut widest) = (0_usize, 1);

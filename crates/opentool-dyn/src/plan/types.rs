@@ -251,6 +251,12 @@ impl Function {
         returned || self.parameters.iter().any(makes)
     }
 
+    /// Whether some parameter is a field of the struct in this one.
+    pub(crate) fn has_fields_of(&self, index: usize) -> bool {
+        let is_field = |parameter: &Parameter| matches!(&parameter.passing, Passing::Field(field) if field.of == index);
+        self.parameters.iter().any(is_field)
+    }
+
     /// The parameter of a name; `next` is the one that is likely.
     #[inline]
     pub(crate) fn position(&self, name: &str, next: usize) -> Option<usize> {

@@ -11,5 +11,6 @@ mod generated;
 mod handles;
 mod harness;
 mod isolation;
+mod system;
 mod text;
 mod types;
