@@ -258,10 +258,13 @@ def _(it):
     it.answers("XML_ErrorString", expat.ErrorString(4), code=4)
     parser = it.call("XML_ParserCreate", encoding=None)["result"]
     it.call("XML_SetCharacterDataHandler", parser=parser)
-    text = "<a>one<b>two</b></a>"
+    it.call("XML_SetElementHandler", parser=parser)
+    text = "<a>one<b x='1' y='2'>two</b></a>"
     got = it.call("XML_Parse", parser=parser, s=text, isFinal=1)
     words = [event["s"] for event in got.get("events", []) if "s" in event]
     it.same("XML_SetCharacterDataHandler", "".join(words), "onetwo")
+    started = [(event["name"], event.get("atts")) for event in got.get("events", []) if event["callback"] == "start"]
+    it.same("XML_SetElementHandler", started, [("a", []), ("b", ["x", "1", "y", "2"])])
     it.same("XML_Parse", got["result"], 1)
     it.answers("XML_GetCurrentByteIndex", len(text), parser=parser)
     broken = it.call("XML_ParserCreate")["result"]

@@ -49,7 +49,8 @@ impl FunctionDraft<'_, '_> {
     fn is_counted_twice(&self, role: &BufferRole) -> bool {
         let Some(size) = role.size.filter(|size| !size.by_pointer) else { return false };
         let after = self.signature.parameters.get(size.index + 1);
-        let is_number = |name: &str| words::has_any(name, &["nmemb", "nitems", "nelem", "nelems", "count", "num", "number", "n"]);
+        let is_number =
+            |name: &str| words::has_any(name, &["nmemb", "nitems", "nelem", "nelems", "count", "num", "number", "n"]);
         words::has_any(self.own_name(size.index), &["size", "width"])
             && after.is_some_and(|(name, kind)| kind.is_integer() && is_number(name.as_deref().unwrap_or_default()))
     }

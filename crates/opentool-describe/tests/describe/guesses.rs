@@ -123,7 +123,8 @@ fn a_number_that_is_named_after_something_else_counts_nothing() {
 
 #[test]
 fn what_two_parameters_count_is_left_out() {
-    let header = "size_t store(const void *buf, size_t size, size_t nitems); int keep(const void *buf, size_t size, int fd);";
+    let header =
+        "size_t store(const void *buf, size_t size, size_t nitems); int keep(const void *buf, size_t size, int fd);";
     let described = declared(header, &["store", "keep"]);
     assert!(skipped(&described, "store").reason.ends_with("whose length is the product of two parameters"));
     assert_eq!(parameter(&described, "keep", "buf").extra["x-lengthParam"], json!("size"));
