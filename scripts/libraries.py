@@ -823,11 +823,13 @@ HEAD = """# Libraries
 What `opentool dyn describe` makes of the headers of Debian's libraries, as they ship, and what comes of calling it. `scripts/libraries`
 writes this page: it installs the packages, describes each library, checks the document, and calls functions exactly as they were described. Every answer
 is compared with one that was computed another way: by Python's own modules, by a command, through ctypes with a prototype written by
-hand, or with a published vector. A call counts as right only if the answer is; nothing that was answered was wrong.
+hand, or with a published vector. None of these calls gave a wrong answer. A function that only prepares something counts as right where what comes
+of it is, and one that must refuse (a handle that was closed, damaged data) where it does.
 
 *Exported* counts the functions that the library exports, *described* those in the document (with variables that can be read), *callable* those that can be called
 as described, *marks* the guesses that `x-review` asks a person to check, *right* the functions that were called with right answers.
-Libraries with a star were drawn at random from Debian's list of development packages (those of C that need no hardware).
+Libraries with a star come from a shuffled list of Debian's development packages, of which those were left out that are C++ or need files,
+devices or a network to do anything.
 
 | library | package | exported | described | callable | marks | right | skipped, and why |
 |---|---|--:|--:|--:|--:|--:|---|
