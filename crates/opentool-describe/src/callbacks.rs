@@ -44,6 +44,8 @@ const REGISTERING: [&str; 30] = [
     "async",
     "collation",
 ];
+/// What lists of texts are called that end with a NULL.
+const ATTRIBUTES: [&str; 4] = ["atts", "attrs", "attributes", "argv"];
 /// What allocators are called.
 const ALLOCATING: [&str; 9] =
     ["alloc", "free", "malloc", "realloc", "calloc", "allocator", "dealloc", "memory", "allocate"];
@@ -234,9 +236,15 @@ fn argument(signature: &Signature, index: usize, kind: &Type, names: &[String]) 
         kind.is_integer() && kind.enumeration().is_none() && (named || kind.is_named(&["size_t"]))
     };
     if let Some(inner) = target.pointee() {
-        // `int count, char **values, char **names`
-        let counter = (0..index).rev().find(is_counter)?;
-        let described = json!({ "cType": c_type("char", true), "texts": true, "lengthParam": names[counter] });
+        // `int count, char **values, char **names`; attributes end with a NULL.
+        let ends_itself = signature.parameters[index].0.as_deref().is_some_and(|name| ATTRIBUTES.contains(&name));
+        let described = match (0..index).rev().find(is_counter) {
+            Some(counter) => {
+                json!({ "cType": c_type("char", true), "texts": true, "lengthParam": names[counter] })
+            }
+            None if ends_itself => json!({ "cType": c_type("char", true), "texts": true }),
+            None => return None,
+        };
         return inner.is_text().then_some(described);
     }
     let counter = Some(index + 1).filter(|after| *after < signature.parameters.len()).filter(is_counter);
