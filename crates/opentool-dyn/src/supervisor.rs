@@ -64,15 +64,6 @@ struct Admission<'a> {
     admitted: Option<Admitted>,
 }
 
-impl Admission<'_> {
-    /// The call was answered.
-    fn record_success(&self) {
-        if self.admitted.is_some_and(|admitted| admitted.has_failed) {
-            self.inner.lock().breakers.record_success(self.function);
-        }
-    }
-}
-
 impl Drop for Admission<'_> {
     fn drop(&mut self) {
         if let Some(admitted) = self.admitted.filter(|admitted| admitted.has_failed) {
@@ -162,7 +153,6 @@ impl Supervisor {
                         return Err(exit.error(name, is_cause, is_one_of_many));
                     }
                     Answer::Reply { kind, notes, text, denial } => {
-                        admission.record_success();
                         if let Some(denial) = denial {
                             tracing::warn!(function = name, "the library was refused something: {}", denial.hint());
                         }

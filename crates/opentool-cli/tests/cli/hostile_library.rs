@@ -90,6 +90,9 @@ fn call_many(served: &Served, client: usize) -> [usize; 3] {
             _ => 1,
         };
         tally[came_to] += 1;
+        if came_to > 0 {
+            println!("{answer}");
+        }
     }
     tally
 }

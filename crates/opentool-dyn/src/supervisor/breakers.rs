@@ -23,10 +23,15 @@ pub(super) struct Admitted {
 }
 
 impl Breakers {
+    /// Whether nothing has failed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.library.is_none() && self.functions.is_empty()
+    }
+
     /// Admits a call of a function, or says why it is refused.
     pub(super) fn admit(&mut self, function: usize, now: Instant) -> Result<Admitted, String> {
         let mut admitted = Admitted::default();
-        if self.library.is_none() && self.functions.is_empty() {
+        if self.is_empty() {
             return Ok(admitted);
         }
         if let Some(breaker) = self.functions.get_mut(&function) {

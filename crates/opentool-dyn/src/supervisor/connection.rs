@@ -127,6 +127,9 @@ pub(super) struct Connection {
     max_concurrency: usize,
     /// How many it has not answered.
     unanswered: usize,
+    /// Whether the functions of answered calls are wanted, and those.
+    pub(super) wants_answered: bool,
+    pub(super) answered: Vec<usize>,
     /// Those that wait in the worker for others to end, in the order in which they begin.
     queued: VecDeque<u64>,
     /// Whether handles are open, which would be lost with the worker.
@@ -169,6 +172,8 @@ impl Connection {
             received: Vec::new(),
             max_concurrency,
             unanswered: 0,
+            wants_answered: false,
+            answered: Vec::new(),
             queued: VecDeque::new(),
             has_handles: false,
             spinner: Spinner::default(),
@@ -295,6 +300,9 @@ impl Connection {
             let (kind, mut notes) = (reply.kind, Notes::from_bits(reply.notes));
             if kind != ReplyKind::Skipped {
                 answered += 1;
+                if self.wants_answered {
+                    self.answered.push(slot.function);
+                }
                 self.has_handles = notes.take(Notes::HANDLES);
             }
             let denial = if notes.take(Notes::DENIED) { self.page.last_denial() } else { None };

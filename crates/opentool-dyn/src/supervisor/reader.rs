@@ -41,9 +41,15 @@ pub(super) fn ensure_reader(inner: &Inner, connection: &mut Connection) -> Resul
 /// connection has ended.
 pub(super) fn receive(inner: &Inner, worker: u64) -> Option<bool> {
     let mut state = inner.lock();
+    let has_failures = !state.breakers.is_empty();
     let connection = state.connection(worker)?;
+    connection.wants_answered = has_failures;
     let received = connection.receive();
+    let functions = std::mem::take(&mut connection.answered);
     connection.closed = matches!(received, Received::Closed | Received::Damaged(_));
+    for function in functions {
+        state.breakers.record_success(function);
+    }
     let (answered, more) = match received {
         Received::All(answered) => (answered, false),
         Received::Some(answered) => (answered, true),

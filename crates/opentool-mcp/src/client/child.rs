@@ -67,7 +67,8 @@ impl ChildServer {
         process.process_group(0);
         let mut child = process.spawn()?;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let server = Self(Some(Ending { child, is_reaped }));
+        let group = group_of(&child);
+        let server = Self(Some(Ending { child, group, is_reaped }));
         match streams {
             (Some(stdin), Some(stdout), Some(stderr)) => Ok((server, ChildStreams { stdin, stdout, stderr })),
             _ => Err(io::Error::other("the program has no standard streams")),
@@ -96,13 +97,15 @@ impl Drop for ChildServer {
 /// A child, and how it ends. Dropping it kills the child, though not its group, unless that is below a reaper.
 struct Ending {
     child: Child,
+    /// The group of the child, which may outlive it.
+    group: Option<ProcessGroup>,
     /// Whether the process is a reaper with the server below it.
     is_reaped: bool,
 }
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        if self.is_reaped && self.child.id().is_some() {
+        if self.is_reaped {
             self.signal(GroupSignal::Terminate);
         }
     }
@@ -116,65 +119,51 @@ enum GroupSignal {
 
 impl Ending {
     fn finish(mut self, end_of_input: Duration) {
-        #[cfg(unix)]
-        let group = self.group();
-        #[cfg(not(unix))]
-        let group = None;
-        if self.is_gone_within(end_of_input, group) {
+        if self.is_gone_within(end_of_input) {
             return;
         }
         // A reaper kills by itself what does not end when it was asked to.
         let terminate = if self.is_reaped { TERMINATE + KILL } else { TERMINATE };
         for (signal, time) in [(GroupSignal::Terminate, terminate), (GroupSignal::Kill, KILL)] {
-            self.signal_group(group, signal);
-            if self.is_gone_within(time, group) {
+            self.signal(signal);
+            if self.is_gone_within(time) {
                 return;
             }
         }
         tracing::warn!(target: "opentool::mcp", "an MCP server could not be ended");
     }
 
-    fn signal(&mut self, signal: GroupSignal) {
-        #[cfg(unix)]
-        let group = self.group();
-        #[cfg(not(unix))]
-        let group = None;
-        self.signal_group(group, signal);
-    }
-
-    /// Signals a group that was found before, since that of a child which has ended is no longer known, and may go on.
     #[cfg(unix)]
-    fn signal_group(&mut self, group: Option<ProcessGroup>, signal: GroupSignal) {
+    fn signal(&mut self, signal: GroupSignal) {
         use rustix::process::{Signal, kill_process, kill_process_group};
-        let Some(group) = group else { return };
+        let Some(group) = self.group else { return };
         // Each fails only where there is no such process any more.
         let _ = match signal {
-            GroupSignal::Terminate if self.is_reaped => kill_process(group, Signal::TERM),
+            // One that has ended has left nothing, and its number may be another's.
+            GroupSignal::Terminate if self.is_reaped => match self.child.id() {
+                Some(_) => kill_process(group, Signal::TERM),
+                None => Ok(()),
+            },
             GroupSignal::Terminate => kill_process_group(group, Signal::TERM),
             GroupSignal::Kill => kill_process_group(group, Signal::KILL),
         };
     }
 
     #[cfg(not(unix))]
-    fn signal_group(&mut self, _group: Option<ProcessGroup>, signal: GroupSignal) {
+    fn signal(&mut self, signal: GroupSignal) {
         if matches!(signal, GroupSignal::Kill) {
             // It fails only where the child has ended.
             let _ = self.child.start_kill();
         }
     }
 
-    #[cfg(unix)]
-    fn group(&self) -> Option<ProcessGroup> {
-        self.child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()))
-    }
-
     /// Waits until the child and its group have ended.
-    fn is_gone_within(&mut self, time: Duration, group: Option<ProcessGroup>) -> bool {
+    fn is_gone_within(&mut self, time: Duration) -> bool {
         let started = Instant::now();
         loop {
             // This also takes the child out of the table of processes.
             let has_ended = !matches!(self.child.try_wait(), Ok(None));
-            if has_ended && !exists(group) {
+            if has_ended && !exists(self.group) {
                 return true;
             }
             if started.elapsed() >= time {
@@ -190,6 +179,16 @@ type ProcessGroup = rustix::process::Pid;
 
 #[cfg(not(unix))]
 type ProcessGroup = std::convert::Infallible;
+
+#[cfg(unix)]
+fn group_of(child: &Child) -> Option<ProcessGroup> {
+    child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()))
+}
+
+#[cfg(not(unix))]
+fn group_of(_child: &Child) -> Option<ProcessGroup> {
+    None
+}
 
 #[cfg(unix)]
 fn exists(group: Option<ProcessGroup>) -> bool {
