@@ -189,9 +189,8 @@ fn an_mcp_server_that_is_away_is_down_for_readyz_until_it_is_back() {
     assert_eq!(ready(), 200);
     behind.signal("TERM");
     behind.wait();
-    let call = r#"{"jsonrpc":"2.0","id":"1","method":"add","params":{"a":1,"b":2}}"#;
-    let answer = gateway.ask("POST", "/opentool/call", &[("Content-Type", "application/json")], call);
-    assert!(answer.body.contains("cannot be reached"), "{}", answer.body);
+    let answer = gateway.call("add", serde_json::json!({ "a": 1, "b": 2 }));
+    assert!(answer["error"]["message"].as_str().unwrap().contains("cannot be reached"), "{answer}");
     assert_eq!(ready(), 503);
     let _back = Served::start_exactly(&folder, &["--port", &port], &[]);
     // No call comes, and yet it is noticed.

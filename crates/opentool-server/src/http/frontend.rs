@@ -197,6 +197,11 @@ impl RequestBody {
     pub(super) fn new(bytes: Bytes, reservation: MemoryReservation) -> Self {
         Self { bytes, _reservation: reservation }
     }
+
+    /// Gives the bytes back and still counts them, for what was copied from them.
+    pub fn release(&mut self) {
+        self.bytes = Bytes::new();
+    }
 }
 
 impl Deref for RequestBody {

@@ -287,7 +287,14 @@ impl Endpoint {
         }
     }
 
-    async fn call(&self, request: &FrontendRequest<'_>, planned: PlannedCall, body: RequestBody) -> FrontendResponse {
+    async fn call(
+        &self,
+        request: &FrontendRequest<'_>,
+        planned: PlannedCall,
+        mut body: RequestBody,
+    ) -> FrontendResponse {
+        // The call has its own copy of what it needs.
+        body.release();
         let is_stateless = planned.caller.revision.is_stateless();
         let can_ask = planned.session.as_ref().is_some_and(|session| session.can_ask);
         let streams =
