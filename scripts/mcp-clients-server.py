@@ -1,4 +1,4 @@
-"""A FastMCP server that `scripts/mcp-clients` puts behind opentool: progress, a call that can be cancelled, a large result, many tools."""
+"""A FastMCP server that `scripts/mcp-clients` puts behind opentool: progress, a call that can be cancelled, a large result."""
 
 import asyncio
 from pathlib import Path
@@ -34,13 +34,5 @@ def large(bytes: int) -> str:
     """Return a long text."""
     return "x" * bytes
 
-
-for number in range(1000):
-
-    def numbered(number: int = number) -> int:
-        """Return a number."""
-        return number
-
-    server.tool(numbered, name=f"tool_{number:04}")
 
 server.run(show_banner=False)

@@ -4,13 +4,16 @@ Arguments: opentool, a Python that has FastMCP (for the server behind opentool) 
 """
 
 import asyncio
+import atexit
 import contextlib
+import http.server
 import json
 import os
 import shlex
 import subprocess
 import sys
 import tempfile
+import threading
 from importlib.metadata import PackageNotFoundError, version
 
 PROGRAM = os.path.abspath(sys.argv[1])
@@ -18,9 +21,49 @@ SERVER_PYTHON = os.path.abspath(sys.argv[2])
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIBM = os.path.join(HERE, "..", "examples", "libm.opendyn.json")
 FIXTURE = shlex.join([SERVER_PYTHON, os.path.join(HERE, "mcp-clients-server.py")])
-OPTIONS = ["demo", LIBM, "--library", "libm.so.6", "--mcp", FIXTURE, "--max-result", "16M"]
 LARGE = 10_000_000
+TOOLS = 1000
 STEPS = 5
+
+
+class Numbers(http.server.BaseHTTPRequestHandler):
+    """An OpenTool server of many tools, each of which returns its number."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        call = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        result = {"number": int(call["method"].removeprefix("tool_"))}
+        body = json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": result}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def many_tools():
+    """Starts that server and returns the path of its document."""
+    numbers = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Numbers)
+    threading.Thread(target=numbers.serve_forever, daemon=True).start()
+    names = [f"tool_{number:04}" for number in range(TOOLS)]
+    document = {
+        "opentool": "1.1.0",
+        "info": {"title": "Numbers", "version": "1.0.0"},
+        "server": {"url": f"http://127.0.0.1:{numbers.server_address[1]}/opentool"},
+        "functions": [{"name": name, "description": "Return a number.", "parameters": []} for name in names],
+    }
+    file = tempfile.NamedTemporaryFile("w", suffix=".json", delete=False)
+    atexit.register(os.unlink, file.name)
+    with file:
+        json.dump(document, file)
+    return file.name
+
+
+OPTIONS = ["demo", LIBM, many_tools(), "--library", f"{LIBM}=libm.so.6", "--mcp", FIXTURE, "--max-result", "16M"]
 
 
 @contextlib.contextmanager
@@ -52,14 +95,15 @@ async def check(caller, kind):
     names = await caller.names()
     for expected in ["add", "cos", "steps", "tool_0000", "tool_0999"]:
         assert expected in names, (expected, len(names))
-    assert len(names) > 1000 and len(names) == len(set(names)), len(names)
+    assert len(names) > TOOLS and len(names) == len(set(names)), len(names)
 
     assert (await caller.call("add", {"a": 1, "b": 2}))[0] == "3"
     _, structured, _ = await caller.call("cos", {"x": 0})
     assert structured == {"cosine": 1.0}, structured
     text, _, is_error = await caller.call("add", {"a": 1})
     assert is_error and 'missing required argument "b"' in text, text
-    assert (await caller.call("tool_0777", {}))[0] == "777"
+    _, structured, _ = await caller.call("tool_0777", {})
+    assert structured == {"number": 777}, structured
 
     text, _, is_error = await caller.call("large", {"bytes": LARGE})
     assert not is_error and len(text) == LARGE, len(text)
@@ -179,7 +223,9 @@ class Inspector(Caller):
     async def ask(self, *options):
         node, start = sys.argv[3:5]
         config = ["--config", os.path.join(self.home, "servers.json"), "--server", "opentool"]
-        command = [node, start, "--cli", *config, "--protocol-era", self.era, "--format", "json", "--quiet", *options]
+        limit = ["--connect-timeout", "120000"]
+        form = ["--protocol-era", self.era, "--format", "json", "--quiet"]
+        command = [node, start, "--cli", *config, *limit, *form, *options]
         environment = dict(os.environ, PATH=f"{os.path.dirname(node)}:{os.environ['PATH']}", HOME=self.home)
         process = await asyncio.create_subprocess_exec(
             *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment

@@ -215,7 +215,7 @@ fn choices(schema: &Value) -> Option<Vec<Choice>> {
 fn chosen(choices: &[Choice], typed: &str) -> Result<Value, String> {
     let by_value = choices.iter().find(|choice| match &choice.value {
         Value::String(text) => text == typed,
-        value => typed == value.to_string().as_str(),
+        value => serde_json::from_str::<Value>(typed).is_ok_and(|typed| typed == *value),
     });
     let by_number = || typed.parse::<usize>().ok().and_then(|number| choices.get(number.checked_sub(1)?));
     let found = by_value.or_else(by_number);
