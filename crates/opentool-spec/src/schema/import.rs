@@ -329,8 +329,10 @@ impl Reader {
             (None, None) => kind_of_branches(source).unwrap_or_else(|| {
                 let is_union = UNIONS.iter().any(|union| source.contains_key(*union));
                 let what = if is_union { "a value of several types" } else { "free JSON" };
-                self.report.drop("type", format!("{what} is written as an object"));
-                SchemaType::Object
+                let kind = first_scalar(source).unwrap_or(SchemaType::Object);
+                let article = if matches!(kind, SchemaType::Object | SchemaType::Integer) { "an" } else { "a" };
+                self.report.drop("type", format!("{what} is written as {article} {kind}"));
+                kind
             }),
         }
     }
@@ -416,6 +418,17 @@ fn kind_of_branches(source: &Map<String, Value>) -> Option<SchemaType> {
         (Some(Some(kind)), None) => SchemaType::from_name(kind),
         _ => None,
     }
+}
+
+/// The first scalar type of a union in which nothing is an object, so that a client which checks arguments can send some of
+/// them at least.
+fn first_scalar(source: &Map<String, Value>) -> Option<SchemaType> {
+    let branches = ["oneOf", "anyOf"].iter().find_map(|union| source.get(*union)).and_then(Value::as_array)?;
+    let kinds: Option<Vec<SchemaType>> = branches
+        .iter()
+        .map(|branch| SchemaType::from_name(branch.get("type")?.as_str()?).filter(|kind| *kind != SchemaType::Object))
+        .collect();
+    kinds?.into_iter().find(|kind| *kind != SchemaType::Array)
 }
 
 /// Whether a document carries `keyword` as a key that its spec does not know.
