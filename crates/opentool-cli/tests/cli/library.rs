@@ -164,3 +164,17 @@ fn a_library_is_served_from_the_configuration_file_and_goes_with_the_server() {
     served.signal("TERM");
     assert!(served.wait().success());
 }
+
+#[test]
+fn a_number_whose_values_have_names_can_be_given_over_http() {
+    let folder = folder();
+    let mut document: serde_json::Value = serde_json::from_str(&folder.read("sums.json")).unwrap();
+    document["functions"][0]["parameters"][1]["x-values"] = json!({ "ONE": 1, "TWO": 2 });
+    folder.put("sums.json", document.to_string());
+    let by_name = folder.run(&["call", "sums.json", "--library", "./libsums.so", "add", "a=1", "b=TWO"]);
+    assert_eq!((by_name.code, json(&by_name.stdout)), (Some(0), json!({ "result": 3 })), "{by_name:?}");
+    let served = Served::start(&folder, &["sums.json", "--library", "./libsums.so"], &[]);
+    let url = format!("http://{}/opentool", served.address);
+    let by_number = folder.run(&["call", &url, "add", "a=1", "b=2"]);
+    assert_eq!((by_number.code, json(&by_number.stdout)), (Some(0), json!({ "result": 3 })), "{by_number:?}");
+}

@@ -215,8 +215,9 @@ async fn in_a_session_a_stream_that_broke_off_is_taken_up_where_it_was() {
     let session = server.initialize("2025-11-25").await;
     let call = message("tools/call", json!({ "name": "steps", "_meta": { "progressToken": 1 } }));
     let mut stream = server.open(&session.post(&call)).await;
-    stream.head().await;
+    // There are events once there is something to say before the answer.
     step.send(()).unwrap();
+    stream.head().await;
     let (first, id) = stream.event_with_id().await.unwrap();
     assert_eq!(first["params"]["progress"], 1);
     drop(stream);

@@ -114,7 +114,8 @@ async fn reading_calls_run_again_where_another_may_have_ended_their_worker() {
 async fn a_reading_call_survives_the_crash_of_a_thread_that_another_left() {
     let library = attacker(Permissions::new());
     for _ in 0..10 {
-        call(&library, "crash_later", json!({})).await.unwrap();
+        // The thread may crash before its own call has answered.
+        let _ = call(&library, "crash_later", json!({})).await;
         for _ in 0..20 {
             works(&library).await;
         }
