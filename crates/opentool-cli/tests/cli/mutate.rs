@@ -51,8 +51,10 @@ fn judge(folder: &TestFolder, text: &str, index: u64) {
     folder.put("a.json", text);
     let report = check(text);
     let errors = i32::from(!report.is_usable());
+    // What keeps a C function from being called is found beside the rules of documents.
+    let is_callable = report.kind != Some(DocumentKind::OpenDyn) || opentool_dyn::document_faults(text).is_empty();
     let checked = folder.run(&["check", "a.json"]);
-    assert_eq!(checked.code, Some(errors), "check: {}", checked.stderr);
+    assert_eq!(checked.code, Some(errors.max(i32::from(!is_callable))), "check: {}", checked.stderr);
 
     let fixed = fix(text);
     assert_eq!(fix(&fixed.text).text, fixed.text, "fixing twice is fixing once");
