@@ -182,6 +182,9 @@ def check_everything(client):
     # It runs as a task only, which is not there yet: the server's refusal reaches the model.
     refused = call("simulate-research-query", topic="bees")
     assert refused["isError"] and "task" in refused["content"][0]["text"], refused
+    # It asks the user, whom this client cannot ask.
+    asked = call("trigger-elicitation-request")
+    assert asked["isError"] and "no way to answer" in asked["content"][0]["text"], asked
     listed = {tool["name"] for tool in client.ask("tools/list", {})["tools"]}
     assert listed == called, listed ^ called
     return len(called)
