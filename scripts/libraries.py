@@ -753,7 +753,7 @@ def why(reason):
         ("of unknown content", "address"),
         ("any number of arguments", "variadic"),
         ("list of any arguments", "variadic"),
-        ("which no function", "handle nobody makes"),
+        ("which no function", "handle that no function makes"),
         ("pointer to a pointer", "pointer to pointer"),
         ("array of", "array of pointers"),
         ("address of a handle", "handle by address"),

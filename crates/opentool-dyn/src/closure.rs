@@ -57,7 +57,7 @@ pub(crate) struct Closure {
     code: CodePtr,
     callback: Arc<Callback>,
     options: Options,
-    /// Where calls are recorded; nowhere while nobody waits for them.
+    /// Where calls are recorded; nowhere while no call waits for them.
     record: Mutex<Option<Arc<Record>>>,
     pool: &'static ClosurePool,
 }

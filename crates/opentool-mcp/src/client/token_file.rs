@@ -92,7 +92,7 @@ impl TokenFile {
                 Err(error) => return Err(error),
             };
             let saved: SavedTokens = serde_json::from_slice(&text).map_err(|error| invalid(&error.to_string()))?;
-            // Whoever changes a URL in a configuration must not get the tokens of another server.
+            // A URL that was changed in a configuration must not get the tokens of another server.
             if saved.server != server {
                 return Err(invalid(&format!("its tokens are for `{}`", saved.server)));
             }

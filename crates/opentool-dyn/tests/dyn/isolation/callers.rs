@@ -15,7 +15,7 @@ fn per_caller() -> DynLibrary {
     building(&hostile_document(), &library("hostile")).worker_sharing(sharing).open().unwrap()
 }
 
-/// Calls a tool as somebody.
+/// Calls a tool as a caller of this name.
 async fn call_as(library: &DynLibrary, caller: &str, name: &str, arguments: Value) -> Result<Value, ToolError> {
     let arguments = Arguments::from(arguments.to_string().as_str());
     let context = ToolContext::new().with_caller(caller);
