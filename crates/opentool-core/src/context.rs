@@ -38,6 +38,8 @@ pub struct ToolContext {
     /// The parent of a cancellation that is made later.
     parent: Option<Cancellation>,
     caller: Option<Arc<str>>,
+    /// What answers the questions of tools.
+    respondent: Option<Arc<AttachedRespondent>>,
     scope: Option<Scope>,
 }
 
@@ -102,7 +104,7 @@ impl ToolContext {
     /// Makes an empty context.
     #[must_use]
     pub const fn new() -> Self {
-        Self { values: None, cancellation: OnceLock::new(), parent: None, caller: None, scope: None }
+        Self { values: None, cancellation: OnceLock::new(), parent: None, caller: None, respondent: None, scope: None }
     }
 
     /// Adds a JSON value under a name, replacing one that is there.
@@ -191,7 +193,7 @@ impl ToolContext {
 
     /// Returns this context with the values of another added; where both have one, the other's wins.
     ///
-    /// So do its caller and its cancellation, where it was given one or is the context of a call.
+    /// So do its caller and its respondent, and its cancellation, where it was given one or is the context of a call.
     #[must_use]
     pub fn merge(&self, other: &Self) -> Self {
         let mut merged = self.clone();
@@ -210,6 +212,9 @@ impl ToolContext {
         }
         if other.caller.is_some() {
             merged.caller.clone_from(&other.caller);
+        }
+        if other.respondent.is_some() {
+            merged.respondent.clone_from(&other.respondent);
         }
         if other.given_cancellation().is_some() || other.scope.is_some() {
             merged.cancellation = OnceLock::from(other.cancellation().clone());
@@ -241,7 +246,7 @@ impl ToolContext {
     pub fn deadline(&self) -> Option<Instant> {
         let scope = self.scope.as_ref()?;
         let deadline = scope.first_deadline(scope.timeout?)?;
-        match self.typed::<AttachedRespondent>() {
+        match self.respondent() {
             Some(respondent) => deadline.checked_add(respondent.waited(now())),
             None => Some(deadline),
         }
@@ -374,6 +379,7 @@ impl ToolContext {
             cancellation: OnceLock::new(),
             parent,
             caller: self.caller.clone(),
+            respondent: self.respondent.clone(),
             scope: Some(Scope {
                 call_id: call.call_id.cloned(),
                 definition: call.definition.clone(),
@@ -432,6 +438,15 @@ impl ToolContext {
         self
     }
 
+    pub(crate) fn set_respondent(&mut self, respondent: AttachedRespondent) {
+        self.respondent = Some(Arc::new(respondent));
+    }
+
+    /// Returns what answers the questions of tools.
+    pub(crate) fn respondent(&self) -> Option<&AttachedRespondent> {
+        self.respondent.as_deref()
+    }
+
     fn sink(&self) -> Option<&Arc<EventSink>> {
         self.scope.as_ref()?.sink.as_ref()
     }
@@ -485,6 +500,7 @@ impl Clone for ToolContext {
             cancellation,
             parent: self.parent.clone(),
             caller: self.caller.clone(),
+            respondent: self.respondent.clone(),
             scope: self.scope.clone(),
         }
     }

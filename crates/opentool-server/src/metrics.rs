@@ -89,7 +89,8 @@ impl ToolCounts {
     }
 }
 
-type ByName<T> = HashMap<Arc<str>, T>;
+/// Names are few and bounded, so a quick hash will do.
+type ByName<T> = HashMap<Arc<str>, T, foldhash::fast::RandomState>;
 
 /// Everything that is counted.
 #[derive(Default)]

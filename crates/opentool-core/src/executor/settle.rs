@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 use tracing::{Instrument, debug};
 
 use super::admit::{Admitted, find};
-use super::arguments_check::{check, check_short, is_long};
+use super::arguments_check::{check, check_short};
 use super::interrupt::{CancelOnDrop, interrupt, no_timer};
 use super::job::{Job, NotRun, guarded, panicked};
 use super::policies::Policies;
@@ -86,7 +86,7 @@ async fn attempt(job: &mut Job<'_>) -> Result<(), NotRun> {
     let policies = job.policies;
     let mut unlisted = None;
     let admitted @ Admitted { tool, metadata, definition } = find(job, &mut unlisted)?;
-    if is_long(job.arguments) {
+    if job.arguments.is_long() {
         Box::pin(check(job, admitted)).await?;
     } else {
         check_short(job, admitted)?;

@@ -68,7 +68,7 @@ async fn run(
     running: &mut RunningCall,
 ) -> Vec<u8> {
     let name = Arc::clone(&call.name);
-    match until_cut_off(&state.shutdown, pin!(host.run(call, context))).await {
+    match until_cut_off(&state.shutdown, pin!(host.run_until_dropped(call, context))).await {
         Ok(outcome) => {
             running.finish(error_kind(&outcome));
             answer_outcome(&outcome, to)
