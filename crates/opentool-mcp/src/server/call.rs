@@ -144,16 +144,16 @@ pub(crate) async fn run(
     call: ToolCall,
     context: &ToolContext,
     progress: Option<ProgressReport<'_>>,
-    asking: Option<Asking>,
+    asking: Option<&Asking>,
 ) -> FinishedCall {
     let CallFrame { engine, host, caller, id } = frame;
     let running = async {
         match progress {
-            None => Ok(host.run(call, context).await),
+            None => Ok(host.run_until_dropped(call, context).await),
             Some(report) => watch(host, call, context, caller.revision, &report).await,
         }
     };
-    let outcome = match &asking {
+    let outcome = match asking {
         None => running.await,
         Some(asking) => tokio::select! {
             biased;

@@ -292,7 +292,7 @@ impl LineCall {
         let CallRequest { call, progress_token, .. } = request;
         let progress = progress_token.as_deref().map(|token| ProgressReport { token, sink: &lines });
         let frame = CallFrame { engine: &engine, host: &host, caller, id: &id };
-        let finished = call::run(frame, call, &context, progress, asking).await;
+        let finished = call::run(frame, call, &context, progress, asking.as_ref()).await;
         // A client that has cancelled its request waits for no answer.
         if !context.is_cancelled() {
             lines.send(finished.message).await;
