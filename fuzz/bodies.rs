@@ -69,6 +69,7 @@ fn reads_what_it_accepts(text: &str) {
     let written = match &document {
         Document::OpenTool(document) => serde_json::to_value(document),
         Document::OpenDyn(document) => serde_json::to_value(document),
+        Document::OpenWorkflow(document) => serde_json::to_value(document),
         _ => return,
     };
     let written = written.expect("a document is JSON");

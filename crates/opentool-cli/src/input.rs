@@ -81,7 +81,7 @@ fn is_skipped(entry: &DirEntry) -> bool {
 /// Whether a JSON file that was found, not named, is a document or is meant to be one.
 pub(crate) fn looks_like_a_document(path: &Path, bytes: &[u8]) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    if name.split('.').any(|part| matches!(part, "opentool" | "opendyn")) {
+    if name.split('.').any(|part| matches!(part, "opentool" | "opendyn" | "openworkflow")) {
         return true;
     }
     let text = String::from_utf8_lossy(bytes);
@@ -89,7 +89,9 @@ pub(crate) fn looks_like_a_document(path: &Path, bytes: &[u8]) -> bool {
     match Keys::of(text) {
         Ok(keys) => keys.version || (keys.info && keys.functions),
         // Broken, too deep or not an object: all there is to go by is what it mentions.
-        Err(_) => !is_json(text) && ["\"opentool\"", "\"opendyn\""].iter().any(|key| text.contains(key)),
+        Err(_) => {
+            !is_json(text) && ["\"opentool\"", "\"opendyn\"", "\"openworkflow\""].iter().any(|key| text.contains(key))
+        }
     }
 }
 
@@ -127,7 +129,7 @@ impl<'de> Visitor<'de> for KeysVisitor {
         let mut keys = Keys::default();
         while let Some((key, IgnoredAny)) = map.next_entry::<String, IgnoredAny>()? {
             match key.as_str() {
-                "opentool" | "opendyn" => keys.version = true,
+                "opentool" | "opendyn" | "openworkflow" => keys.version = true,
                 "info" => keys.info = true,
                 "functions" => keys.functions = true,
                 _ => {}

@@ -64,7 +64,7 @@ fn is_harmless(key: &str, values: &[String]) -> bool {
         "admin-addr" => all(|address| address.rsplit_once(':').is_some_and(|(host, _)| is_loopback(host))),
         "cors" | "enable-stop" | "insecure-no-auth" => all(|answer| answer == "false"),
         "isolation" => all(|place| place == "process"),
-        SOURCES => all(|source| source == "demo"),
+        SOURCES | "tools" => all(|source| source == "demo"),
         _ => false,
     }
 }
@@ -108,6 +108,7 @@ mod tests {
             ("source-api-key", "known"),
             ("sources", "http://evil.example"),
             ("sources", "evil.json"),
+            ("tools", "http://evil.example"),
             ("allowed-host", "evil.example"),
             ("allowed-origin", "https://evil.example"),
             ("cors", "true"),

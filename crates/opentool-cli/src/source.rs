@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use opentool::{ToolDefinition, ToolMetadata, Toolbox};
+use opentool::{ToolDefinition, ToolMetadata, Toolbox, ToolboxError, Workflow, workflow_faults};
 use opentool_client::{Client, ClientError};
 use opentool_dyn::DynLibrary;
-use opentool_spec::{Document, OpenTool};
+use opentool_spec::{Document, OpenTool, OpenWorkflow};
 
 use crate::{
     demo, document,
@@ -58,6 +58,15 @@ enum Kind {
     Library(Box<DynLibrary>),
     /// MCP servers.
     Mcp(McpServers),
+    /// A workflow, and the tools that its steps call.
+    Workflow(Box<WorkflowSource>),
+}
+
+/// A workflow, and where the tools of its steps come from, each with the key of its server.
+#[derive(Debug, Clone)]
+struct WorkflowSource {
+    document: OpenWorkflow,
+    tools: Vec<(Source, Option<String>)>,
 }
 
 impl Source {
@@ -148,12 +157,45 @@ impl Source {
         Ok(looks_like_source(word) || named.contains(word)?)
     }
 
-    /// Takes what the user wrote, and opens the library where it is a document that describes one.
-    pub(crate) fn open_with(name: &str, named: &NamedSources, libraries: &LibraryOptions) -> Result<Self, Failure> {
-        let mut sources = [(Source::open(name, named)?, None)];
+    /// Takes what the user wrote, and opens the library where it is a document that describes one. The tools are those of a
+    /// workflow.
+    pub(crate) fn open_with(
+        name: &str,
+        tools: &[String],
+        named: &NamedSources,
+        libraries: &LibraryOptions,
+    ) -> Result<Self, Failure> {
+        let mut sources = vec![(Source::open(name, named)?, None)];
+        for tool in tools {
+            let tool = Source::open(tool, named)?;
+            let key = tool.own_key().map(|key| key.expose().to_owned());
+            sources.push((tool, key));
+        }
         open_libraries(&mut sources, libraries)?;
-        let [(source, _)] = sources;
-        Ok(source)
+        let tools = sources.split_off(1);
+        give_to_workflows(&mut sources, tools)?;
+        sources.pop().map(|(source, _)| source).ok_or_else(|| Failure::usage("there is no source"))
+    }
+
+    /// Whether it is a workflow, which is one tool without arguments.
+    pub(crate) fn is_workflow(&self) -> bool {
+        matches!(self.kind, Kind::Workflow(_))
+    }
+
+    /// The sources of the tools that the steps of a workflow call, each with the key of its server; none for others.
+    pub(crate) fn step_sources(&self) -> &[(Source, Option<String>)] {
+        match &self.kind {
+            Kind::Workflow(workflow) => &workflow.tools,
+            _ => &[],
+        }
+    }
+
+    /// The same, for their keys to be set.
+    pub(crate) fn step_sources_mut(&mut self) -> &mut [(Source, Option<String>)] {
+        match &mut self.kind {
+            Kind::Workflow(workflow) => &mut workflow.tools,
+            _ => &mut [],
+        }
     }
 
     /// Who approves its calls, where its table says so.
@@ -177,6 +219,7 @@ impl Source {
     /// Whether calls leave this machine's process.
     pub(crate) fn is_remote(&self) -> bool {
         matches!(self.kind, Kind::Url(_) | Kind::Document(_) | Kind::Mcp(_))
+            || self.step_sources().iter().any(|(source, _)| source.is_remote())
     }
 
     /// Whether it has a server that a key can be given for.
@@ -200,6 +243,9 @@ impl Source {
     pub(crate) async fn close(&self) {
         if let Kind::Mcp(servers) = &self.kind {
             servers.close().await;
+        }
+        for (source, _) in self.step_sources() {
+            Box::pin(source.close()).await;
         }
     }
 
@@ -226,7 +272,7 @@ impl Source {
     /// The client of the server that has the functions; none for the tools that come with the binary.
     pub(crate) fn client(&self, key: Option<&str>) -> Result<Option<Client>, Failure> {
         let url = match &self.kind {
-            Kind::Demo | Kind::Library(_) => return Ok(None),
+            Kind::Demo | Kind::Library(_) | Kind::Workflow(_) => return Ok(None),
             Kind::Mcp(_) => return Err(Failure::McpServer { name: self.name.clone() }),
             Kind::Described(_) => return Err(Failure::LibraryDocument { name: self.name.clone() }),
             Kind::Url(url) => url,
@@ -274,13 +320,47 @@ impl Source {
         for (tool, metadata) in &own {
             all.entry(tool).or_insert_with(|| metadata.clone());
         }
-        let Attached { toolbox, tools, client } = self.attach_all(key, &all, connect, Some(rules)).await?;
+        let Attached { toolbox, tools, client, steps } = self.attach_all(key, &all, connect, Some(rules)).await?;
         let problem = |problem| Failure::usage(format!("the source `{}`: {problem}", self.name));
         rules.check(&toolbox, &prefix).map_err(problem)?;
         let unusable = |source| Failure::Tools { name: self.to_string(), source };
         let toolbox = rules.apply(toolbox, &prefix).map_err(unusable)?;
         let rules = rules.clone();
-        Ok(Attached { toolbox, tools: tools.map(move |toolbox| rules.apply(toolbox, &prefix)), client })
+        Ok(Attached { toolbox, tools: tools.map(move |toolbox| rules.apply(toolbox, &prefix)), client, steps })
+    }
+
+    /// Makes the tool of a workflow, over the tools that its steps call.
+    async fn attach_workflow(
+        &self,
+        workflow: &WorkflowSource,
+        known: &BTreeMap<&str, ToolMetadata>,
+        connect: &ConnectOptions,
+    ) -> Result<Attached, Failure> {
+        let unusable = |source| Failure::Tools { name: self.to_string(), source };
+        let document = |reason| Failure::Document { name: self.to_string(), reason };
+        let mut steps = StepTools::default();
+        let mut parts = Vec::with_capacity(workflow.tools.len());
+        for (source, key) in &workflow.tools {
+            let attached = Box::pin(source.attach(key.as_deref(), known, connect)).await?;
+            if source.is_remote() {
+                steps.remote.extend(attached.toolbox.names().map(str::to_owned));
+            }
+            steps.approvers.extend(source.approver().map(|approver| (attached.tools.clone(), approver)));
+            steps.open |= source.is_remote() && attached.toolbox.is_open();
+            steps.toolbox = steps.toolbox.merge(attached.toolbox).map_err(unusable)?;
+            parts.push(attached.tools);
+        }
+        if let Some(fault) = workflow_faults(&workflow.document, &steps.toolbox).first() {
+            let help = fault.help.as_ref().map(|help| format!(" ({help})")).unwrap_or_default();
+            return Err(document(format!(
+                "{}{help}: name what has the functions of its steps with `--tools SOURCE`",
+                fault.message
+            )));
+        }
+        let tools = opentool::Source::join(parts).map_err(unusable)?;
+        let tool = Workflow::new(&workflow.document, tools).map_err(|error| document(error.to_string()))?;
+        let toolbox = workflow_toolbox(&workflow.document, tool).map_err(unusable)?;
+        Ok(Attached { toolbox: toolbox.clone(), tools: toolbox.into(), client: None, steps })
     }
 
     async fn attach_all(
@@ -292,7 +372,10 @@ impl Source {
     ) -> Result<Attached, Failure> {
         if let Kind::Mcp(servers) = &self.kind {
             let (toolbox, tools) = servers.attach(key, known, connect).await?;
-            return Ok(Attached { toolbox, tools, client: None });
+            return Ok(Attached { toolbox, tools, client: None, steps: StepTools::default() });
+        }
+        if let Kind::Workflow(workflow) = &self.kind {
+            return self.attach_workflow(workflow, known, connect).await;
         }
         let prepare = |client: Client| {
             let client =
@@ -310,13 +393,22 @@ impl Source {
             (Kind::Url(_), Some(client)) => {
                 let toolbox = client.toolbox().await.map_err(|error| self.failure(key.is_some(), error))?;
                 let tools = opentool::Source::new(client.clone());
-                return Ok(Attached { toolbox, tools, client: Some(client.clone()) });
+                return Ok(Attached { toolbox, tools, client: Some(client.clone()), steps: StepTools::default() });
             }
             (Kind::Document(document), Some(client)) => client.toolbox_from_document(document).map_err(unusable)?,
             (Kind::Library(library), _) => library.toolbox().clone(),
             _ => demo::toolbox().map_err(unusable)?,
         };
-        Ok(Attached { toolbox: toolbox.clone(), tools: toolbox.into(), client })
+        Ok(Attached { toolbox: toolbox.clone(), tools: toolbox.into(), client, steps: StepTools::default() })
+    }
+
+    /// A workflow that is only described: its steps have no tools.
+    fn described_workflow(&self) -> Result<Option<Toolbox>, Failure> {
+        let Kind::Workflow(workflow) = &self.kind else { return Ok(None) };
+        let made = Workflow::new(&workflow.document, Toolbox::new());
+        let tool = made.map_err(|error| Failure::Document { name: self.to_string(), reason: error.to_string() })?;
+        let toolbox = workflow_toolbox(&workflow.document, tool);
+        toolbox.map(Some).map_err(|source| Failure::Tools { name: self.to_string(), source })
     }
 
     /// What the functions are, whether or not they can be called; none where a server does not say.
@@ -330,7 +422,10 @@ impl Source {
             let title = Some(format!("{} {}", document.info.title, document.info.version));
             return Ok(Listing { title, definitions, complete: true });
         }
-        let Attached { toolbox, .. } = self.attach(key, &BTreeMap::new(), connect).await?;
+        let toolbox = match self.described_workflow()? {
+            Some(toolbox) => toolbox,
+            None => self.attach(key, &BTreeMap::new(), connect).await?.toolbox,
+        };
         let title = toolbox.title().map(|title| format!("{title} {}", toolbox.version().unwrap_or_default()));
         let definitions = toolbox.iter().map(|tool| tool.definition().clone()).collect();
         Ok(Listing { title, definitions, complete: !toolbox.is_open() })
@@ -348,7 +443,10 @@ impl Source {
         match client.map(|client| connect.client(client)) {
             Some(client) => client.load().await.map_err(|error| self.failure(key.is_some(), error)),
             None => {
-                let Attached { toolbox, .. } = self.attach(key, &BTreeMap::new(), connect).await?;
+                let toolbox = match self.described_workflow()? {
+                    Some(toolbox) => toolbox,
+                    None => self.attach(key, &BTreeMap::new(), connect).await?.toolbox,
+                };
                 let made = toolbox
                     .to_document()
                     .map_err(|error| Failure::Document { name: self.to_string(), reason: error.to_string() })?;
@@ -364,7 +462,9 @@ impl fmt::Display for Source {
             _ if self.table.is_some() => f.write_str(&visible(&self.name)),
             Kind::Demo => f.write_str("the demo tools"),
             Kind::Url(url) => f.write_str(&visible(&shown_url(url))),
-            Kind::Document(_) | Kind::Described(_) | Kind::Library(_) => f.write_str(&visible(&self.name)),
+            Kind::Document(_) | Kind::Described(_) | Kind::Library(_) | Kind::Workflow(_) => {
+                f.write_str(&visible(&self.name))
+            }
             Kind::Mcp(_) => f.write_str(&visible(&shown_url(&self.name))),
         }
     }
@@ -378,6 +478,20 @@ pub(crate) struct Attached {
     pub(crate) tools: opentool::Source,
     /// The client of the OpenTool server that has them.
     pub(crate) client: Option<Client>,
+    /// What the steps of a workflow call.
+    pub(crate) steps: StepTools,
+}
+
+/// The tools that the steps of a workflow call.
+#[derive(Default)]
+pub(crate) struct StepTools {
+    pub(crate) toolbox: Toolbox,
+    /// The names of those that are of other servers.
+    pub(crate) remote: Vec<String>,
+    /// Whether a server takes calls of tools that it does not list.
+    pub(crate) open: bool,
+    /// Who approves the calls of a source, where its table says so.
+    pub(crate) approvers: Vec<(opentool::Source, Approver)>,
 }
 
 /// What a source says about its functions.
@@ -402,6 +516,39 @@ pub(crate) fn open_libraries(
         }
     }
     Ok(())
+}
+
+/// Gives every workflow among the sources the tools that its steps call.
+pub(crate) fn give_to_workflows(
+    sources: &mut [(Source, Option<String>)],
+    tools: Vec<(Source, Option<String>)>,
+) -> Result<(), Failure> {
+    if let Some((nested, _)) = tools.iter().find(|(tool, _)| tool.is_workflow()) {
+        let message =
+            format!("{nested} is a workflow, whose own tools cannot be named here: serve it, and give its URL");
+        return Err(Failure::usage(message));
+    }
+    let mut is_used = tools.is_empty();
+    for (source, _) in sources {
+        if let Kind::Workflow(workflow) = &mut source.kind {
+            workflow.tools.clone_from(&tools);
+            is_used = true;
+        }
+    }
+    if is_used {
+        return Ok(());
+    }
+    Err(Failure::usage("`--tools` names the tools of a workflow, and no source is an OpenWorkflow document"))
+}
+
+/// A toolbox with the tool of a workflow, named as the document is.
+fn workflow_toolbox(document: &OpenWorkflow, tool: Workflow) -> Result<Toolbox, ToolboxError> {
+    let info = &document.info;
+    let toolbox = Toolbox::new().with(tool)?.with_title(&info.title).with_version(&info.version);
+    Ok(match &info.description {
+        Some(description) => toolbox.with_description(description),
+        None => toolbox,
+    })
 }
 
 /// Whether a word is `demo`, a URL, or a file.
@@ -437,6 +584,9 @@ fn read(name: &str) -> Result<Kind, Failure> {
     }
     match document::read(&name, &text) {
         Ok(Document::OpenTool(document)) => Ok(Kind::Document(Box::new(document))),
+        Ok(Document::OpenWorkflow(document)) => {
+            Ok(Kind::Workflow(Box::new(WorkflowSource { document, tools: Vec::new() })))
+        }
         Ok(_) => Ok(Kind::Described(text)),
         Err(errors) => Err(Failure::Document { name, reason: format!("it {errors}") }),
     }

@@ -1,6 +1,6 @@
 //! Several sources at once, and the tools of them all: [`Joined`].
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use opentool::ToolMetadata;
 use opentool_client::Client;
@@ -9,7 +9,7 @@ use crate::{
     failure::Failure,
     libraries::LibraryOptions,
     limits::ConnectOptions,
-    source::{Attached, Source, open_libraries},
+    source::{Attached, Source, StepTools, give_to_workflows, open_libraries},
     source_tables::{Approver, NamedSources},
 };
 
@@ -29,12 +29,16 @@ pub(crate) struct JoinedPart {
     pub(crate) approver: Option<Approver>,
     /// The client of its OpenTool server.
     pub(crate) client: Option<Client>,
+    /// Who approves the calls that the steps of a workflow make, where the table of their source says so.
+    pub(crate) step_approvers: Vec<(opentool::Source, Approver)>,
 }
 
 /// Whose each tool of joined sources is.
 #[derive(Debug, Default)]
 pub(crate) struct Names<'a> {
     owners: HashMap<String, &'a Source>,
+    /// The tools of other servers that steps of workflows call.
+    steps: HashSet<String>,
     /// Whether a server takes calls of tools that it does not list.
     open: bool,
 }
@@ -49,31 +53,49 @@ impl Names<'_> {
 
     /// Whether a tool is, or may be, that of another server.
     pub(crate) fn may_be_remote(&self, name: &str) -> bool {
-        self.owners.get(name).map_or(self.open, |owner| owner.is_remote())
+        self.steps.contains(name) || self.owners.get(name).map_or(self.open, |owner| owner.is_remote())
     }
+}
+
+/// What names sources on a command line.
+#[derive(Clone, Copy)]
+pub(crate) struct SourceWords<'a> {
+    pub(crate) sources: &'a [String],
+    /// The commands of MCP servers.
+    pub(crate) mcp: &'a [String],
+    /// The sources of the tools that the steps of workflows call.
+    pub(crate) tools: &'a [String],
 }
 
 /// Opens sources in their order, the demo tools where there are none, each with the key of its server.
 ///
-/// A key stands by itself where only one source has a server, otherwise after `SOURCE=`.
+/// A key stands by itself where only one source has a server, otherwise after `SOURCE=`. Where there is one such source and no key for
+/// it, `otherwise` is asked.
 pub(crate) fn open_all<'a>(
-    names: &[String],
-    mcp: &[String],
+    words: SourceWords<'_>,
     named: &NamedSources,
     keys: impl IntoIterator<Item = &'a str>,
     libraries: &LibraryOptions,
+    otherwise: impl Fn(&Source) -> Option<String>,
 ) -> Result<Vec<(Source, Option<String>)>, Failure> {
-    let mut sources = Vec::with_capacity(names.len());
-    for name in names {
+    let mut sources = Vec::with_capacity(words.sources.len() + words.tools.len());
+    let open = |name: &String| {
         let source = Source::open(name, named)?;
         let key = source.own_key().map(|key| key.expose().to_owned());
-        sources.push((source, key));
+        Ok::<_, Failure>((source, key))
+    };
+    for name in words.sources {
+        sources.push(open(name)?);
     }
-    for command in mcp {
+    for command in words.mcp {
         sources.push((Source::mcp_command(command)?, None));
     }
     if sources.is_empty() {
         sources.push((Source::demo(), None));
+    }
+    let own = sources.len();
+    for name in words.tools {
+        sources.push(open(name)?);
     }
     open_libraries(&mut sources, libraries)?;
     let remote = sources.iter().filter(|(source, _)| source.takes_key()).count();
@@ -96,6 +118,12 @@ pub(crate) fn open_all<'a>(
             }
         }
     }
+    let mut remote = sources.iter_mut().filter(|(source, _)| source.takes_key());
+    if let (Some((source, key @ None)), None) = (remote.next(), remote.next()) {
+        *key = otherwise(source);
+    }
+    let tools = sources.split_off(own);
+    give_to_workflows(&mut sources, tools)?;
     Ok(sources)
 }
 
@@ -109,7 +137,7 @@ pub(crate) async fn join<'a>(
     let mut parts = Vec::with_capacity(sources.len());
     let mut needs_approval = false;
     for (source, key) in sources {
-        let Attached { toolbox, tools, client } = source.attach(key.as_deref(), known, connect).await?;
+        let Attached { toolbox, tools, client, steps } = source.attach(key.as_deref(), known, connect).await?;
         for name in toolbox.names() {
             if let Some(first) = names.owners.insert(name.to_owned(), source) {
                 let (first, second) = (first.to_string(), source.to_string());
@@ -117,9 +145,12 @@ pub(crate) async fn join<'a>(
             }
         }
         names.open |= toolbox.is_open();
-        needs_approval |= toolbox.iter().any(|tool| tool.metadata().needs_approval());
+        let StepTools { toolbox: called, remote, open, approvers: step_approvers } = steps;
+        names.open |= open;
+        names.steps.extend(remote);
+        needs_approval |= toolbox.iter().chain(called.iter()).any(|tool| tool.metadata().needs_approval());
         let approver = source.approver();
-        parts.push(JoinedPart { tools, approver, client });
+        parts.push(JoinedPart { tools, approver, client, step_approvers });
     }
     let all = || sources.iter().map(|(source, _)| source.to_string()).collect::<Vec<_>>().join(", ");
     let tools = opentool::Source::join(parts.iter().map(|part| part.tools.clone()).collect());

@@ -18,6 +18,19 @@ impl ToolContext {
         self
     }
 
+    /// Returns this context for calls after which the call that makes them must not begin anew: questions that would need that
+    /// are refused.
+    pub(crate) fn never_begun_anew(self) -> Self {
+        if !self.typed::<AttachedRespondent>().is_some_and(AttachedRespondent::begins_anew) {
+            return self;
+        }
+        self.with_respondent(|_| async {
+            let message =
+                "for the answer the caller would have to call again, and what has run so far must not run twice";
+            Err(ToolError::failed(message))
+        })
+    }
+
     /// Asks the person on whose behalf the tool was called, and waits for the answer, which counts against no deadline.
     ///
     /// The schema is that of an object. Some callers get the question as the answer to their call and call again with the

@@ -4,6 +4,7 @@ mod admit;
 mod arguments_check;
 mod batch;
 mod builder;
+mod calling;
 mod host;
 mod interrupt;
 mod job;
@@ -11,6 +12,7 @@ mod permits;
 mod policies;
 mod settle;
 mod span;
+mod step;
 mod wait;
 
 pub use self::batch::Batch;

@@ -37,6 +37,11 @@
 //! the counters for the [`Limits`], and the calls that wait for a [`Decision`]. [`Executor::host`] is for callers whose
 //! every call is a turn of its own. [`ExecutorBuilder`] has the policies.
 //!
+//! # Workflows
+//!
+//! A [`Workflow`] is an OpenWorkflow document as a tool: its steps are calls through the executor that runs it. A
+//! [`WorkflowRunner`] is a tool that runs documents which a model writes.
+//!
 //! # Features
 //!
 //! `macros` (default): `#[tool]` and `#[toolbox]`. `testing`: a test kit, with which a tool is called and its answer
@@ -84,6 +89,7 @@ mod tool;
 mod toolbox;
 mod trace;
 mod turn;
+mod workflow;
 
 pub use arguments::Arguments;
 pub use call::{Outcome, Outcomes, ToolCall};
@@ -118,6 +124,7 @@ pub use tool::{IntoTool, Invocation, Tool};
 pub use toolbox::{Toolbox, ToolboxDocument, ToolboxError};
 pub use trace::TraceContext;
 pub use turn::{NotPending, Turn};
+pub use workflow::{Workflow, WorkflowError, WorkflowRunner, workflow_faults};
 
 #[cfg(feature = "macros")]
 pub use opentool_macros::{tool, toolbox};

@@ -55,6 +55,7 @@ pub struct ToolMetadata {
     open_world: Option<bool>,
     approval: bool,
     checks_own_arguments: bool,
+    composite: bool,
     concurrency: Concurrency,
     /// The turn of a serial tool, shared by clones, so that it holds across batches and hosts.
     serial: Option<Arc<Gate>>,
@@ -76,6 +77,7 @@ impl ToolMetadata {
             open_world: None,
             approval: false,
             checks_own_arguments: false,
+            composite: false,
             concurrency: Concurrency::Shared,
             serial: None,
             timeout: None,
@@ -171,6 +173,16 @@ impl ToolMetadata {
     #[must_use]
     pub fn with_checks_own_arguments(mut self, checks: bool) -> Self {
         self.checks_own_arguments = checks;
+        self
+    }
+
+    /// Declares that the tool does nothing but call other tools, through the [executor that runs it](crate::Executor::calling).
+    ///
+    /// The policies of the executor then hold for each of those calls: deadlines, approval and limits. The tool itself has no
+    /// deadline unless it says so, and need not be approved because of what the others may destroy.
+    #[must_use]
+    pub fn with_composite(mut self, composite: bool) -> Self {
+        self.composite = composite;
         self
     }
 
@@ -274,6 +286,12 @@ impl ToolMetadata {
         self.serial.as_ref()
     }
 
+    /// Says whether the tool does nothing but call other tools.
+    #[must_use]
+    pub fn is_composite(&self) -> bool {
+        self.composite
+    }
+
     /// Says whether the tool checks its arguments itself.
     #[must_use]
     pub fn checks_own_arguments(&self) -> bool {
@@ -291,6 +309,7 @@ impl fmt::Debug for ToolMetadata {
             .field("open_world", &self.open_world)
             .field("approval", &self.approval)
             .field("checks_own_arguments", &self.checks_own_arguments)
+            .field("composite", &self.composite)
             .field("concurrency", &self.concurrency)
             .field("timeout", &self.timeout)
             .field("max_result_size", &self.max_result_size)

@@ -81,6 +81,13 @@ pub trait Respondent: Send + Sync + 'static {
     ///
     /// Where it cannot be put to anybody.
     fn respond(&self, question: Question) -> BoxFuture<'_, Result<UserAnswer, ToolError>>;
+
+    /// Says whether the call begins anew to get an answer, because its caller has to call again with it: false.
+    ///
+    /// A [workflow](crate::Workflow) then asks nothing after a step that must not be repeated.
+    fn begins_anew(&self) -> bool {
+        false
+    }
 }
 
 /// A closure answers questions too.
@@ -116,6 +123,11 @@ impl AttachedRespondent {
     pub(crate) async fn ask(&self, question: Question, now: fn() -> Instant) -> Result<UserAnswer, ToolError> {
         let _open = OpenQuestion::new(self, now);
         self.respondent.respond(question).await
+    }
+
+    /// Says whether the call begins anew to get an answer.
+    pub(crate) fn begins_anew(&self) -> bool {
+        self.respondent.begins_anew()
     }
 
     /// Returns how long calls have waited for answers.

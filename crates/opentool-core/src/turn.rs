@@ -119,6 +119,17 @@ impl Turn {
         *self.repeats.entry(fingerprint(call)).or_default() += 1;
     }
 
+    /// The turn as the limits see it that admit one step of a workflow: the same call at another step is no repetition.
+    pub(crate) fn at_step(&self, step: &Turn) -> Turn {
+        Turn {
+            rounds: 1,
+            calls: self.calls,
+            per_tool: self.per_tool.clone(),
+            repeats: step.repeats.clone(),
+            slots: Vec::new(),
+        }
+    }
+
     pub(crate) fn take_slots(&mut self) -> Vec<Slot> {
         std::mem::take(&mut self.slots)
     }

@@ -30,6 +30,7 @@ mod signatures;
 mod type_pairs;
 mod values;
 mod words;
+mod workflow;
 
 pub(crate) use analysis::Analysis;
 pub use analysis::{check, check_bytes};

@@ -19,6 +19,7 @@ pub const fn document_schema(kind: DocumentKind) -> &'static str {
     match kind {
         DocumentKind::OpenTool => include_str!("formats/opentool.schema.json"),
         DocumentKind::OpenDyn => include_str!("formats/opendyn.schema.json"),
+        DocumentKind::OpenWorkflow => include_str!("formats/openworkflow.schema.json"),
     }
 }
 

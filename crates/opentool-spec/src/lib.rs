@@ -2,7 +2,8 @@
 //!
 //! A language model can only ask for a function to be called; a document describes the functions it may ask for. This
 //! crate parses, checks, fixes and writes such documents: **OpenTool** 1.0.0 and 1.1.0, **OpenDyn** 1.0.0 for dynamic
-//! libraries, and the JSON-RPC messages of the OpenTool client and server. It does no I/O.
+//! libraries, **OpenWorkflow** 1.0.0 for calls in a fixed order, and the JSON-RPC messages of the OpenTool client and server.
+//! It does no I/O.
 //!
 //! # Hello, document
 //!
@@ -27,7 +28,7 @@
 //!
 //! [`str::parse`] refuses a document with errors and returns all of them ([`DocumentErrors`]); [`OpenTool::read`] is
 //! lenient. Both accept the older generations of documents. Writing a document keeps what was read: unknown keys, key
-//! order, version. [`Document::read`] takes either kind of document.
+//! order, version. [`Document::read`] takes any kind of document.
 //!
 //! # Checking and fixing
 //!
@@ -64,6 +65,11 @@
 //!
 //! An [`OpenDyn`] document describes the functions of a dynamic library with their C types; [`OpenDyn::to_opentool`] is
 //! what callers see of it.
+//!
+//! # Workflows
+//!
+//! An [`OpenWorkflow`] document lists calls of functions, each with what it takes from the calls before it
+//! ([`StepReference`]) and the name of the next one.
 //!
 //! # JSON Schema
 //!

@@ -7,12 +7,14 @@ mod builders;
 pub(crate) mod object;
 mod opendyn;
 mod opentool;
+mod openworkflow;
 mod schema;
 
 pub use opendyn::{
     CType, CTypeName, CallingConvention, DynFunction, DynInfo, DynParameter, DynReturn, DynSchema, OpenDyn,
 };
 pub use opentool::{Function, Info, OpenTool, Parameter, Return, ServerObject};
+pub use openworkflow::{OpenWorkflow, StepPart, StepReference, StepReferenceError, WorkflowStep};
 pub use schema::{Schema, SchemaType};
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use crate::{
     check::{Analysis, Code, DocumentErrors, DocumentKind, Finding, Fix, Report, Severity},
     fix::apply_fixes,
-    model::{OpenDyn, OpenTool},
+    model::{OpenDyn, OpenTool, OpenWorkflow},
 };
 
 /// What could be read of a text.
@@ -20,7 +20,7 @@ pub struct Reading<D> {
     pub report: Report,
 }
 
-/// A document of either kind.
+/// A document of any kind.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Document {
@@ -28,15 +28,18 @@ pub enum Document {
     OpenTool(OpenTool),
     /// A description of the functions of a dynamic library.
     OpenDyn(OpenDyn),
+    /// Calls of functions in a fixed order.
+    OpenWorkflow(OpenWorkflow),
 }
 
 impl Document {
-    /// Reads a document of either kind, by its shape.
+    /// Reads a document of any kind, by its shape.
     pub fn read(text: &str) -> Reading<Document> {
         let analysis = Analysis::new(text);
         let document = match analysis.kind {
             Some(DocumentKind::OpenDyn) => deserialize(&analysis, text).map(Document::OpenDyn),
             Some(DocumentKind::OpenTool) => deserialize(&analysis, text).map(Document::OpenTool),
+            Some(DocumentKind::OpenWorkflow) => deserialize(&analysis, text).map(Document::OpenWorkflow),
             None => None,
         };
         Reading { document, report: analysis.report() }
@@ -74,6 +77,13 @@ impl OpenDyn {
     }
 }
 
+impl OpenWorkflow {
+    /// Reads a document leniently, as [`OpenTool::read`] does.
+    pub fn read(text: &str) -> Reading<OpenWorkflow> {
+        read(text, DocumentKind::OpenWorkflow)
+    }
+}
+
 impl FromStr for OpenTool {
     type Err = DocumentErrors;
 
@@ -87,6 +97,14 @@ impl FromStr for OpenDyn {
 
     fn from_str(text: &str) -> Result<Self, DocumentErrors> {
         OpenDyn::read(text).into_result()
+    }
+}
+
+impl FromStr for OpenWorkflow {
+    type Err = DocumentErrors;
+
+    fn from_str(text: &str) -> Result<Self, DocumentErrors> {
+        OpenWorkflow::read(text).into_result()
     }
 }
 

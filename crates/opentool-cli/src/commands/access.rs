@@ -55,6 +55,22 @@ impl Access {
         Ok(source.own_key().map(|key| key.expose().to_owned()).or_else(|| environment_key_for(source)))
     }
 
+    /// Gives the tools of a workflow the keys of their servers. A key of the command line or the environment is for one server, so
+    /// that it is not sent to another.
+    pub(super) fn give_keys(&self, sources: &mut [(Source, Option<String>)]) -> Result<(), Failure> {
+        let mut remote = sources.iter_mut().filter(|(source, _)| source.takes_key());
+        match (remote.next(), remote.next()) {
+            (Some((source, key)), None) => *key = self.key_for(source)?,
+            (Some(_), Some(_)) if self.api_key.is_some() || self.api_key_file.is_some() => {
+                let message = "several of the tools' sources have a server, and one key is given: describe them as `[sources.NAME]` \
+                               in opentool.toml, each with its key";
+                return Err(Failure::usage(message));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// What every client of the server needs.
     pub(super) fn connect(&self) -> Result<ConnectOptions, Failure> {
         Ok(ConnectOptions::new(self.certificates.read()?))

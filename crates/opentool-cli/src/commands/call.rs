@@ -29,6 +29,7 @@ Examples:
   opentool call mcp+https://tools.example/mcp add a=1 b=2        A tool of an MCP server
   opentool call --mcp 'npx -y some-server' add a=1 b=2
   opentool call http://127.0.0.1:9627 add --args '{\"a\": 1, \"b\": 2}'
+  opentool call flow.openworkflow.json --tools demo              A workflow, whose steps call the demo tools
   echo '{\"text\": \"…\"}' | opentool call demo text_statistics --args -
 
 A value is typed by the function's schema: text needs no quotes, a list is `tag=a tag=b` or a JSON array.
@@ -44,12 +45,11 @@ Exit codes: 0 there is a result; 1 the tool answered with an error; 2 wrong usag
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Call {
-    /// The base URL of a server, a document that names one or describes a C library, an MCP server (mcp+https://…, or the file
+    /// The base URL of a server, a document that names one, describes a C library or is a workflow, an MCP server (mcp+https://…, or the file
     /// of an agent), a `[sources.NAME]` of opentool.toml, or `demo`; left out with --mcp
     #[arg(required_unless_present = "mcp")]
     source: Option<String>,
-    /// The name of the function
-    #[arg(required_unless_present = "mcp")]
+    /// The name of the function; left out for an OpenWorkflow document, which is one
     function: Option<String>,
     /// The arguments, typed by the function's schema
     #[arg(value_name = "NAME=VALUE", conflicts_with = "args")]
@@ -66,6 +66,9 @@ pub(super) struct Call {
     /// The command of an MCP server that has the function, instead of SOURCE
     #[arg(long, value_name = "COMMAND")]
     mcp: Option<String>,
+    /// Where the functions come from that the steps of an OpenWorkflow document call; repeatable
+    #[arg(long, value_name = "SOURCE", conflicts_with = "mcp")]
+    tools: Vec<String>,
     #[command(flatten)]
     access: Access,
     #[command(flatten)]
@@ -75,20 +78,23 @@ pub(super) struct Call {
 /// What the words of the command line stand for.
 struct CallWords<'a> {
     source: Source,
-    function: &'a str,
+    /// None for a workflow, which is one function.
+    function: Option<&'a str>,
     pairs: Vec<String>,
 }
 
 impl Call {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
-        let CallWords { source, function, pairs } = self.words()?;
+        let CallWords { mut source, function, pairs } = self.words()?;
         let key = self.access.key_for(&source)?;
+        self.access.give_keys(source.step_sources_mut())?;
         let timeout = self.libraries.timeout();
         let connect = ConnectOptions { timeout, max_result: self.max_result, ..self.access.connect()? };
         let context = ToolContext::new().with_respondent(respondent::at(&Console::new(true)?, None));
         let given = self.given()?;
         let outcome = block_on(async {
             let Attached { toolbox, .. } = source.attach(key.as_deref(), &BTreeMap::new(), &connect).await?;
+            let function = function.or_else(|| toolbox.names().next()).unwrap_or_default();
             let arguments = match given {
                 Some(arguments) => arguments,
                 None => arguments::of_pairs(toolbox.get(function).map(|tool| tool.definition()), &pairs)?,
@@ -122,13 +128,18 @@ impl Call {
     fn words(&self) -> Result<CallWords<'_>, Failure> {
         let (source, function, pairs) = match (&self.mcp, &self.source, &self.function) {
             (Some(command), Some(function), second) => {
-                (Source::mcp_command(command)?, function, second.iter().chain(&self.pairs).cloned().collect::<Vec<_>>())
+                let pairs = second.iter().chain(&self.pairs).cloned().collect::<Vec<_>>();
+                (Source::mcp_command(command)?, Some(function.as_str()), pairs)
             }
-            (None, Some(source), Some(function)) => {
-                (Source::open_with(source, &self.access.named("call"), &self.libraries)?, function, self.pairs.clone())
+            (None, Some(source), function) => {
+                let source = Source::open_with(source, &self.tools, &self.access.named("call"), &self.libraries)?;
+                (source, function.as_deref(), self.pairs.clone())
             }
             _ => return Err(Failure::usage("the name of the function is missing")),
         };
+        if function.is_none() && !source.is_workflow() {
+            return Err(Failure::usage("the name of the function is missing: opentool call SOURCE FUNCTION"));
+        }
         if self.args.is_some() && !pairs.is_empty() {
             return Err(Failure::usage("give the arguments as NAME=VALUE or with `--args`, not both"));
         }

@@ -6,15 +6,22 @@ use std::{
 };
 
 use clap::Args;
+use opentool::{Arguments, FnTool, Toolbox, workflow_faults};
 use opentool_dyn::{Exports, document_faults, uncallable};
-use opentool_spec::{Code, DocumentKind, ExternalFinding, Report};
+use opentool_spec::{Code, Document, DocumentKind, ExternalFinding, Report};
 
+use super::access::environment_key_for;
 use crate::{
     exit_status::ExitStatus,
     exports,
     failure::Failure,
     input::{Input, looks_like_a_document, walk},
+    libraries::LibraryOptions,
+    limits::ConnectOptions,
     report::{Checked, Format, MAX_FINDINGS, Reporter, Totals},
+    runtime::block_on,
+    source::Source,
+    source_tables::NamedSources,
     terminal,
 };
 
@@ -25,18 +32,20 @@ Examples:
   curl -s http://127.0.0.1:9627/opentool/load | opentool check -
   opentool check --strict --format github .    In a GitHub workflow
   opentool check libm.opendyn.json --library libm.so.6
+  opentool check flow.openworkflow.json --tools demo
 
-Which spec a document follows (OpenTool 1.0 or 1.1, OpenDyn 1.0) is seen by its shape, and so is a document of another \
+Which spec a document follows (OpenTool 1.0 or 1.1, OpenDyn 1.0, OpenWorkflow 1.0) is seen by its shape, and so is a document of another \
 format (OpenAPI, a provider's list of tools, a JSON Schema …), which is named and not judged. `fix:` marks what `opentool \
 fix` does by itself, `help:` what is left to you.
 
-In a folder, those *.json files are checked that are OpenTool or OpenDyn documents, or are broken and mention one of \
+In a folder, those *.json files are checked that are OpenTool, OpenDyn or OpenWorkflow documents, or are broken and mention one of \
 them; hidden files and folders, `target` and `node_modules` are left out. A file you name is always checked.
 
 A function whose keys and types do not go together, so that no library could be called by it, is an error too. Marks of \
 `dyn describe` that are left (`x-review`) are warnings.
 
-With --library, every function of an OpenDyn document is looked for in that library, which is read and not loaded.
+With --library, every function of an OpenDyn document is looked for in that library, which is read and not loaded. With \
+--tools, every function of an OpenWorkflow document is looked for there, and its results are compared.
 
 Of each document at most 200 findings are shown, errors before warnings before notes; all are counted.
 
@@ -58,6 +67,9 @@ pub(super) struct Check {
     /// The library that the OpenDyn documents describe: a path, or a name that the system's loader finds
     #[arg(long, value_name = "LIB")]
     library: Option<String>,
+    /// What has the functions that the steps of OpenWorkflow documents call: a server, a document, `demo`; repeatable
+    #[arg(long, value_name = "SOURCE")]
+    tools: Vec<String>,
     /// How to write the findings
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
@@ -76,6 +88,7 @@ impl Check {
         let mut run = Run {
             strict: self.strict,
             library: exports.map(|exports| LibraryCheck { exports, used: false }),
+            tools: ToolsCheck::new(&self.tools)?,
             reporter: Reporter::new(self.format, out, self.max_findings, self.quiet),
             quiet: self.quiet,
             totals: Totals::default(),
@@ -94,6 +107,7 @@ impl Check {
 struct Run<W: Write> {
     strict: bool,
     library: Option<LibraryCheck>,
+    tools: Option<ToolsCheck>,
     reporter: Reporter<W>,
     quiet: bool,
     totals: Totals,
@@ -120,6 +134,51 @@ impl LibraryCheck {
             help: None,
         });
         report.with_external_findings(text, findings)
+    }
+}
+
+/// The tools that workflows are checked with.
+struct ToolsCheck {
+    toolbox: Toolbox,
+    /// Whether there are no others.
+    complete: bool,
+    /// Whether a workflow was there.
+    used: bool,
+}
+
+impl ToolsCheck {
+    /// Asks the sources what they have; none where none are named.
+    fn new(names: &[String]) -> Result<Option<Self>, Failure> {
+        if names.is_empty() {
+            return Ok(None);
+        }
+        let named = NamedSources::new(None, "check");
+        let (mut toolbox, mut complete) = (Toolbox::new(), true);
+        for name in names {
+            let source = Source::open_with(name, &[], &named, &LibraryOptions::default())?;
+            let key = source.own_key().map(|key| key.expose().to_owned()).or_else(|| environment_key_for(&source));
+            let listing = block_on(async {
+                let listing = source.definitions(key.as_deref(), &ConnectOptions::default()).await;
+                source.close().await;
+                listing
+            })?;
+            complete &= listing.complete;
+            for definition in listing.definitions {
+                // Never called: a check looks at definitions.
+                let tool = FnTool::new("described", |_: Arguments| "").definition(definition);
+                toolbox.add(tool).map_err(|error| Failure::Tools { name: source.to_string(), source: error })?;
+            }
+        }
+        Ok(Some(ToolsCheck { toolbox, complete, used: false }))
+    }
+
+    /// Adds what a workflow calls and the tools do not have to a report.
+    fn check(&mut self, text: &str, report: Report) -> Report {
+        let Some(Document::OpenWorkflow(document)) = Document::read(text).document else { return report };
+        self.used = true;
+        let complete = self.complete;
+        let faults = workflow_faults(&document, &self.toolbox).into_iter();
+        report.with_external_findings(text, faults.filter(|fault| complete || fault.code != Code::UnknownFunction))
     }
 }
 
@@ -151,7 +210,10 @@ impl<W: Write> Run<W> {
         }
         if self.totals.documents + self.totals.unreadable == before && !self.quiet {
             let folder = folder.to_string_lossy();
-            terminal::warn(&format_args!("no OpenTool or OpenDyn document in {}", terminal::visible(&folder)));
+            terminal::warn(&format_args!(
+                "no OpenTool, OpenDyn or OpenWorkflow document in {}",
+                terminal::visible(&folder)
+            ));
         }
         Ok(())
     }
@@ -171,6 +233,9 @@ impl<W: Write> Run<W> {
         if let Some(library) = &mut self.library {
             report = library.check(&text, report);
         }
+        if let Some(tools) = &mut self.tools {
+            report = tools.check(&text, report);
+        }
         if self.strict {
             report = report.strict();
         }
@@ -186,6 +251,9 @@ impl<W: Write> Run<W> {
     fn finish(self) -> Result<ExitStatus, Failure> {
         if self.library.as_ref().is_some_and(|library| !library.used) && !self.quiet {
             terminal::warn(&"no OpenDyn document was checked, so that --library had no effect");
+        }
+        if self.tools.as_ref().is_some_and(|tools| !tools.used) && !self.quiet {
+            terminal::warn(&"no OpenWorkflow document was checked, so that --tools had no effect");
         }
         self.reporter.finish(&self.totals).map_err(Failure::output)?;
         Ok(if self.totals.unreadable > 0 {

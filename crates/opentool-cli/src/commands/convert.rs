@@ -126,7 +126,13 @@ fn read(name: &str, text: &str) -> Option<OpenTool> {
         Ok(Document::OpenTool(document)) => Some(document),
         Ok(Document::OpenDyn(document)) => Some(document.to_opentool()),
         // No other kind describes functions.
-        Ok(_) => None,
+        Ok(_) => {
+            complain(&format_args!(
+                "{} is a workflow, which describes no functions: `opentool load` gives it as one",
+                visible(name)
+            ));
+            None
+        }
         Err(errors) => {
             complain(&format_args!("{} {errors} and was not converted", visible(name)));
             None

@@ -127,7 +127,7 @@ impl Fix {
         }
         if done.documents == before && !done.unreadable && !self.quiet {
             let folder = folder.to_string_lossy();
-            warn(&format_args!("no OpenTool or OpenDyn document in {}", visible(&folder)));
+            warn(&format_args!("no OpenTool, OpenDyn or OpenWorkflow document in {}", visible(&folder)));
         }
         Ok(())
     }

@@ -42,8 +42,9 @@ impl KnownOptions {
     /// Sets the policy by which calls are approved, where one is needed.
     pub(super) fn approve(&self, executor: ExecutorBuilder, joined: &Joined<'_>) -> ExecutorBuilder {
         let by_default = self.approval.unwrap_or(Approver::Deny);
-        let sources: Vec<_> =
-            joined.parts.iter().filter_map(|part| Some((part.tools.clone(), part.approver?))).collect();
+        let own = joined.parts.iter().filter_map(|part| Some((part.tools.clone(), part.approver?)));
+        let of_steps = joined.parts.iter().flat_map(|part| part.step_approvers.iter().cloned());
+        let sources: Vec<_> = own.chain(of_steps).collect();
         let is_caller = by_default == Approver::Caller || sources.iter().any(|(_, who)| *who == Approver::Caller);
         // Without a policy a call has nothing to wait for.
         if is_caller || joined.needs_approval || !self.needs_approval.is_empty() {
@@ -79,7 +80,8 @@ impl OperatorsChoice {
 impl ApprovalPolicy for OperatorsChoice {
     fn needed(&self, tool: &dyn Tool, _: &Arguments) -> bool {
         let metadata = tool.metadata();
-        metadata.needs_approval() || metadata.destructive() == Some(true)
+        // The calls of a workflow are approved one by one.
+        metadata.needs_approval() || (metadata.destructive() == Some(true) && !metadata.is_composite())
     }
 
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {

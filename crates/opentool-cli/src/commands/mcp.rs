@@ -21,7 +21,7 @@ use crate::{
     secret::Secret,
     size::size,
     source_tables::NamedSources,
-    sources,
+    sources::{self, SourceWords},
     terminal::{note, write_data},
 };
 
@@ -56,6 +56,9 @@ pub(super) struct McpCommand {
     /// The command of an MCP server whose tools are offered too; repeatable
     #[arg(long, value_name = "COMMAND")]
     mcp: Vec<String>,
+    /// Where the functions come from that the steps of an OpenWorkflow document call; repeatable
+    #[arg(long, value_name = "SOURCE")]
+    tools: Vec<String>,
     /// Prints what to put into an agent's configuration, instead of serving
     #[arg(long, value_name = "AGENT", value_enum, num_args = 0..=1, default_missing_value = "claude-code")]
     print_config: Option<Agent>,
@@ -118,11 +121,8 @@ impl McpCommand {
         let named = NamedSources::new(self.config.as_deref(), "mcp");
         let read_keys = self.source_keys.read()?;
         let keys = self.source_api_key.iter().chain(&read_keys).map(Secret::expose);
-        let mut sources = sources::open_all(&self.sources, &self.mcp, &named, keys, &self.libraries)?;
-        let mut remote = sources.iter_mut().filter(|(source, _)| source.takes_key());
-        if let (Some((source, key @ None)), None) = (remote.next(), remote.next()) {
-            *key = environment_key_for(source);
-        }
+        let words = SourceWords { sources: &self.sources, mcp: &self.mcp, tools: &self.tools };
+        let sources = sources::open_all(words, &named, keys, &self.libraries, environment_key_for)?;
         let (timeout, max_result) = (self.libraries.timeout(), self.max_result);
         let connect = ConnectOptions { certificates: self.certificates.read()?, timeout, max_result };
         let known = self.known.metadata();
@@ -164,7 +164,7 @@ impl McpCommand {
     fn used_config(&self) -> Result<Option<PathBuf>, Failure> {
         let named = NamedSources::new(self.config.as_deref(), "mcp");
         let mut is_used = false;
-        for source in &self.sources {
+        for source in self.sources.iter().chain(&self.tools) {
             is_used |= named.find(source)?.is_some();
         }
         if !is_used || self.config.is_some() {

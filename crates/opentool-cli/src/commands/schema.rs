@@ -9,6 +9,7 @@ const EXAMPLES: &str = "\
 Examples:
   opentool schema opentool > opentool.schema.json
   opentool schema opendyn > opendyn.schema.json
+  opentool schema openworkflow > openworkflow.schema.json
 
 An editor that knows the file completes and explains the keys of a document. In VS Code, for instance:
   \"json.schemas\": [{\"fileMatch\": [\"*.opentool.json\"], \"url\": \"./opentool.schema.json\"}]
@@ -29,6 +30,8 @@ enum DocumentFormat {
     Opentool,
     /// Functions of a dynamic library (OpenDyn 1.0.0)
     Opendyn,
+    /// Calls of functions in a fixed order (OpenWorkflow 1.0.0)
+    Openworkflow,
 }
 
 impl Schema {
@@ -36,6 +39,7 @@ impl Schema {
         let kind = match self.format {
             DocumentFormat::Opentool => DocumentKind::OpenTool,
             DocumentFormat::Opendyn => DocumentKind::OpenDyn,
+            DocumentFormat::Openworkflow => DocumentKind::OpenWorkflow,
         };
         write_data(document_schema(kind)).map_err(Failure::output)?;
         Ok(ExitStatus::Success)

@@ -25,7 +25,7 @@ use crate::{
     secret::Secret,
     source::Source,
     source_tables::NamedSources,
-    sources::{self, Joined, JoinedPart},
+    sources::{self, Joined, JoinedPart, SourceWords},
     telemetry::{self, Export},
 };
 
@@ -38,6 +38,7 @@ Examples:
   opentool serve weather.opentool.json    Calls are forwarded to the server that it names
   opentool serve http://10.0.0.7:9627 demo    Another server's tools, and the demo tools
   opentool serve libm.opendyn.json --library libm.so.6    The functions of a C library
+  opentool serve flow.openworkflow.json --tools demo    A workflow, whose steps call the demo tools
   OPENTOOL_API_KEY=… opentool serve --host 0.0.0.0    For other machines, by a key
 
 Configuration: every option may stand in a TOML file under its own name (port = 9627),
@@ -106,7 +107,9 @@ async fn serve(options: &Options, named: &NamedSources, export: Option<&'static 
     let hangups = signals::Hangups::listen().map_err(|source| Failure::Runtime { source })?;
     let read_keys = options.source_keys.read()?;
     let keys = options.source_api_key.iter().chain(&read_keys).map(Secret::expose);
-    let sources = sources::open_all(&options.sources, &options.mcp, named, keys, &options.libraries)?;
+    let words = SourceWords { sources: &options.sources, mcp: &options.mcp, tools: &options.tools };
+    // The key of the environment is that of the callers.
+    let sources = sources::open_all(words, named, keys, &options.libraries, |_| None)?;
     let (timeout, max_result) = (options.libraries.timeout(), options.max_result);
     let connect = ConnectOptions { certificates: options.certificates.read()?, timeout, max_result };
     let known = options.known.metadata();

@@ -54,7 +54,7 @@ impl Tools {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let source = match (&self.mcp, &self.source) {
             (Some(command), _) => Source::mcp_command(command)?,
-            (None, Some(source)) => Source::open_with(source, &self.access.named("tools"), &self.libraries)?,
+            (None, Some(source)) => Source::open_with(source, &[], &self.access.named("tools"), &self.libraries)?,
             (None, None) => Source::demo(),
         };
         // A document has its tools in it, so that no server needs a key.

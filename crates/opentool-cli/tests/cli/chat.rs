@@ -8,6 +8,7 @@ mod observed;
 mod prompts;
 #[cfg(unix)]
 pub(crate) mod terminal;
+mod workflows;
 
 use super::{Ran, TestFolder, json, serving, serving::document};
 use model::{Model, Reply};

@@ -87,7 +87,7 @@ fn a_file_that_is_named_is_always_checked() {
 fn a_folder_without_documents_is_said_to_be_so() {
     let ran = TestFolder::with("a.json", "{}").run(&["check", "."]);
     assert_eq!(ran.code, Some(0));
-    assert_eq!(ran.stderr, "warning: no OpenTool or OpenDyn document in .\n");
+    assert_eq!(ran.stderr, "warning: no OpenTool, OpenDyn or OpenWorkflow document in .\n");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What passes `opentool check` loads.
 
-use opentool::{FnTool, ToolDefinition, Toolbox};
+use opentool::{FnTool, ToolDefinition, Toolbox, Workflow};
 use opentool_client::{Client, ClientError};
 use opentool_spec::{
     Code, Document, OpenTool, check,
@@ -19,6 +19,9 @@ pub(crate) fn loads(text: &str) -> Result<(), String> {
     let document: OpenTool = match reading.document {
         Some(Document::OpenTool(document)) => document,
         Some(Document::OpenDyn(document)) => document.to_opentool(),
+        Some(Document::OpenWorkflow(document)) => {
+            return Workflow::new(&document, Toolbox::new()).map(drop).map_err(|error| error.to_string());
+        }
         _ => return Err("it is not read".to_owned()),
     };
     let tool = |definition: ToolDefinition| FnTool::new("", |_: opentool::Arguments| "").definition(definition);

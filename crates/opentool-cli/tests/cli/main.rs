@@ -37,6 +37,7 @@ mod serve;
 mod serving;
 mod sources;
 mod trust;
+mod workflows;
 
 use std::path::{Path, PathBuf};
 

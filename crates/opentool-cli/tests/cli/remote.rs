@@ -134,7 +134,7 @@ fn a_tools_error_ends_with_1() {
 fn wrong_usage_ends_with_2() {
     let folder = TestFolder::with("plain.json", CLEAN);
     for (arguments, message) in [
-        (&["call", "demo"][..], "required arguments were not provided"),
+        (&["call", "demo"][..], "the name of the function is missing"),
         (&["call", "demo", "add", "a=one"], "`a` must be an integer, not `one`"),
         (&["call", "demo", "add", "c=1"], "`add` has no parameter `c`: it has `a`, `b`"),
         (&["call", "demo", "add", "a"], "`a` is no argument: write `name=value`"),

@@ -28,7 +28,7 @@ use crate::{
 /// batch is polled, and dropping it drops them.
 #[must_use = "calls run only while the batch is polled"]
 pub struct Batch<'a> {
-    policies: &'a Policies,
+    policies: &'a Arc<Policies>,
     tools: Toolbox,
     context: Arc<ToolContext>,
     cancellation: Cancellation,
@@ -105,7 +105,7 @@ impl Executor {
 
 impl<'a> Batch<'a> {
     fn new(
-        policies: &'a Policies,
+        policies: &'a Arc<Policies>,
         tools: &Toolbox,
         calls: Vec<ToolCall>,
         turn: &'a mut Turn,
@@ -115,7 +115,7 @@ impl<'a> Batch<'a> {
         Self::start(policies, tools.clone(), new_entries(calls), Some(turn), draft, context)
     }
 
-    fn resume(policies: &'a Policies, tools: &Toolbox, turn: &'a mut Turn, context: &ToolContext) -> Self {
+    fn resume(policies: &'a Arc<Policies>, tools: &Toolbox, turn: &'a mut Turn, context: &ToolContext) -> Self {
         let mut draft = turn.clone();
         let entries = draft
             .take_slots()
@@ -137,12 +137,12 @@ impl<'a> Batch<'a> {
         Self::start(policies, tools.clone(), entries, Some(turn), draft, context)
     }
 
-    pub(super) fn for_host(policies: &'a Policies, tools: Toolbox, call: ToolCall, context: &ToolContext) -> Self {
+    pub(super) fn for_host(policies: &'a Arc<Policies>, tools: Toolbox, call: ToolCall, context: &ToolContext) -> Self {
         Self::start(policies, tools, new_entries(vec![call]), None, Turn::new(), context)
     }
 
     fn start(
-        policies: &'a Policies,
+        policies: &'a Arc<Policies>,
         tools: Toolbox,
         entries: Vec<Entry>,
         turn: Option<&'a mut Turn>,

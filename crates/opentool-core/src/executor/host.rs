@@ -122,7 +122,8 @@ impl Host {
         Ok(Batch::for_host(&self.executor.0, toolbox, call, context))
     }
 
-    async fn tools(&self, context: &ToolContext) -> Result<Toolbox, ToolError> {
+    /// Returns the current tools, unless the context is cancelled first.
+    pub(crate) async fn tools(&self, context: &ToolContext) -> Result<Toolbox, ToolError> {
         match self.source.fixed() {
             Some(toolbox) => Ok(toolbox.clone()),
             None => Box::pin(self.ask(context)).await,

@@ -11,7 +11,7 @@ use crate::{Arguments, Decision, Tool, ToolContext, ToolDefinition, ToolError, T
 
 /// One call, and what is known about it so far.
 pub(super) struct Job<'a> {
-    pub(super) policies: &'a Policies,
+    pub(super) policies: &'a Arc<Policies>,
     pub(super) tools: &'a Toolbox,
     pub(super) call_id: Option<&'a Arc<str>>,
     pub(super) name: &'a str,
@@ -32,7 +32,7 @@ pub(super) struct Job<'a> {
 
 impl<'a> Job<'a> {
     pub(super) fn new(
-        policies: &'a Policies,
+        policies: &'a Arc<Policies>,
         tools: &'a Toolbox,
         name: &'a str,
         arguments: &'a mut Arguments,

@@ -13,7 +13,7 @@ use super::admit::{Admitted, find};
 use super::arguments_check::{check, check_short};
 use super::interrupt::{CancelOnDrop, interrupt, no_timer};
 use super::job::{Job, NotRun, guarded, panicked};
-use super::policies::Policies;
+use super::policies::{Executor, Policies};
 use super::span;
 use super::wait::{must_wait, wait};
 use crate::context::CallScope;
@@ -107,14 +107,19 @@ async fn attempt(job: &mut Job<'_>) -> Result<(), NotRun> {
         Box::pin(sink.started()).await;
     }
     let events = sink.clone();
-    let context = job.context.for_call(CallScope {
+    let mut context = job.context.for_call(CallScope {
         call_id: job.call_id,
         definition,
-        timeout: metadata.timeout().or(policies.timeout),
+        // The calls of a composite tool have deadlines of their own.
+        timeout: metadata.timeout().or(policies.timeout.filter(|_| !metadata.is_composite())),
         sink,
         pool: &policies.pool,
         exclusive: permits.as_ref().and_then(|permits| permits.exclusive.as_ref()).map(Arc::downgrade),
     });
+    if metadata.is_composite() {
+        Executor(policies.clone()).insert_into(&mut context);
+    }
+    let context = context;
     let mut cancel = CancelOnDrop::new(&context);
     let invocation = Invocation::new(job.arguments, &context);
     let mut running = None;

@@ -101,7 +101,8 @@ impl Ask {
 impl ApprovalPolicy for Ask {
     fn needed(&self, tool: &dyn Tool, _: &Arguments) -> bool {
         let metadata = tool.metadata();
-        metadata.needs_approval() || (self.destructive && metadata.is_destructive())
+        // The calls that a composite tool makes are approved one by one.
+        metadata.needs_approval() || (self.destructive && metadata.is_destructive() && !metadata.is_composite())
     }
 
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {

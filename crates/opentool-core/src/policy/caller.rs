@@ -58,14 +58,15 @@ impl AskCaller {
 impl ApprovalPolicy for AskCaller {
     fn needed(&self, tool: &dyn Tool, _: &Arguments) -> bool {
         let metadata = tool.metadata();
-        metadata.needs_approval() || (self.destructive && metadata.is_destructive())
+        // The calls that a composite tool makes are approved one by one.
+        metadata.needs_approval() || (self.destructive && metadata.is_destructive() && !metadata.is_composite())
     }
 
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         Box::pin(async move {
             let name = request.tool.definition().name();
             let message = format!("May `{name}` run with {}?", shown(request.arguments.as_str()));
-            let question = Question::new(message, schema()).with_key(KEY);
+            let question = Question::new(message, schema()).with_key(key(&request));
             match request.context.ask_question(question).await {
                 Ok(UserAnswer::Accepted(answer)) if answer.get("approve") == Some(&Value::Bool(true)) => {
                     Decision::Approve
@@ -80,6 +81,17 @@ impl ApprovalPolicy for AskCaller {
             }
         })
     }
+}
+
+/// The name of the question. An approval of one step of a workflow is none of another, nor of the same one with other arguments.
+fn key(request: &ApprovalRequest<'_>) -> String {
+    let ApprovalRequest { call_id, tool, arguments, context } = *request;
+    if context.tool_name().is_empty() {
+        return KEY.to_owned();
+    }
+    // The id of the call around it is another in each attempt.
+    let place = call_id.strip_prefix(context.call_id()).unwrap_or(call_id);
+    format!("{KEY}{place} {} {arguments}", tool.definition().name())
 }
 
 /// One yes or no, as the forms of MCP clients can show it.

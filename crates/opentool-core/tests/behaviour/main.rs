@@ -26,6 +26,7 @@ mod signed;
 mod sources;
 mod spans;
 mod turns;
+mod workflows;
 
 use opentool_core::testing::FakeTool;
 use opentool_core::{Executor, Outcomes, ToolCall, ToolContext, Toolbox, Turn};

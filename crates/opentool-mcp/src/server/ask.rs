@@ -181,4 +181,8 @@ impl Respondent for Collector {
             pending().await
         })
     }
+
+    fn begins_anew(&self) -> bool {
+        true
+    }
 }

@@ -5,7 +5,7 @@ use super::{
     document::check_tree,
     draft::Draft,
     finding::{Finding, Fix},
-    foreign::{ForeignFormat, foreign_format, yaml_key},
+    foreign::{ForeignFormat, OWN_KEYS, foreign_format, yaml_key},
     kind::{DocumentGeneration, DocumentKind},
     position::TextPosition,
     report::{Omitted, POINTERS, Report},
@@ -162,7 +162,7 @@ fn is_meant_for_us(tree: &Tree<'_>) -> bool {
     let mut has_functions = false;
     for member in tree.children(Tree::ROOT) {
         let key = tree.key(member);
-        if misspelt(&key, ["opentool", "opendyn"]).is_some() {
+        if misspelt(&key, OWN_KEYS).is_some() {
             return true;
         }
         has_info |= key == "info";

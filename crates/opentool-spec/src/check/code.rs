@@ -202,6 +202,27 @@ codes! {
     KeysConflict = "OT082" Error;
     /// A mark for a review is left.
     Review = "OT083" Warning;
+
+    /// A workflow has no step `start`.
+    NoStart = "OT090" Error;
+    /// No step leads to a step.
+    UnreachableStep = "OT091" Warning;
+    /// A step leads back to an earlier one, so that a run never ends by itself.
+    EndlessLoop = "OT092" Warning;
+    /// A step's `next` is nearly the name of a step.
+    MisspeltNext = "OT093" Warning;
+    /// A reference names no step, or nothing that its step has.
+    UnknownStepReference = "OT094" Error;
+    /// A reference is inside an argument, where it is not replaced.
+    NestedReference = "OT095" Error;
+    /// A reference is to a step that cannot have run before.
+    ReferenceTooEarly = "OT096" Error;
+    /// The function cannot give a result of the type that the step expects.
+    ResultType = "OT097" Error;
+    /// The default of a result is null, so that only null passes.
+    NullResult = "OT098" Warning;
+    /// The tools that the workflow is checked with have no such function.
+    UnknownFunction = "OT099" Error;
 }
 
 impl Code {

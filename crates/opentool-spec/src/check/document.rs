@@ -77,12 +77,16 @@ impl Checker<'_, '_> {
                 }
                 self.document_extensions(root);
             }
+            DocumentKind::OpenWorkflow => {
+                self.workflow_document(root);
+                return;
+            }
         }
         self.check_references();
         self.check_signatures();
     }
 
-    /// What both kinds of document have: info, functions, schemas.
+    /// What documents that describe functions have: info, functions, schemas.
     fn body(&mut self, document: &SpecObject<5>) {
         let info = || r#"{"title": "Untitled", "version": "1.0.0"}"#.to_owned();
         if let Some(info) = self.required(document, 1, info) {
@@ -105,7 +109,7 @@ impl Checker<'_, '_> {
     }
 
     /// Checks the spec's version and returns its node where it is one of 1.x.
-    fn version(&mut self, document: &SpecObject<5>) -> Option<NodeId> {
+    pub(super) fn version<const N: usize>(&mut self, document: &SpecObject<N>) -> Option<NodeId> {
         let current = json_string(self.kind.version());
         // A number means its text; only one of 1.x can be updated to the current version.
         let foreign = |node: &NodeId| self.tree.kind(*node) == Kind::Number && !is_one_point_x(self.tree.raw(*node));
@@ -131,7 +135,7 @@ impl Checker<'_, '_> {
         Some(node)
     }
 
-    fn info(&mut self, info: NodeId) {
+    pub(super) fn info(&mut self, info: NodeId) {
         let [title, version] = [must("title", Kind::String), must("version", Kind::String)];
         let description = may("description", Kind::String);
         if self.kind == DocumentKind::OpenDyn {
@@ -219,8 +223,12 @@ fn server_url_fault(text: &str) -> Option<&'static str> {
 /// The kind of a document, by its shape.
 fn detect(tree: &Tree<'_>) -> DocumentKind {
     let has = |key| tree.get(Tree::ROOT, key).is_some();
+    let is_step = |step: NodeId| tree.get(step, "function").is_some();
+    let has_steps = || tree.get(Tree::ROOT, "workflow").is_some_and(|steps| tree.children(steps).any(is_step));
     if has("opentool") {
         DocumentKind::OpenTool
+    } else if has("openworkflow") || (!has("opendyn") && !has("functions") && has_steps()) {
+        DocumentKind::OpenWorkflow
     } else if has("opendyn") || tree.mentions("callingConvention", "info") || tree.mentions("cType", "schema") {
         DocumentKind::OpenDyn
     } else {

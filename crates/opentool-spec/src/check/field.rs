@@ -36,6 +36,7 @@ impl Field {
         let fits = kind == self.kind || (self.name == "parameters" && kind == Kind::Object);
         let synonym = match self.name {
             "parameters" => matches!(key, "params" | "args" | "arguments" | "inputSchema" | "input_schema"),
+            "arguments" => matches!(key, "args" | "params" | "parameters"),
             "description" => key == "desc",
             _ => false,
         };

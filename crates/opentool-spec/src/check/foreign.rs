@@ -2,7 +2,7 @@
 
 use crate::tree::{Kind, NodeId, Tree};
 
-/// A format that is neither OpenTool nor OpenDyn.
+/// A format that is none of OpenTool, OpenDyn and OpenWorkflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -17,8 +17,6 @@ pub enum ForeignFormat {
     AsyncApi,
     /// OpenModbus.
     OpenModbus,
-    /// OpenWorkflow.
-    OpenWorkflow,
     /// The configuration of an MCP client, which names servers.
     McpConfiguration,
     /// The result of MCP's `tools/list`.
@@ -33,14 +31,16 @@ pub enum ForeignFormat {
     JsonSchema,
 }
 
+/// The keys by which documents of ours name their spec.
+pub(super) const OWN_KEYS: [&str; 3] = ["opentool", "opendyn", "openworkflow"];
+
 /// Formats that a key of the root names.
-const NAMED: [(&str, ForeignFormat); 6] = [
+const NAMED: [(&str, ForeignFormat); 5] = [
     ("openapi", ForeignFormat::OpenApi),
     ("swagger", ForeignFormat::Swagger),
     ("openrpc", ForeignFormat::OpenRpc),
     ("asyncapi", ForeignFormat::AsyncApi),
     ("openmodbus", ForeignFormat::OpenModbus),
-    ("openworkflow", ForeignFormat::OpenWorkflow),
 ];
 
 impl ForeignFormat {
@@ -52,7 +52,6 @@ impl ForeignFormat {
             ForeignFormat::OpenRpc => "an OpenRPC document",
             ForeignFormat::AsyncApi => "an AsyncAPI document",
             ForeignFormat::OpenModbus => "an OpenModbus document",
-            ForeignFormat::OpenWorkflow => "an OpenWorkflow document",
             ForeignFormat::McpConfiguration => "the configuration of an MCP client",
             ForeignFormat::McpTools => "a list of MCP tools",
             ForeignFormat::OpenAiTools => "a list of tools for OpenAI or Ollama",
@@ -90,7 +89,7 @@ impl ForeignFormat {
 pub(super) fn foreign_format(tree: &Tree<'_>) -> Option<ForeignFormat> {
     let root =
         tree.get(Tree::ROOT, "result").filter(|_| tree.get(Tree::ROOT, "jsonrpc").is_some()).unwrap_or(Tree::ROOT);
-    if ["opentool", "opendyn"].iter().any(|key| tree.get(root, key).is_some()) {
+    if OWN_KEYS.iter().any(|key| tree.get(root, key).is_some()) {
         return None;
     }
     match tree.kind(root) {
@@ -105,7 +104,7 @@ pub(super) fn yaml_key(text: &str) -> Option<(&'static str, Option<ForeignFormat
     const LINES: usize = 50;
     let key = |line: &str| {
         let key = line.split_once(':')?.0.trim_matches(['"', '\'']);
-        let ours = ["opentool", "opendyn"].into_iter().find(|own| *own == key).map(|own| (own, None));
+        let ours = OWN_KEYS.into_iter().find(|own| *own == key).map(|own| (own, None));
         ours.or_else(|| NAMED.into_iter().find(|(name, _)| *name == key).map(|(name, format)| (name, Some(format))))
     };
     text.lines().take(LINES).find_map(key)

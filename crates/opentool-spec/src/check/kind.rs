@@ -1,6 +1,6 @@
 //! Which spec and which generation of it a document follows.
 
-use crate::model::{OpenDyn, OpenTool};
+use crate::model::{OpenDyn, OpenTool, OpenWorkflow};
 
 /// Which of the specs a document follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
@@ -11,6 +11,8 @@ pub enum DocumentKind {
     OpenTool,
     /// A description of the functions of a dynamic library.
     OpenDyn,
+    /// Calls of functions in a fixed order.
+    OpenWorkflow,
 }
 
 impl DocumentKind {
@@ -19,6 +21,7 @@ impl DocumentKind {
         match self {
             DocumentKind::OpenTool => "opentool",
             DocumentKind::OpenDyn => "opendyn",
+            DocumentKind::OpenWorkflow => "openworkflow",
         }
     }
 
@@ -27,13 +30,14 @@ impl DocumentKind {
         match self {
             DocumentKind::OpenTool => OpenTool::VERSION,
             DocumentKind::OpenDyn => OpenDyn::VERSION,
+            DocumentKind::OpenWorkflow => OpenWorkflow::VERSION,
         }
     }
 
     pub(super) const fn known_versions(self) -> &'static [&'static str] {
         match self {
             DocumentKind::OpenTool => &["1.0.0", "1.1.0"],
-            DocumentKind::OpenDyn => &["1.0.0"],
+            DocumentKind::OpenDyn | DocumentKind::OpenWorkflow => &["1.0.0"],
         }
     }
 }
@@ -43,6 +47,7 @@ impl std::fmt::Display for DocumentKind {
         f.write_str(match self {
             DocumentKind::OpenTool => "OpenTool",
             DocumentKind::OpenDyn => "OpenDyn",
+            DocumentKind::OpenWorkflow => "OpenWorkflow",
         })
     }
 }

@@ -72,7 +72,8 @@ impl Checker<'_, '_> {
             self.references.add_schema(schema);
         }
         match self.kind {
-            DocumentKind::OpenTool => self.opentool_schema(schema, owner, place),
+            // A workflow has no schemas.
+            DocumentKind::OpenTool | DocumentKind::OpenWorkflow => self.opentool_schema(schema, owner, place),
             DocumentKind::OpenDyn => {
                 let handled: &[&str] = if place == SchemaPlace::GenerationA { &["isIn", "required"] } else { &[] };
                 self.opendyn_schema(schema, owner, handled);
@@ -83,7 +84,7 @@ impl Checker<'_, '_> {
     /// A schema to start from, for the help text of a missing one.
     pub(super) fn schema_placeholder(&self) -> &'static str {
         match self.kind {
-            DocumentKind::OpenTool => r#"{"type": "string"}"#,
+            DocumentKind::OpenTool | DocumentKind::OpenWorkflow => r#"{"type": "string"}"#,
             DocumentKind::OpenDyn => r#"{"type": "integer", "cType": {"type": "int", "isPointer": false}}"#,
         }
     }

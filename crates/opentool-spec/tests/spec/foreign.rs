@@ -25,7 +25,6 @@ fn documents() -> Vec<(ForeignFormat, &'static str)> {
             OpenModbus,
             r#"{"openmodbus": "1.0.0", "info": {"title": "T", "version": "1"}, "server": {"type": "tcp"}, "functions": [{"name": "read"}]}"#,
         ),
-        (OpenWorkflow, r#"{"openworkflow": "1.0.0", "info": {"title": "T", "version": "1"}, "steps": []}"#),
         (McpConfiguration, r#"{"mcpServers": {"files": {"command": "npx", "args": ["-y", "files"]}}}"#),
         (McpConfiguration, r#"{"inputs": [], "servers": {"web": {"type": "http", "url": "https://example.org/mcp"}}}"#),
         (McpConfiguration, r#"{"editor.tabSize": 2, "mcp": {"servers": {"files": {"command": "files"}}}}"#),
@@ -104,6 +103,7 @@ fn what_is_meant_to_be_ours_is_not_foreign() {
         r#"{"$schema": "./opentool.schema.json", "opentool": "1.1.0", "info": {"title": "T", "version": "1"}, "functions": []}"#,
         r#"{"info": {"title": "T", "version": "1"}, "functions": [{"name": "f", "description": "F.", "parameters": {"type": "object", "properties": {}}}]}"#,
         r#"{"functions": []}"#,
+        r#"{"openworkflow": "1.0.0", "info": {"title": "T", "version": "1"}, "steps": []}"#,
     ] {
         assert_eq!(check(text).foreign, None, "{text}");
     }

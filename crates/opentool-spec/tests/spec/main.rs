@@ -18,3 +18,4 @@ mod properties;
 mod required;
 mod round_trip;
 mod upgrades;
+mod workflows;

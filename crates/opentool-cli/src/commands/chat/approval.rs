@@ -29,8 +29,8 @@ pub(super) struct Approval(Ask);
 impl ApprovalPolicy for Approval {
     fn needed(&self, tool: &dyn Tool, _: &Arguments) -> bool {
         let metadata = tool.metadata();
-        // A tool that says nothing about itself runs without a question.
-        metadata.needs_approval() || metadata.destructive() == Some(true)
+        // A tool that says nothing about itself runs without a question, and the calls of a workflow are asked about one by one.
+        metadata.needs_approval() || (metadata.destructive() == Some(true) && !metadata.is_composite())
     }
 
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {

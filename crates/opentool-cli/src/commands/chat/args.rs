@@ -54,6 +54,12 @@ pub(in crate::commands) struct Chat {
     /// The command of an MCP server whose tools the model gets; repeatable
     #[arg(long, value_name = "COMMAND")]
     pub(super) mcp: Vec<String>,
+    /// Where the functions come from that the steps of an OpenWorkflow document call; repeatable
+    #[arg(long, value_name = "SOURCE")]
+    pub(super) tools: Vec<String>,
+    /// Let the model write OpenWorkflow documents and run them: calls of the other tools in a fixed order
+    #[arg(long)]
+    pub(super) run_workflows: bool,
     /// What to say, where it looks like a source
     #[arg(long, short, value_name = "TEXT")]
     pub(super) prompt: Option<String>,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use opentool::WorkflowRunner;
 use opentool_chat::{Cause, ChatClient, ChatError, ChatModel, ChatOptions, Message};
 
 use super::{
@@ -19,7 +20,7 @@ use crate::{
     secret::Secret,
     source::Source,
     source_tables::NamedSources,
-    sources::{self, Joined},
+    sources::{self, Joined, SourceWords},
     terminal::{complain, visible, warn},
 };
 
@@ -52,7 +53,13 @@ impl Session {
         let connect = ConnectOptions { certificates: chat.certificates.read()?, timeout, max_result };
         let Joined { tools: joined, names, .. } = sources::join(sources, &known, &connect).await?;
         known::check(&known, &names)?;
-        let tools = names.listed().into_iter().map(str::to_owned).collect();
+        let mut tools: Vec<_> = names.listed().into_iter().map(str::to_owned).collect();
+        let joined = if chat.run_workflows {
+            tools.push(WorkflowRunner::NAME.to_owned());
+            with_runner(joined)?
+        } else {
+            joined
+        };
 
         let console = Console::new(!chat.json)?;
         let approval = match (chat.yes, console.is_interactive()) {
@@ -130,6 +137,13 @@ impl Session {
     }
 }
 
+/// The tools, and one that runs workflows of them.
+fn with_runner(tools: opentool::Source) -> Result<opentool::Source, Failure> {
+    let runner = WorkflowRunner::new(tools.clone()).map_err(|error| Failure::usage(error.to_string()))?;
+    let joined = opentool::Source::join(vec![tools, opentool::Source::new(runner)]);
+    joined.map_err(|source| Failure::Tools { name: "the chat".to_owned(), source })
+}
+
 /// What is kept of a turn without an answer: everything if tools ran in it, otherwise nothing.
 fn unfinished(said: &[Message], was_cancelled: bool) -> Option<Vec<Message>> {
     let mut said = said.iter().any(|message| matches!(message, Message::Tool(_))).then(|| said.to_vec())?;
@@ -150,12 +164,8 @@ pub(super) fn open_sources(
 ) -> Result<Vec<(Source, Option<String>)>, Failure> {
     let read_keys = chat.source_keys.read()?;
     let keys = chat.source_api_key.iter().chain(&read_keys).map(Secret::expose);
-    let mut sources = sources::open_all(names, &chat.mcp, named, keys, &(&chat.libraries).into())?;
-    let mut remote = sources.iter_mut().filter(|(source, _)| source.takes_key());
-    if let (Some((source, slot @ None)), None) = (remote.next(), remote.next()) {
-        *slot = environment_key_for(source);
-    }
-    Ok(sources)
+    let words = SourceWords { sources: names, mcp: &chat.mcp, tools: &chat.tools };
+    sources::open_all(words, named, keys, &(&chat.libraries).into(), environment_key_for)
 }
 
 /// The failure of the command for a failed chat.

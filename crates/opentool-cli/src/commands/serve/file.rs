@@ -245,6 +245,8 @@ mod tests {
         ] {
             assert_eq!(parse(text).map(|_| ()), Err(problem.to_owned()), "{text}");
         }
-        assert!(parse("qqq = 1").unwrap_err().starts_with("there is no option `qqq`; there are mcp, host, port, "));
+        assert!(
+            parse("qqq = 1").unwrap_err().starts_with("there is no option `qqq`; there are mcp, tools, host, port, ")
+        );
     }
 }

@@ -13,13 +13,16 @@ use crate::{libraries::LibraryOptions, secret::Secret, size::size, time::duratio
 /// Every option may be absent, so that the file is read after the command line.
 #[derive(Debug, Default, Args)]
 pub(super) struct Options {
-    /// Where tools come from: an OpenTool document with `server.url`, an OpenDyn document, the base URL of a server,
+    /// Where tools come from: an OpenTool document with `server.url`, an OpenDyn or OpenWorkflow document, the base URL of a server,
     /// an MCP server (mcp+https://…, or the file of an agent), a `[sources.NAME]` of the configuration file, or `demo`
     #[arg(value_name = "SOURCE")]
     pub(super) sources: Vec<String>,
     /// The command of an MCP server whose tools are served; repeatable
     #[arg(long, value_name = "COMMAND")]
     pub(super) mcp: Vec<String>,
+    /// Where the functions come from that the steps of an OpenWorkflow document call; repeatable
+    #[arg(long, value_name = "SOURCE")]
+    pub(super) tools: Vec<String>,
 
     /// The address to bind [default: 127.0.0.1]
     #[arg(long, alias = "opentoolServerHost", help_heading = "Address")]
