@@ -9,6 +9,7 @@ mod interrupt;
 mod job;
 mod permits;
 mod policies;
+mod record;
 mod settle;
 mod span;
 mod wait;

@@ -37,6 +37,13 @@
 //! the counters for the [`Limits`], and the calls that wait for a [`Decision`]. [`Executor::host`] is for callers whose
 //! every call is a turn of its own. [`ExecutorBuilder`] has the policies.
 //!
+//! # Recording calls
+//!
+//! A [`Journal`] records the calls of a context that [belongs to a run](ToolContext::with_run) or
+//! [has a key](ToolContext::with_idempotency_key): before a call runs, and before its outcome is seen. After a crash a call that
+//! began and has no outcome runs again only where its tool is read-only or idempotent; any other is
+//! [uncertain](ErrorKind::Uncertain).
+//!
 //! # Features
 //!
 //! `macros` (default): `#[tool]` and `#[toolbox]`. `testing`: a test kit, with which a tool is called and its answer
@@ -62,6 +69,7 @@ mod executor;
 mod function;
 mod gate;
 mod handler;
+mod journal;
 mod memory;
 mod metadata;
 mod middleware;
@@ -100,6 +108,10 @@ pub use executor::{Batch, Executor, ExecutorBuilder, Host};
 pub use function::{DeclaredTools, FallibleToolFunction, FnTool, ToolFunction, ToolInput};
 pub use futures_core::future::BoxFuture;
 pub use handler::ToolHandler;
+pub use journal::{
+    Begun, CallEffect, CallEnd, CallKey, CallStart, IdempotencyKey, Journal, MemoryJournal, Reconcile, Reconciled,
+    RecordedResult, UncertainDecision,
+};
 pub use memory::{MemoryBudget, MemoryReservation, OverBudget};
 pub use metadata::{Concurrency, ToolMetadata};
 pub use middleware::{Middleware, Next};

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::converter::ResultConverter;
 use crate::gate::Gate;
+use crate::{CallEffect, Reconcile};
 
 /// How calls of one tool may overlap with other calls of the same batch.
 ///
@@ -62,6 +63,8 @@ pub struct ToolMetadata {
     max_result_size: Option<usize>,
     call_limit: Option<u32>,
     converter: Option<Arc<dyn ResultConverter>>,
+    composite: bool,
+    reconcile: Option<Arc<dyn Reconcile>>,
 }
 
 impl ToolMetadata {
@@ -82,6 +85,8 @@ impl ToolMetadata {
             max_result_size: None,
             call_limit: None,
             converter: None,
+            composite: false,
+            reconcile: None,
         }
     }
 
@@ -162,6 +167,23 @@ impl ToolMetadata {
     #[must_use]
     pub fn with_converter(mut self, converter: impl ResultConverter) -> Self {
         self.converter = Some(Arc::new(converter));
+        self
+    }
+
+    /// Sets whether the tool consists of other calls, which it makes with the context that it gets.
+    ///
+    /// In a run that is recorded, those calls are recorded too, each at its [place](crate::ToolContext::with_place). After a crash
+    /// the tool itself runs again, and the records of its calls decide about them.
+    #[must_use]
+    pub fn with_composite(mut self, composite: bool) -> Self {
+        self.composite = composite;
+        self
+    }
+
+    /// Sets what finds out, after a crash, whether a call of the tool had its effect.
+    #[must_use]
+    pub fn with_reconcile(mut self, reconcile: impl Reconcile) -> Self {
+        self.reconcile = Some(Arc::new(reconcile));
         self
     }
 
@@ -270,6 +292,32 @@ impl ToolMetadata {
         self.converter.as_deref()
     }
 
+    /// Says whether the tool consists of other calls.
+    #[must_use]
+    pub fn is_composite(&self) -> bool {
+        self.composite
+    }
+
+    /// Returns what finds out whether a call had its effect, where the tool can.
+    #[must_use]
+    pub fn reconcile(&self) -> Option<&dyn Reconcile> {
+        self.reconcile.as_deref()
+    }
+
+    /// Returns what a call of the tool may do, as far as it is known.
+    #[must_use]
+    pub fn effect(&self) -> CallEffect {
+        if self.composite {
+            CallEffect::Composite
+        } else if self.is_read_only() {
+            CallEffect::ReadOnly
+        } else if self.is_idempotent() {
+            CallEffect::Idempotent
+        } else {
+            CallEffect::Other
+        }
+    }
+
     pub(crate) fn serial(&self) -> Option<&Arc<Gate>> {
         self.serial.as_ref()
     }
@@ -296,6 +344,8 @@ impl fmt::Debug for ToolMetadata {
             .field("max_result_size", &self.max_result_size)
             .field("call_limit", &self.call_limit)
             .field("converter", &self.converter.as_ref().map(|_| "…"))
+            .field("composite", &self.composite)
+            .field("reconcile", &self.reconcile.as_ref().map(|_| "…"))
             .finish()
     }
 }
