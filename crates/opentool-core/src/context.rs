@@ -11,10 +11,12 @@ use serde_json::{Map, Value};
 
 use crate::blocking::BlockingPool;
 use crate::gate::ExclusivePermit;
-use crate::question::AttachedRespondent;
 use crate::journal::{CallOrigin, Recording};
+use crate::question::AttachedRespondent;
 use crate::sink::EventSink;
-use crate::{CallKey, Cancellation, IdempotencyKey, Journal, Progress, ProgressMessage, ToolDefinition, ToolError, ToolOutput};
+use crate::{
+    CallKey, Cancellation, IdempotencyKey, Journal, Progress, ProgressMessage, ToolDefinition, ToolError, ToolOutput,
+};
 
 /// What the application passes to tools and the model never sees.
 ///

@@ -71,12 +71,14 @@ mod gate;
 mod handler;
 mod journal;
 mod memory;
+mod memory_journal;
 mod metadata;
 mod middleware;
 mod output;
 mod patterns;
 mod policy;
 mod question;
+mod reconcile;
 mod resolver;
 mod result_check;
 mod returns;
@@ -109,10 +111,10 @@ pub use function::{DeclaredTools, FallibleToolFunction, FnTool, ToolFunction, To
 pub use futures_core::future::BoxFuture;
 pub use handler::ToolHandler;
 pub use journal::{
-    Begun, CallEffect, CallEnd, CallKey, CallStart, IdempotencyKey, Journal, MemoryJournal, Reconcile, Reconciled,
-    RecordedResult, UncertainDecision,
+    Begun, CallEffect, CallEnd, CallKey, CallStart, IdempotencyKey, Journal, RecordedResult, UncertainDecision,
 };
 pub use memory::{MemoryBudget, MemoryReservation, OverBudget};
+pub use memory_journal::MemoryJournal;
 pub use metadata::{Concurrency, ToolMetadata};
 pub use middleware::{Middleware, Next};
 pub use output::{Annotations, Link, Part, PartContent, Resource, ResourceContent, RichOutput, ToolOutput};
@@ -120,6 +122,7 @@ pub use policy::{
     ApprovalPolicy, ApprovalRequest, Ask, AskCaller, ErrorPolicy, LimitPolicy, Limits, UnknownTool, UnknownToolPolicy,
 };
 pub use question::{Question, Respondent, UserAnswer};
+pub use reconcile::{Reconcile, Reconciled};
 pub use resolver::{Chain, Resolver};
 pub use returns::{IntoToolError, Text};
 pub use schema::{input_schema, output_schema};

@@ -144,8 +144,7 @@ impl RecordedCall {
     /// Records the outcome; where that fails, the failure is the outcome.
     pub(super) async fn end(mut self: Box<Self>, job: &mut Job<'_>) {
         let Some(result) = &job.answer else { return };
-        let end =
-            CallEnd { key: &self.key, attempt: self.attempt, result, return_direct: job.return_direct };
+        let end = CallEnd { key: &self.key, attempt: self.attempt, result, return_direct: job.return_direct };
         let ending = AssertUnwindSafe(async { self.journal.end(end).await }).catch_unwind();
         let ended = ending.await.unwrap_or_else(|panic| Err(panicked(panic)));
         match ended {
@@ -160,11 +159,7 @@ impl RecordedCall {
 
     fn unrecorded(&self, error: &ToolError) -> ToolError {
         let message = format!("the outcome of the call cannot be recorded: {error}");
-        if self.effect.is_repeatable() {
-            ToolError::unavailable(message)
-        } else {
-            ToolError::uncertain(message)
-        }
+        if self.effect.is_repeatable() { ToolError::unavailable(message) } else { ToolError::uncertain(message) }
     }
 }
 

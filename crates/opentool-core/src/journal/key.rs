@@ -106,7 +106,8 @@ mod tests {
 
     #[test]
     fn keys_of_callers_and_tools_are_apart() {
-        let runs = [("ann", "pay", "k"), ("bob", "pay", "k"), ("ann", "send", "k"), ("an", "npay", "k"), ("ann", "pay", "l")];
+        let runs =
+            [("ann", "pay", "k"), ("bob", "pay", "k"), ("ann", "send", "k"), ("an", "npay", "k"), ("ann", "pay", "l")];
         let mut seen: Vec<_> = runs.iter().map(|(caller, tool, key)| keyed_run(caller, tool, key)).collect();
         seen.sort();
         seen.dedup();

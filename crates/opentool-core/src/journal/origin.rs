@@ -23,7 +23,11 @@ const MAX_KEY: usize = 255;
 /// assert!(IdempotencyKey::parse("a key").is_none());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct IdempotencyKey(Arc<str>);
+pub struct IdempotencyKey {
+    text: Arc<str>,
+    /// Whose key it is, where that is not the caller of the context.
+    caller: Option<Arc<str>>,
+}
 
 impl IdempotencyKey {
     /// What a key must be, for messages.
@@ -33,13 +37,20 @@ impl IdempotencyKey {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let fits = (1..=MAX_KEY).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        fits.then(|| Self(text.into()))
+        fits.then(|| Self { text: text.into(), caller: None })
     }
 
     /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
+    }
+
+    /// Says whose key it is, instead of the [caller](crate::ToolContext::with_caller) of the context.
+    #[must_use]
+    pub fn of_caller(mut self, caller: impl Into<Arc<str>>) -> Self {
+        self.caller = Some(caller.into());
+        self
     }
 }
 
@@ -99,7 +110,10 @@ impl Identity {
     /// Returns the run of a call, and its place there; `in_batch` is its place in a turn.
     pub(crate) fn place(&self, caller: &str, tool: &str, in_batch: Option<(u32, usize)>) -> (Arc<str>, Arc<str>) {
         match self {
-            Self::Keyed(key) => (keyed_run(caller, tool, key.as_str()).into(), "0".into()),
+            Self::Keyed(key) => {
+                let caller = key.caller.as_deref().unwrap_or(caller);
+                (keyed_run(caller, tool, key.as_str()).into(), "0".into())
+            }
             Self::Run { run, parent, place, numbered } => {
                 let own = match (place, in_batch) {
                     (Some(place), None) => place.to_string(),

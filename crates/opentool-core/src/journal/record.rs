@@ -1,3 +1,5 @@
+use std::fmt;
+
 use futures_core::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
@@ -154,4 +156,10 @@ pub trait Journal: Send + Sync + 'static {
 
     /// Records what is decided about an uncertain call, for a tool that can find out; `begin` then acts on it.
     fn decide<'a>(&'a self, key: &'a CallKey, decision: UncertainDecision) -> BoxFuture<'a, Result<(), ToolError>>;
+}
+
+impl fmt::Debug for dyn Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Journal")
+    }
 }

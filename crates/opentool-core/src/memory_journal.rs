@@ -1,3 +1,5 @@
+//! A journal that lives as long as its process: [`MemoryJournal`].
+
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,10 +8,11 @@ use std::time::{Duration, Instant};
 use futures_core::future::BoxFuture;
 use tokio::sync::Notify;
 
-use super::key::CallKey;
-use super::record::{Begun, CallEnd, CallStart, Journal, RecordedResult, UncertainDecision};
 use crate::context::now;
-use crate::{ErrorKind, MemoryBudget, MemoryReservation, ToolError};
+use crate::{
+    Begun, CallEnd, CallKey, CallStart, ErrorKind, Journal, MemoryBudget, MemoryReservation, RecordedResult, ToolError,
+    UncertainDecision,
+};
 
 /// How long outcomes are kept.
 const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
@@ -42,28 +45,28 @@ const ENTRY: usize = 512;
 pub struct MemoryJournal {
     budget: MemoryBudget,
     retention: Duration,
-    state: Mutex<Entries>,
+    state: Mutex<KeptCalls>,
 }
 
 #[derive(Default)]
-struct Entries {
-    calls: HashMap<CallPlace, Entry>,
+struct KeptCalls {
+    calls: HashMap<CallPlace, KeptCall>,
     /// The calls that are over, in that order, with when they are forgotten.
     over: VecDeque<(Instant, CallPlace)>,
 }
 
 type CallPlace = (Arc<str>, Arc<str>);
 
-struct Entry {
+struct KeptCall {
     tool: Arc<str>,
     arguments_hash: Arc<str>,
     is_repeatable: bool,
     attempt: u32,
-    state: EntryState,
+    state: KeptState,
     reservation: MemoryReservation,
 }
 
-enum EntryState {
+enum KeptState {
     Running(Arc<Notify>),
     /// It has no outcome and does not run.
     Abandoned {
@@ -89,7 +92,7 @@ impl MemoryJournal {
         self
     }
 
-    fn entries(&self) -> MutexGuard<'_, Entries> {
+    fn entries(&self) -> MutexGuard<'_, KeptCalls> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -102,15 +105,15 @@ impl MemoryJournal {
                 return Err(ToolError::key_reused());
             }
             return Ok(match &entry.state {
-                EntryState::Running(_) => Begun::InFlight,
-                EntryState::Done(recorded) => Begun::Answer(recorded.clone()),
-                EntryState::NotKept => return Err(not_kept()),
-                EntryState::Abandoned { run_again } if *run_again || entry.is_repeatable => {
+                KeptState::Running(_) => Begun::InFlight,
+                KeptState::Done(recorded) => Begun::Answer(recorded.clone()),
+                KeptState::NotKept => return Err(not_kept()),
+                KeptState::Abandoned { run_again } if *run_again || entry.is_repeatable => {
                     entry.attempt += 1;
-                    entry.state = EntryState::Running(Arc::default());
+                    entry.state = KeptState::Running(Arc::default());
                     Begun::Run { attempt: entry.attempt }
                 }
-                EntryState::Abandoned { .. } => Begun::Uncertain,
+                KeptState::Abandoned { .. } => Begun::Uncertain,
             });
         }
         let key = call.key;
@@ -119,12 +122,12 @@ impl MemoryJournal {
         reservation.grow(&self.budget, size).map_err(|_| {
             ToolError::unavailable("there is no memory left to keep the result of a call with a key: try again later")
         })?;
-        let entry = Entry {
+        let entry = KeptCall {
             tool: key.tool.clone(),
             arguments_hash: key.arguments_hash.clone(),
             is_repeatable: call.effect.is_repeatable(),
             attempt: 1,
-            state: EntryState::Running(Arc::default()),
+            state: KeptState::Running(Arc::default()),
             reservation,
         };
         entries.calls.insert(place, entry);
@@ -132,11 +135,11 @@ impl MemoryJournal {
     }
 
     /// Changes the state of an attempt that runs, and wakes those that wait for it.
-    fn settle(&self, key: &CallKey, attempt: u32, state: impl FnOnce(&mut Entry) -> EntryState) {
+    fn settle(&self, key: &CallKey, attempt: u32, state: impl FnOnce(&mut KeptCall) -> KeptState) {
         let mut entries = self.entries();
         let place = place(key);
         let Some(entry) = entries.calls.get_mut(&place).filter(|entry| entry.attempt == attempt) else { return };
-        let EntryState::Running(waiting) = &entry.state else { return };
+        let KeptState::Running(waiting) = &entry.state else { return };
         let waiting = waiting.clone();
         entry.state = state(entry);
         if let Some(until) = now().checked_add(self.retention) {
@@ -146,7 +149,7 @@ impl MemoryJournal {
         waiting.notify_waiters();
     }
 
-    fn keep(&self, entry: &mut Entry, call: &CallEnd<'_>) -> EntryState {
+    fn keep(&self, entry: &mut KeptCall, call: &CallEnd<'_>) -> KeptState {
         let size = match call.result {
             Ok(output) => output.size(),
             Err(error) => {
@@ -155,13 +158,13 @@ impl MemoryJournal {
             }
         };
         if entry.reservation.grow(&self.budget, size).is_err() {
-            return EntryState::NotKept;
+            return KeptState::NotKept;
         }
-        EntryState::Done(RecordedResult { result: call.result.clone(), return_direct: call.return_direct })
+        KeptState::Done(RecordedResult { result: call.result.clone(), return_direct: call.return_direct })
     }
 }
 
-impl Entries {
+impl KeptCalls {
     /// Drops what was kept long enough.
     fn forget(&mut self, now: Instant) {
         while let Some((until, _)) = self.over.front()
@@ -169,7 +172,7 @@ impl Entries {
         {
             let Some((_, place)) = self.over.pop_front() else { return };
             // An abandoned call may run again meanwhile.
-            if self.calls.get(&place).is_some_and(|entry| !matches!(entry.state, EntryState::Running(_))) {
+            if self.calls.get(&place).is_some_and(|entry| !matches!(entry.state, KeptState::Running(_))) {
                 self.calls.remove(&place);
             }
         }
@@ -189,12 +192,12 @@ impl Journal for MemoryJournal {
     }
 
     fn abandon(&self, key: &CallKey, attempt: u32) {
-        self.settle(key, attempt, |_| EntryState::Abandoned { run_again: false });
+        self.settle(key, attempt, |_| KeptState::Abandoned { run_again: false });
     }
 
     fn changed<'a>(&'a self, key: &'a CallKey) -> BoxFuture<'a, ()> {
         let waiting = match self.entries().calls.get(&place(key)) {
-            Some(Entry { state: EntryState::Running(waiting), .. }) => Some(waiting.clone().notified_owned()),
+            Some(KeptCall { state: KeptState::Running(waiting), .. }) => Some(waiting.clone().notified_owned()),
             _ => None,
         };
         // Made while the entries were locked, so that no end comes in between.
@@ -209,14 +212,14 @@ impl Journal for MemoryJournal {
         Box::pin(async move {
             let mut entries = self.entries();
             let entry = entries.calls.get_mut(&place(key));
-            let Some(entry) = entry.filter(|entry| matches!(entry.state, EntryState::Abandoned { .. })) else {
+            let Some(entry) = entry.filter(|entry| matches!(entry.state, KeptState::Abandoned { .. })) else {
                 return Err(ToolError::failed("the call is not uncertain, so there is nothing to decide"));
             };
-            let done = |result| EntryState::Done(RecordedResult { result, return_direct: false });
+            let done = |result| KeptState::Done(RecordedResult { result, return_direct: false });
             match decision {
                 UncertainDecision::Happened(output) => entry.state = done(Ok(output)),
                 UncertainDecision::GiveUp(reason) => entry.state = done(Err(ToolError::given_up(&reason))),
-                UncertainDecision::RunAgain => entry.state = EntryState::Abandoned { run_again: true },
+                UncertainDecision::RunAgain => entry.state = KeptState::Abandoned { run_again: true },
             }
             Ok(())
         })

@@ -1,9 +1,10 @@
+//! Tools that can find out whether an interrupted call had its effect: [`Reconcile`].
+
 use std::fmt;
 
 use futures_core::future::BoxFuture;
 
-use super::key::CallKey;
-use crate::{Arguments, ToolContext, ToolError, ToolOutput};
+use crate::{Arguments, CallKey, ToolContext, ToolError, ToolOutput};
 
 /// What a tool found out about a call that began and has no outcome.
 #[derive(Clone, Debug)]
