@@ -151,6 +151,9 @@ pub(crate) struct Meta<'a> {
     pub(crate) traceparent: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(crate) tracestate: Option<&'a RawValue>,
+    /// What makes a call the same one however often it is sent.
+    #[serde(borrow, rename = "dev.opentool/idempotency-key")]
+    pub(crate) idempotency_key: Option<&'a RawValue>,
 }
 
 impl<'a> Message<'a> {
@@ -262,8 +265,14 @@ fn read_params(params: Option<&RawValue>) -> Result<Params<'_>, ProtocolError> {
 impl<'a> Params<'a> {
     /// Returns what the request says about itself.
     pub(crate) fn meta(&self) -> &Meta<'a> {
-        const NONE: &Meta<'static> =
-            &Meta { revision: None, capabilities: None, progress_token: None, traceparent: None, tracestate: None };
+        const NONE: &Meta<'static> = &Meta {
+            revision: None,
+            capabilities: None,
+            progress_token: None,
+            traceparent: None,
+            tracestate: None,
+            idempotency_key: None,
+        };
         self.meta.as_ref().unwrap_or(NONE)
     }
 }

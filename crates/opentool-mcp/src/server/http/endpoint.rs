@@ -303,22 +303,24 @@ impl Endpoint {
         let streams =
             (planned.request.progress_token.is_some() || can_ask) && headers::accepts_events(request.headers());
         let session = planned.session.clone();
+        // In the older revisions a client that goes away has not cancelled its call; with a key it may ask for the answer again.
+        let ends_with_client = is_stateless && !planned.request.is_keyed();
         let mut task = match CallTask::new(&self.engine, request, planned, Some(body)) {
             Ok(task) => task,
             Err(refused) => return refused.into(),
         };
         if streams {
             let (sink, mut responses) = LazyEvents::new(session, self.replay_budget.clone());
-            tokio::spawn(task.stream(sink, is_stateless).in_current_span());
+            tokio::spawn(task.stream(sink, ends_with_client).in_current_span());
             let response = responses.recv().await;
             return response.unwrap_or_else(|| FrontendResponse::empty(StatusCode::INTERNAL_SERVER_ERROR));
         }
-        if is_stateless {
+        if ends_with_client {
             // A client that goes away drops this future, which cancels the call.
             let finished = task.run(None).await;
             task.respond(finished)
         } else {
-            // In the older revisions a client that goes away has not cancelled its call, so one that waits gets a task of its own.
+            // One that waits gets a task of its own, which goes on without its client.
             let mut running = Box::pin(
                 async move {
                     let finished = task.run(None).await;

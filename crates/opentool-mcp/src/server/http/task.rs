@@ -65,6 +65,7 @@ impl CallTask {
         if let Some(caller) = session.or(request.key_name()) {
             context = context.with_caller(caller.clone());
         }
+        context = planned.request.recorded(context, request.journal(), request.key_name());
         let mut asking = None;
         if planned.caller.revision.is_stateless() {
             let taken_up = planned.request.asking(engine, request.key_name());
