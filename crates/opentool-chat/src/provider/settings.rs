@@ -17,6 +17,8 @@ pub(crate) struct ProviderSettings {
     pub(crate) endpoint: Result<Url, String>,
     pub(crate) key: Option<ApiKey>,
     pub(crate) model: Option<String>,
+    /// The variable that names the model, for an error.
+    pub(crate) model_variable: &'static str,
     /// The user's headers, whose values may be secret.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) connect_timeout: Duration,
@@ -38,6 +40,7 @@ impl ProviderSettings {
             endpoint: W::endpoint(W::BASE_URL),
             key: None,
             model: None,
+            model_variable: W::VARIABLES.model,
             headers: Vec::new(),
             connect_timeout: Duration::from_secs(10),
             // Without streaming, the first byte comes when the last word is written.
@@ -84,6 +87,11 @@ impl ProviderSettings {
     pub(crate) fn server(&self) -> Option<(&str, u16)> {
         let url = self.endpoint.as_ref().ok()?;
         Some((url.host_str()?.trim_matches(['[', ']']), url.port_or_known_default()?))
+    }
+
+    /// The host of the endpoint.
+    pub(crate) fn host(&self) -> Option<&str> {
+        self.endpoint.as_ref().ok()?.host_str()
     }
 
     /// The endpoint as text, for errors and `Debug`.

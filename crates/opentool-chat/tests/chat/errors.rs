@@ -70,7 +70,7 @@ async fn an_error_of_the_provider_carries_what_was_done(mode: Mode) {
     let refused = ChatError::refused("openai", 429, "slow down").with_retry_after(Duration::from_secs(7));
     let model = ScriptedModel::new([Reply::call("now", "{}").with_usage(Usage::new(5, 5)), Reply::error(refused)]);
     let error = mode.error(ChatClient::new(model).prompt("hi").tools(FakeTool::new("now").answers("noon"))).await;
-    assert_eq!(error.to_string(), "openai answered 429: slow down");
+    assert_eq!(error.to_string(), "openai answered 429: slow down (it asks to wait 7 s before the next try)");
     assert_eq!((error.status(), error.retry_after()), (Some(429), Some(Duration::from_secs(7))));
     assert!(error.is_retryable());
     assert_eq!(error.exchange().messages().len(), 3, "continuing from here does not repeat the call");

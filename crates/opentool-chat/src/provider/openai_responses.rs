@@ -1,0 +1,8 @@
+//! OpenAI's Responses API: [`OpenAiResponses`].
+
+mod events;
+mod format;
+mod request;
+mod response;
+
+pub use self::format::OpenAiResponses;
