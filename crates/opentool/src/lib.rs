@@ -242,7 +242,7 @@ pub mod prelude {
     };
 
     #[cfg(feature = "chat")]
-    pub use opentool_chat::provider::{Anthropic, Ollama, OpenAi};
+    pub use opentool_chat::provider::{Anthropic, AzureOpenAi, Gemini, Ollama, OpenAi, OpenAiResponses};
     #[cfg(feature = "chat")]
     pub use opentool_chat::{
         ChatClient, ChatError, ChatEvent, ChatMemory, ChatModel, ChatOptions, ChatResponse, InProcessMemory, Message,
@@ -267,6 +267,11 @@ pub mod prelude {
 #[cfg(all(doctest, feature = "macros", feature = "server", feature = "chat"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// So are those of the page on providers.
+#[cfg(all(doctest, feature = "chat"))]
+#[doc = include_str!("../../../docs/providers.md")]
+struct Providers;
 
 /// So is that of the crate.
 #[cfg(all(doctest, feature = "macros"))]

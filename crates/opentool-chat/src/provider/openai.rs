@@ -4,6 +4,7 @@ mod content;
 mod data;
 mod format;
 mod models;
+mod named_server;
 mod preset;
 mod request;
 mod response;

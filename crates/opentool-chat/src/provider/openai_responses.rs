@@ -1,5 +1,6 @@
 //! OpenAI's Responses API: [`OpenAiResponses`].
 
+mod data;
 mod events;
 mod format;
 mod request;

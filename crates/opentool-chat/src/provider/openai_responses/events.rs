@@ -6,7 +6,7 @@ use opentool_http::Frame;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::format::NAME;
+use super::data::NAME;
 use super::response::{OutputItem, ResponseObject};
 use crate::provider::wire::{BlockOrder, StreamProgress, StreamReader, WireError, lenient};
 use crate::{Delta, ToolCallDelta};

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use opentool_http::{Framing, Url};
 
+use super::data::NAME;
 use super::events::ResponseEvents;
 use super::request::ResponsesBody;
 use super::response::read_response;
@@ -11,9 +12,6 @@ use crate::provider::model_info::ModelInfo;
 use crate::provider::openai::{is_openai_host, read_models};
 use crate::provider::wire::{KeyHeader, Variables, WireError, WireFormat, WireRequest, provider_url};
 use crate::{ChatError, ChatResponse, TypedAnswers};
-
-/// The provider's name: OpenAI has two interfaces.
-pub(super) const NAME: &str = "openai";
 
 /// Models behind OpenAI's Responses API: OpenAI itself, and servers with the same interface.
 ///

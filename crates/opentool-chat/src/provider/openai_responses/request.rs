@@ -5,7 +5,7 @@ use opentool_core::ToolCall;
 use opentool_core::spec::schema::Dialect;
 use serde_json::{Map, Value, json};
 
-use super::format::NAME;
+use super::data::NAME;
 use crate::provider::wire::{
     JsonBody, MessagePart, WireRequest, file_name, inlined_text, is_common_image, message_parts, object_or_none,
     refused_media,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::format::NAME;
+use super::data::NAME;
 use crate::provider::wire::{BlockOrder, WireError, arguments_text, is_blank, lenient};
 use crate::{ChatResponse, FinishReason, Generation, Usage};
 
