@@ -107,10 +107,10 @@ fn thinking(options: &ChatOptions, model: &str) -> Option<Value> {
         }));
     }
     let level = match effort {
-        ReasoningEffort::None | ReasoningEffort::Minimal => "minimal",
-        ReasoningEffort::Low => "low",
-        ReasoningEffort::Medium => "medium",
-        _ => "high",
+        ReasoningEffort::None | ReasoningEffort::Minimal => "MINIMAL",
+        ReasoningEffort::Low => "LOW",
+        ReasoningEffort::Medium => "MEDIUM",
+        _ => "HIGH",
     };
     Some(json!({ "thinkingLevel": level, "includeThoughts": effort != ReasoningEffort::None }))
 }
