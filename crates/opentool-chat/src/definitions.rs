@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use opentool_core::spec::schema::{SchemaTool, Target, tool_list};
 use opentool_core::{ToolDefinition, Toolbox};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// The definitions of the tools of one request, in the order of the toolbox.
@@ -32,6 +33,8 @@ struct Inner {
     definitions: Vec<ToolDefinition>,
     toolbox: Option<Toolbox>,
     wire: [OnceLock<Box<RawValue>>; Target::ALL.len()],
+    /// For OpenAI's Responses API, by whether it is strict.
+    flat: [OnceLock<Box<RawValue>>; 2],
 }
 
 impl ToolDefinitions {
@@ -39,13 +42,13 @@ impl ToolDefinitions {
     #[must_use]
     pub fn from_toolbox(toolbox: Toolbox) -> Self {
         let definitions = toolbox.iter().map(|tool| tool.definition().clone()).collect();
-        Self(Arc::new(Inner { definitions, toolbox: Some(toolbox), wire: Default::default() }))
+        Self(Arc::new(Inner { definitions, toolbox: Some(toolbox), ..Inner::default() }))
     }
 
     /// Takes definitions without the tools, for a manager of your own.
     #[must_use]
     pub fn new(definitions: Vec<ToolDefinition>) -> Self {
-        Self(Arc::new(Inner { definitions, toolbox: None, wire: Default::default() }))
+        Self(Arc::new(Inner { definitions, ..Inner::default() }))
     }
 
     /// Returns the toolbox that the definitions were taken from.
@@ -75,21 +78,43 @@ impl ToolDefinitions {
     #[must_use]
     pub fn wire(&self, target: Target) -> &RawValue {
         let place = Target::ALL.iter().position(|known| *known == target).unwrap_or_default();
-        self.0.wire[place].get_or_init(|| {
-            let tools = self.iter().map(|definition| {
-                SchemaTool::new(definition.name(), definition.description(), definition.input_schema())
-            });
-            let list = tool_list(tools, target);
-            for report in &list.reports {
-                tracing::debug!(
-                    target: "opentool::chat", tool = %report.name, %target,
-                    dropped = report.dropped.len(), obstacles = report.obstacles.len(),
-                    "this schema cannot be sent in full"
-                );
+        self.0.wire[place].get_or_init(|| raw(&self.list(target)))
+    }
+
+    /// Returns the list as OpenAI's Responses API takes it: as in chat completions, without the object around each function,
+    /// and with a word on strictness, which would be assumed otherwise.
+    pub(crate) fn flat_wire(&self, strict: bool) -> &RawValue {
+        self.0.flat[usize::from(strict)].get_or_init(|| {
+            let mut list = self.list(if strict { Target::OpenAiStrict } else { Target::OpenAi });
+            for tool in list.as_array_mut().into_iter().flatten() {
+                if let Some(Value::Object(mut function)) = tool.get_mut("function").map(Value::take) {
+                    function.insert("type".to_owned(), "function".into());
+                    function.entry("strict").or_insert(false.into());
+                    *tool = function.into();
+                }
             }
-            serde_json::value::to_raw_value(&list.tools).unwrap_or_else(|_| RawValue::NULL.to_owned())
+            raw(&list)
         })
     }
+
+    fn list(&self, target: Target) -> Value {
+        let tools = self
+            .iter()
+            .map(|definition| SchemaTool::new(definition.name(), definition.description(), definition.input_schema()));
+        let list = tool_list(tools, target);
+        for report in &list.reports {
+            tracing::debug!(
+                target: "opentool::chat", tool = %report.name, %target,
+                dropped = report.dropped.len(), obstacles = report.obstacles.len(),
+                "this schema cannot be sent in full"
+            );
+        }
+        list.tools
+    }
+}
+
+fn raw(list: &Value) -> Box<RawValue> {
+    serde_json::value::to_raw_value(list).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 impl fmt::Debug for ToolDefinitions {

@@ -32,7 +32,7 @@ pub enum Cause {
         message: String,
     },
     /// The provider answered with an error.
-    #[error("{provider} answered {}{message}", status.map_or_else(|| "with an error: ".to_owned(), |status| format!("{status}: ")))]
+    #[error("{provider} answered {}{message}{}", answered(*status), asked_to_wait(*retry_after))]
     Refused {
         /// The provider.
         provider: String,
@@ -46,7 +46,7 @@ pub enum Cause {
         retry_after: Option<Duration>,
     },
     /// The provider could not be reached, or did not answer in time.
-    #[error("{provider} cannot be reached: {message}")]
+    #[error("{provider} {}: {message}", if *timed_out { "did not answer in time" } else { "cannot be reached" })]
     Unreachable {
         /// The provider.
         provider: String,
@@ -100,6 +100,20 @@ pub enum Cause {
         /// The provider.
         provider: String,
     },
+}
+
+fn answered(status: Option<u16>) -> String {
+    status.map_or_else(|| "with an error: ".to_owned(), |status| format!("{status}: "))
+}
+
+/// Says when to try again, where that is worth saying.
+fn asked_to_wait(after: Option<Duration>) -> String {
+    match after.map(|after| after.as_secs_f64().ceil() as u64) {
+        None | Some(0) => String::new(),
+        Some(seconds @ ..120) => format!(" (it asks to wait {seconds} s before the next try)"),
+        Some(seconds @ ..7200) => format!(" (it asks to wait {} minutes before the next try)", seconds.div_ceil(60)),
+        Some(seconds) => format!(" (it asks to wait {} hours before the next try)", seconds.div_ceil(3600)),
+    }
 }
 
 impl Cause {

@@ -19,8 +19,9 @@
 //!
 //! # The parts
 //!
-//! - A [`Provider`] asks a model once. [`OpenAi`](provider::OpenAi) is for OpenAI and the many servers with its API,
-//!   [`Anthropic`](provider::Anthropic) and [`Ollama`](provider::Ollama) for theirs.
+//! - A [`Provider`] asks a model once. [`OpenAi`](provider::OpenAi) is for OpenAI and the many servers with its API, some of which
+//!   are a [`Preset`](provider::Preset); [`OpenAiResponses`](provider::OpenAiResponses), [`AzureOpenAi`](provider::AzureOpenAi),
+//!   [`Anthropic`](provider::Anthropic), [`Gemini`](provider::Gemini) and [`Ollama`](provider::Ollama) are for theirs.
 //! - A [`ChatModel`] is a provider with default [`ChatOptions`] and a [`ToolCallingManager`]. It runs the loop: ask, run the
 //!   calls, ask again with the results, until an answer has no calls.
 //! - A [`ChatClient`] is what an application uses: default tools, system text, memory, and a builder for each request.
@@ -63,6 +64,24 @@
 //!
 //! [`ChatResponse::messages`] has every message of the turn. When a turn ends without an answer, [`ChatError::exchange`] has what
 //! was said until then, so that the work done is not lost. No history ever holds a call without its answer.
+//!
+//! # Images, sounds and files
+//!
+//! [`Media`] goes into a [`UserMessage`], from a path, bytes or a URL, and comes out of tools; each provider gets it in its own form.
+//!
+//! ```
+//! use opentool_chat::{ChatClient, Media, UserMessage};
+//! # use opentool_chat::testing::{Reply, ScriptedModel};
+//!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! # let client = ChatClient::new(ScriptedModel::new([Reply::text("A pixel.")]));
+//! # let png = b"\x89PNG\r\n\x1a\n";
+//! let photo = Media::from_bytes("image/png", png)?; // or from_path, from_base64, from_url
+//! let answer = client.prompt(UserMessage::new("What is this?").with_media(photo)).call().await?;
+//! # assert_eq!(answer.text(), "A pixel.");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
 //!
 //! # Conversations
 //!
@@ -205,13 +224,16 @@ mod generation;
 #[cfg(feature = "testing")]
 mod guard;
 mod manager;
+mod media;
 mod memory;
 mod message;
 mod model;
 mod options;
 mod prompt;
 pub mod provider;
+mod reasoning;
 mod response;
+mod response_format;
 mod stream;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -228,15 +250,18 @@ pub use futures_core::future::BoxFuture;
 pub use futures_core::stream::BoxStream;
 pub use generation::{FinishReason, Generation};
 pub use manager::{DefaultToolCallingManager, Execution, ToolCallingManager, ToolEvents, ToolExecutionResult};
+pub use media::{Media, MediaError, MediaKind};
 #[cfg(feature = "sqlite")]
 pub use memory::SqliteMemory;
 pub use memory::{ChatMemory, InProcessMemory, MemoryError, WINDOW, window};
-pub use message::{AssistantMessage, Message, SystemMessage, ToolAnswer, ToolMessage, UserMessage};
+pub use message::{AssistantMessage, Message, SystemMessage, ToolAnswer, ToolMessage, UserMessage, UserPart};
 pub use model::{ChatModel, ChatModelBuilder, Eligibility};
 pub use options::{ChatOptions, ToolChoice};
 pub use prompt::Prompt;
 pub use provider::{ModelRequest, Provider};
+pub use reasoning::{ReasoningEffort, UnknownEffort};
 pub use response::{ChatResponse, RunState};
+pub use response_format::{ResponseFormat, TypedAnswers};
 pub use stream::ChatStream;
 pub use usage::Usage;
 

@@ -14,6 +14,8 @@ mod known;
 mod library;
 mod load;
 mod mcp;
+mod models;
+mod provider_name;
 mod respondent;
 mod schema;
 mod serve;
@@ -39,6 +41,7 @@ Examples:
   opentool tools http://127.0.0.1:9627        List the tools of a server
   opentool call http://127.0.0.1:9627 add a=1 b=2
   opentool chat --model ollama:qwen3          Chat with a model that calls tools
+  opentool models                             List the models that are there
   opentool mcp --print-config claude-code     Offer the demo tools to an agent
   opentool check                              Check every document below this folder
   opentool check weather.opentool.json        … or one, with all its faults at once
@@ -75,6 +78,7 @@ enum Command {
     Tools(tools::Tools),
     Call(call::Call),
     Chat(Box<chat::Chat>),
+    Models(models::Models),
     Mcp(Box<mcp::McpCommand>),
     Load(load::Load),
     Version(version::Version),
@@ -120,7 +124,7 @@ impl Cli {
             Command::Serve(_) | Command::Chat(_) | Command::Mcp(_) => {
                 telemetry::start(cli.verbose, cli.log_format, true)?
             }
-            Command::Tools(_) | Command::Call(_) | Command::Load(_) | Command::Version(_) => {
+            Command::Tools(_) | Command::Call(_) | Command::Load(_) | Command::Version(_) | Command::Models(_) => {
                 telemetry::start(cli.verbose, cli.log_format, false)?;
             }
             // These contact no server, so there is nothing to log.
@@ -136,6 +140,7 @@ impl Cli {
             Command::Tools(tools) => tools.run(),
             Command::Call(call) => call.run(),
             Command::Chat(chat) => chat.run(),
+            Command::Models(models) => models.run(),
             Command::Mcp(mcp) => mcp.run(),
             Command::Load(load) => load.run(),
             Command::Version(version) => version.run(),

@@ -81,7 +81,7 @@ impl ClientConfig {
         retry.backoff = self.backoff;
         retry.max_backoff = self.backoff.saturating_mul(LONGEST_WAIT);
         // The time that the request has is the limit.
-        retry.max_retry_after = Duration::MAX;
+        (retry.max_retry_after, retry.max_total) = (Duration::MAX, Duration::MAX);
         retry
     }
 

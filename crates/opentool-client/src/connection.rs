@@ -141,6 +141,7 @@ impl Connection {
         answered.await.map_err(|error| FailedAttempt {
             retryable: error.is_transient(),
             error: self.redact(error),
+            rate_limited: false,
             retry_after,
         })
     }

@@ -163,6 +163,7 @@ impl ClientError {
             HttpError::Interrupted { reason, source } => (reason, true, Some(Arc::from(source))),
             HttpError::NoResponse { after } | HttpError::Idle { after } => return Self::timeout(after),
             HttpError::TooLarge { limit } => return Self::TooLarge { limit },
+            error @ HttpError::Encoded { .. } => (error.to_string(), false, None),
             other => (other.to_string(), false, None),
         };
         Self::NoAccess { url: url.to_owned(), reason, reached, status: None, source }

@@ -17,7 +17,7 @@ use crate::ToolError;
 /// The arguments of one call, as the JSON text in which they came.
 ///
 /// They stay text because a parsed [`Value`] has already merged duplicate keys and rounded large
-/// integers, and costs more than the call. An empty, blank or `null` text reads as `{}`. A clone
+/// integers, and costs more than the call. An empty, blank or `null` text, and an empty JSON string, read as `{}`. A clone
 /// shares the text, unless it is short.
 ///
 /// ```
@@ -187,7 +187,8 @@ fn is_none(text: &str) -> bool {
     if text.len() > NONE.len() && text.starts_with('{') {
         return false;
     }
-    matches!(text.trim(), "" | "null" | NONE)
+    // A model that has nothing to say may write an empty JSON string.
+    matches!(text.trim(), "" | "null" | "\"\"" | NONE)
 }
 
 impl Default for Arguments {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use tokio::time::timeout;
 
@@ -156,7 +156,10 @@ impl HttpClient {
             max_size: config.max_response_size,
             stream: config.stream_limit,
         };
-        Ok(Self { client, headers: config.headers.clone(), response_timeout: config.response_timeout, limits })
+        let mut headers = config.headers.clone();
+        // Without this header a server may choose any encoding.
+        headers.entry(ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));
+        Ok(Self { client, headers, response_timeout: config.response_timeout, limits })
     }
 
     /// Sends a request once; the body of the response is still to come.

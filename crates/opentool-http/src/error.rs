@@ -53,10 +53,18 @@ pub enum HttpError {
         after: Duration,
     },
     /// A response that had begun fell silent.
-    #[error("nothing came for {after:?} in the middle of an answer")]
+    #[error("nothing came for {after:?} in the middle of it")]
     Idle {
         /// How long nothing came.
         after: Duration,
+    },
+    /// The body is compressed, although no request asks for that.
+    #[error(
+        "it is compressed ({encoding}), which was not asked for: look for a proxy on the way that does so, and turn it off there"
+    )]
+    Encoded {
+        /// How, as the server says.
+        encoding: String,
     },
     /// The body, or one message of a stream, is too large.
     #[error("it is larger than {limit} bytes")]

@@ -126,6 +126,12 @@ impl FrameParser {
         None
     }
 
+    /// Says whether a message has begun, as far as can be seen: a comment is none.
+    pub(crate) fn has_content(&self) -> bool {
+        let line = self.line.trim_ascii_start();
+        self.data.is_some() || !self.name.is_empty() || !(line.is_empty() || line.starts_with(b":"))
+    }
+
     /// Returns how many bytes of an incomplete message are buffered.
     pub fn buffered(&self) -> usize {
         let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use reqwest::header::{CONTENT_TYPE, HeaderMap};
-use tokio::time::timeout;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
+use tokio::time::{Instant, timeout};
 
 use crate::error::HttpError;
 use crate::frame::{Frame, FrameParser, Framing};
@@ -121,13 +121,46 @@ impl HttpResponse {
         };
         let (mut parser, mut ready) = (FrameParser::new(framing), VecDeque::new());
         parser.push(&std::mem::take(&mut self.peeked), &mut ready);
-        FrameStream { response: self, parser: Some(parser), ready, max_frame }
+        let idle_timeout = self.limits.idle_timeout;
+        let silent_since = Instant::now();
+        FrameStream {
+            response: self,
+            parser: Some(parser),
+            ready,
+            max_frame,
+            idle_timeout,
+            silent_since,
+            silent: false,
+        }
+    }
+
+    /// How the body is encoded, where it is.
+    fn encoding(&self) -> Option<String> {
+        let value = self.headers().get(CONTENT_ENCODING)?;
+        let encoding = String::from_utf8_lossy(value.as_bytes()).trim().to_ascii_lowercase();
+        (!encoding.is_empty() && encoding != "identity").then_some(encoding)
     }
 
     /// The next bytes from the network; none at the end.
     async fn receive(&mut self) -> Result<Option<Bytes>, HttpError> {
-        let chunk = match self.limits.idle_timeout {
-            Some(after) => timeout(after, self.response.chunk()).await.map_err(|_| HttpError::Idle { after })?,
+        let after = self.limits.idle_timeout;
+        self.receive_within(after, after).await
+    }
+
+    /// The next bytes, for which there is so much time left of an idle timeout.
+    async fn receive_within(
+        &mut self,
+        idle_timeout: Option<Duration>,
+        left: Option<Duration>,
+    ) -> Result<Option<Bytes>, HttpError> {
+        if let Some(encoding) = self.encoding() {
+            return Err(HttpError::Encoded { encoding });
+        }
+        let chunk = match left {
+            Some(left) => {
+                let after = idle_timeout.unwrap_or(left);
+                timeout(left, self.response.chunk()).await.map_err(|_| HttpError::Idle { after })?
+            }
             None => self.response.chunk().await,
         };
         let chunk = chunk.map_err(HttpError::interrupted)?;
@@ -145,26 +178,56 @@ pub struct FrameStream {
     parser: Option<FrameParser>,
     ready: VecDeque<Frame>,
     max_frame: usize,
+    idle_timeout: Option<Duration>,
+    /// When the last message came that said something.
+    silent_since: Instant,
+    /// Whether the last message said nothing.
+    silent: bool,
 }
 
 impl FrameStream {
+    /// Sets how long the body may be silent from here on.
+    pub fn set_idle_timeout(&mut self, time: Option<Duration>) {
+        self.idle_timeout = time;
+    }
+
+    /// Says that the last message only kept the connection alive: the body counts as silent since the one before it.
+    pub fn was_keep_alive(&mut self) {
+        self.silent = true;
+    }
+
     /// Reads the next message; none at the end of the body.
+    ///
+    /// Comments, which some servers send to keep a connection alive, do not end a silence.
     ///
     /// # Errors
     ///
     /// When the body breaks off, falls silent or is too large. The messages before that come first.
     pub async fn next(&mut self) -> Result<Option<Frame>, HttpError> {
         let limit = self.max_frame;
+        if !std::mem::take(&mut self.silent) {
+            self.silent_since = Instant::now();
+        }
         loop {
             if let Some(frame) = self.ready.pop_front() {
                 return if frame.size() > limit { Err(HttpError::TooLarge { limit }) } else { Ok(Some(frame)) };
             }
             let Some(parser) = &mut self.parser else { return Ok(None) };
-            match self.response.receive().await? {
+            let left = self.idle_timeout.map(|after| after.saturating_sub(self.silent_since.elapsed()));
+            match self.response.receive_within(self.idle_timeout, left).await? {
                 Some(chunk) => {
                     parser.push(&chunk, &mut self.ready);
                     if self.ready.is_empty() && parser.buffered() > limit {
                         return Err(HttpError::TooLarge { limit });
+                    }
+                    match (parser.has_content(), left, self.idle_timeout) {
+                        // A long message that comes bit by bit is no silence.
+                        (true, ..) => self.silent_since = Instant::now(),
+                        // Comments that never end are one.
+                        (false, Some(Duration::ZERO), Some(after)) if self.ready.is_empty() => {
+                            return Err(HttpError::Idle { after });
+                        }
+                        _ => {}
                     }
                 }
                 None => self.ready.extend(self.parser.take().and_then(FrameParser::finish)),

@@ -18,13 +18,25 @@ pub struct RetryPolicy {
     pub max_backoff: Duration,
     /// The longest wait that a server may ask for; one that asks for more gets no retry.
     pub max_retry_after: Duration,
+    /// How many attempts may follow the first where the server limits the rate of requests: it works, and time helps.
+    pub rate_limit_retries: u32,
+    /// How long after the first attempt the last may begin.
+    pub max_total: Duration,
 }
 
 impl Default for RetryPolicy {
-    /// Two retries, after 500 ms and 1 s; waits of at most a minute.
+    /// Two retries, after 500 ms and 1 s; five where the server limits the rate, after 1, 2, 4, 8 and 16 s; waits of at most a
+    /// minute, and of two minutes in all.
     fn default() -> Self {
         let minute = Duration::from_secs(60);
-        Self { retries: 2, backoff: Duration::from_millis(500), max_backoff: minute, max_retry_after: minute }
+        Self {
+            retries: 2,
+            backoff: Duration::from_millis(500),
+            max_backoff: minute,
+            max_retry_after: minute,
+            rate_limit_retries: 5,
+            max_total: 2 * minute,
+        }
     }
 }
 
@@ -35,6 +47,8 @@ pub struct FailedAttempt<E> {
     pub error: E,
     /// Whether another attempt may succeed.
     pub retryable: bool,
+    /// Whether the server works and only limits the rate of requests.
+    pub rate_limited: bool,
     /// How long the server asks to wait.
     pub retry_after: Option<Duration>,
 }
@@ -42,7 +56,7 @@ pub struct FailedAttempt<E> {
 impl<E> FailedAttempt<E> {
     /// An attempt after which no other makes sense.
     pub fn last(error: E) -> Self {
-        Self { error, retryable: false, retry_after: None }
+        Self { error, retryable: false, rate_limited: false, retry_after: None }
     }
 }
 
@@ -61,6 +75,7 @@ impl RetryPolicy {
         F: Future<Output = Result<T, FailedAttempt<E>>>,
     {
         let mut failures = 0;
+        let begun = Instant::now();
         loop {
             let failed = match attempt().await {
                 Ok(value) => return Ok(value),
@@ -72,6 +87,9 @@ impl RetryPolicy {
             if failed.retry_after.is_some() && deadline.is_some_and(is_late) {
                 return Err(failed.error);
             }
+            if begun.elapsed().saturating_add(wait) > self.max_total {
+                return Err(failed.error);
+            }
             tracing::debug!(target: "opentool::http", error = %failed.error, ?wait, "the request failed and is sent again");
             sleep(wait).await;
         }
@@ -79,10 +97,14 @@ impl RetryPolicy {
 
     /// How long to wait before the next attempt; none when there is no other.
     fn wait_after<E>(&self, failures: u32, failed: &FailedAttempt<E>) -> Option<Duration> {
-        if failures > self.retries || !failed.retryable {
+        let (retries, first) = match failed.rate_limited {
+            true => (self.rate_limit_retries, self.backoff.saturating_mul(2)),
+            false => (self.retries, self.backoff),
+        };
+        if failures > retries || !failed.retryable {
             return None;
         }
-        let doubled = self.backoff.saturating_mul(1 << (failures - 1).min(16));
+        let doubled = first.saturating_mul(1 << (failures - 1).min(16));
         let backoff = jittered(doubled.min(self.max_backoff));
         match failed.retry_after {
             Some(asked) if asked > self.max_retry_after => None,
@@ -102,7 +124,12 @@ mod tests {
     use super::*;
 
     fn busy(retry_after: Option<u64>) -> FailedAttempt<&'static str> {
-        FailedAttempt { error: "busy", retryable: true, retry_after: retry_after.map(Duration::from_secs) }
+        let retry_after = retry_after.map(Duration::from_secs);
+        FailedAttempt { error: "busy", retryable: true, rate_limited: false, retry_after }
+    }
+
+    fn limited() -> FailedAttempt<&'static str> {
+        FailedAttempt { rate_limited: true, ..busy(None) }
     }
 
     #[test]
@@ -121,6 +148,26 @@ mod tests {
             assert!((longest / 2..=longest).contains(&wait), "{failures}: {wait}");
         }
         assert_eq!(policy.wait_after(41, &busy(None)), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_rate_limit_without_a_wait_is_not_given_up_within_seconds() {
+        let (start, attempts) = (Instant::now(), std::cell::Cell::new(0));
+        let run = RetryPolicy::default().run::<(), _, _>(None, || {
+            attempts.set(attempts.get() + 1);
+            std::future::ready(Err(limited()))
+        });
+        assert_eq!((run.await, attempts.get()), (Err("busy"), 6));
+        let waited = start.elapsed().as_secs_f64();
+        assert!((15.0..=31.1).contains(&waited), "{waited}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn attempts_end_with_the_total_time() {
+        let policy = RetryPolicy { retries: 1000, max_total: Duration::from_secs(10), ..RetryPolicy::default() };
+        let start = Instant::now();
+        let run = policy.run::<(), _, _>(None, || std::future::ready(Err(busy(Some(3)))));
+        assert_eq!((run.await, start.elapsed()), (Err("busy"), Duration::from_secs(9)));
     }
 
     #[test]

@@ -246,7 +246,7 @@ pub mod prelude {
     };
 
     #[cfg(feature = "chat")]
-    pub use opentool_chat::provider::{Anthropic, Ollama, OpenAi};
+    pub use opentool_chat::provider::{Anthropic, AzureOpenAi, Gemini, Ollama, OpenAi, OpenAiResponses};
     #[cfg(feature = "chat")]
     pub use opentool_chat::{
         ChatClient, ChatError, ChatEvent, ChatMemory, ChatModel, ChatOptions, ChatResponse, InProcessMemory, Message,
@@ -276,6 +276,11 @@ struct Readme;
 #[cfg(all(doctest, feature = "macros", feature = "journal"))]
 #[doc = include_str!("../../../docs/durable.md")]
 struct DurableGuide;
+
+/// So are those of the page on providers.
+#[cfg(all(doctest, feature = "chat"))]
+#[doc = include_str!("../../../docs/providers.md")]
+struct Providers;
 
 /// So is that of the crate.
 #[cfg(all(doctest, feature = "macros"))]

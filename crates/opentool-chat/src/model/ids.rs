@@ -95,10 +95,13 @@ fn sendable(name: &str, tools: &ToolDefinitions) -> Arc<str> {
     /// A tool's name has at most 64 characters; this leaves some for a number.
     const LONGEST: usize = 48;
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
-    let plain: String = name.chars().map(plain).take(LONGEST).collect();
+    let mut plain: String = name.chars().map(plain).take(LONGEST).collect();
+    if plain.is_empty() {
+        plain.push_str("unnamed_tool");
+    }
     let mut sendable = plain.clone();
     let mut number = 0;
-    while sendable.is_empty() || tools.iter().any(|definition| definition.name() == sendable) {
+    while tools.iter().any(|definition| definition.name() == sendable) {
         number += 1;
         sendable = format!("{plain}_{number}");
     }

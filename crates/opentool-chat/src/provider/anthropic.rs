@@ -1,6 +1,5 @@
 //! Anthropic's messages: [`Anthropic`].
 
-mod block_order;
 mod data;
 mod events;
 mod format;

@@ -2,12 +2,12 @@
 
 use std::sync::OnceLock;
 
-use bytes::Bytes;
-use opentool_http::{FailedAttempt, HttpClient, HttpError, HttpRequest, HttpResponse, Secrets, SetupError};
+use opentool_http::{FailedAttempt, HttpClient, HttpError, HttpRequest, HttpResponse, Secrets, SetupError, Url};
 
 use super::interface::permit_request;
+use super::model_info::ModelInfo;
 use super::settings::ProviderSettings;
-use super::wire::{WireError, WireFormat, excerpt, shortened};
+use super::wire::{WireError, WireFormat, excerpt, retry_delay, shortened};
 use crate::{Cause, ChatError, ChatResponse};
 
 /// The connection to a provider; its HTTP client is made when it is first needed.
@@ -36,13 +36,17 @@ impl Connection {
         self.http = OnceLock::new();
     }
 
+    /// Where requests go.
+    pub(crate) fn endpoint(&self) -> Result<&Url, ChatError> {
+        self.settings.endpoint.as_ref().map_err(ChatError::setup)
+    }
+
     /// Sends a request until an answer begins, or no further attempt makes sense.
-    pub(crate) async fn send(&self, body: Bytes) -> Result<HttpResponse, ChatError> {
+    pub(crate) async fn send(&self, request: HttpRequest) -> Result<HttpResponse, ChatError> {
         permit_request(self.provider)?;
-        let endpoint = self.settings.endpoint.as_ref().map_err(ChatError::setup)?;
+        let endpoint = self.endpoint()?;
         let http = self.http.get_or_init(|| HttpClient::new(&self.settings.http()?, endpoint));
         let http = http.as_ref().map_err(|error| ChatError::setup(error.to_string()))?;
-        let request = HttpRequest::post(endpoint.clone()).json(body);
         self.settings.retry.run(None, || self.attempt(http, &request)).await
     }
 
@@ -61,14 +65,28 @@ impl Connection {
                 "it redirects to another address, and redirects are not followed; set the base URL to that address";
             return Err(FailedAttempt::last(ChatError::refused(self.provider, status, message)));
         }
-        let retry_after = response.retry_after();
+        let mut retry_after = response.retry_after();
         let must_not_retry = response.headers().get("x-should-retry").is_some_and(|value| value == "false");
         // A reason that can only be read in part is better than none.
-        let body = response.bytes().await.unwrap_or_default();
-        let body = self.secrets.redact(String::from_utf8_lossy(&body).into_owned());
-        let error = self.error(Some(status), WireError::from_error_body(&body));
+        let reason = match response.bytes().await {
+            Err(error @ HttpError::Encoded { .. }) => {
+                WireError::reported(None, &format!("the reason cannot be read: {error}"))
+            }
+            body => {
+                let body = String::from_utf8_lossy(&body.unwrap_or_default()).into_owned();
+                retry_after = retry_after.or_else(|| retry_delay(&body));
+                WireError::from_error_body(&self.secrets.redact(body))
+            }
+        };
+        let error = self.error(Some(status), reason);
         let error = retry_after.into_iter().fold(error, ChatError::with_retry_after);
         Err(if must_not_retry { FailedAttempt::last(error) } else { failed(error) })
+    }
+
+    /// Reads a list of models.
+    pub(crate) async fn read_models<W: WireFormat>(&self, response: HttpResponse) -> Result<Vec<ModelInfo>, ChatError> {
+        let body = response.bytes().await.map_err(|error| self.http_error(error))?;
+        W::read_models(&String::from_utf8_lossy(&body)).map_err(|error| self.wire_error(error))
     }
 
     /// Reads a whole answer.
@@ -108,10 +126,12 @@ impl Connection {
                 .with_source(source)
             }
             HttpError::Interrupted { reason, .. } => ChatError::interrupted(self.provider, reason),
-            HttpError::TooLarge { .. } => ChatError::unreadable(self.provider, error.to_string()),
-            HttpError::NoResponse { .. } | HttpError::Idle { .. } => {
-                ChatError::timed_out(self.provider, error.to_string())
+            HttpError::TooLarge { .. } | HttpError::Encoded { .. } => {
+                ChatError::unreadable(self.provider, error.to_string())
             }
+            HttpError::NoResponse { .. } => ChatError::timed_out(self.provider, error.to_string()),
+            // It was reached, and had begun to answer.
+            HttpError::Idle { .. } => ChatError::interrupted(self.provider, error.to_string()),
             other => ChatError::unreachable(self.provider, other.to_string()),
         }
     }
@@ -125,7 +145,13 @@ fn failed(error: ChatError) -> FailedAttempt<ChatError> {
         Cause::Refused { code, .. } => code.as_deref() == Some("insufficient_quota"),
         _ => false,
     };
-    FailedAttempt { retryable: error.is_retryable() && !hopeless, retry_after: error.retry_after(), error }
+    FailedAttempt {
+        retryable: error.is_retryable() && !hopeless,
+        // 529 is Anthropic's word for the same.
+        rate_limited: matches!(error.status(), Some(429 | 529)),
+        retry_after: error.retry_after(),
+        error,
+    }
 }
 
 #[cfg(test)]
@@ -143,7 +169,10 @@ mod tests {
             assert!(!failed(error).retryable);
         }
         for error in [ChatError::refused("openai", 503, "busy"), ChatError::unreachable("openai", "refused")] {
-            assert!(failed(error).retryable);
+            let failed = failed(error);
+            assert!(failed.retryable && !failed.rate_limited);
         }
+        let failed = failed(ChatError::refused("openai", 429, "slow down"));
+        assert!(failed.retryable && failed.rate_limited);
     }
 }

@@ -2,11 +2,10 @@
 
 use std::collections::VecDeque;
 
-use bytes::Bytes;
 use futures_core::stream::BoxStream;
 use futures_util::StreamExt;
 use futures_util::stream::try_unfold;
-use opentool_http::{FrameStream, Framing};
+use opentool_http::{FrameStream, Framing, HttpRequest};
 use serde::de::IgnoredAny;
 
 use super::connection::Connection;
@@ -14,7 +13,7 @@ use super::wire::{StreamProgress, StreamReader, WireFormat};
 use crate::{ChatError, ChatResponse, Delta, ToolCallDelta};
 
 enum StreamState {
-    Unsent(Result<Bytes, ChatError>),
+    Unsent(Box<Result<HttpRequest, ChatError>>),
     Reading(Box<FrameStream>),
     Ended,
 }
@@ -23,16 +22,19 @@ struct DeltaStream<'a, W: WireFormat> {
     connection: &'a Connection,
     reader: W::Reader,
     state: StreamState,
+    /// Whether the model has begun to say something.
+    has_content: bool,
     deltas: VecDeque<Delta>,
 }
 
 /// Sends the request when it is first polled; dropping the stream closes the connection.
 pub(crate) fn delta_stream<W: WireFormat>(
     connection: &Connection,
-    body: Result<Bytes, ChatError>,
+    request: Result<HttpRequest, ChatError>,
 ) -> BoxStream<'_, Result<Delta, ChatError>> {
     let reader = W::Reader::default();
-    let stream = DeltaStream::<W> { connection, reader, state: StreamState::Unsent(body), deltas: VecDeque::new() };
+    let state = StreamState::Unsent(Box::new(request));
+    let stream = DeltaStream::<W> { connection, reader, state, has_content: false, deltas: VecDeque::new() };
     try_unfold(stream, |mut stream| async move { Ok(stream.next().await?.map(|delta| (delta, stream))) }).boxed()
 }
 
@@ -43,15 +45,15 @@ impl<W: WireFormat> DeltaStream<'_, W> {
                 return Ok(Some(delta));
             }
             match std::mem::replace(&mut self.state, StreamState::Ended) {
-                StreamState::Unsent(body) => self.begin(body?).await?,
+                StreamState::Unsent(request) => self.begin((*request)?).await?,
                 StreamState::Reading(frames) => self.advance(frames).await?,
                 StreamState::Ended => return Ok(None),
             }
         }
     }
 
-    async fn begin(&mut self, body: Bytes) -> Result<(), ChatError> {
-        let mut response = self.connection.send(body).await?;
+    async fn begin(&mut self, request: HttpRequest) -> Result<(), ChatError> {
+        let mut response = self.connection.send(request).await?;
         let is_json = response.is("application/json");
         // Some servers do not stream although they were asked to, and some proxies answer with a page.
         let is_whole = match W::FRAMING {
@@ -67,7 +69,11 @@ impl<W: WireFormat> DeltaStream<'_, W> {
         if is_whole {
             self.deltas.extend(deltas_of(self.connection.read::<W>(response).await?));
         } else {
-            self.state = StreamState::Reading(Box::new(response.frames(W::FRAMING)));
+            let mut frames = response.frames(W::FRAMING);
+            // A model may think for long before the first word, with an answer that has begun as far as HTTP goes.
+            let settings = &self.connection.settings;
+            frames.set_idle_timeout(Some(settings.response_timeout.max(settings.idle_timeout)));
+            self.state = StreamState::Reading(Box::new(frames));
         }
         Ok(())
     }
@@ -84,7 +90,12 @@ impl<W: WireFormat> DeltaStream<'_, W> {
                 };
             };
             let read = self.reader.read(&frame, &mut self.deltas);
+            if !self.has_content && self.deltas.iter().any(is_content) {
+                self.has_content = true;
+                frames.set_idle_timeout(Some(self.connection.settings.idle_timeout));
+            }
             match read.map_err(|error| self.connection.wire_error(error))? {
+                StreamProgress::KeepAlive => frames.was_keep_alive(),
                 StreamProgress::Done => {
                     frames.drain().await;
                     return Ok(());
@@ -98,6 +109,10 @@ impl<W: WireFormat> DeltaStream<'_, W> {
             }
         }
     }
+}
+
+fn is_content(delta: &Delta) -> bool {
+    matches!(delta, Delta::Text(_) | Delta::Reasoning(_) | Delta::ToolCall(_))
 }
 
 /// Says whether the first line of a body is a JSON text of its own.

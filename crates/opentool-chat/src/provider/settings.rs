@@ -8,6 +8,7 @@ use opentool_http::{ApiKey, HttpConfig, RetryPolicy, Secrets, SetupError, Url, s
 use reqwest::header::{HeaderName, HeaderValue};
 
 use super::wire::{KeyHeader, WireFormat};
+use crate::TypedAnswers;
 
 /// Everything that can be set about the connection to a provider.
 #[derive(Clone)]
@@ -16,6 +17,8 @@ pub(crate) struct ProviderSettings {
     pub(crate) endpoint: Result<Url, String>,
     pub(crate) key: Option<ApiKey>,
     pub(crate) model: Option<String>,
+    /// The variable that names the model, for an error.
+    pub(crate) model_variable: &'static str,
     /// The user's headers, whose values may be secret.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) connect_timeout: Duration,
@@ -24,6 +27,8 @@ pub(crate) struct ProviderSettings {
     pub(crate) retry: RetryPolicy,
     pub(crate) max_response_size: usize,
     pub(crate) ca_certificates: Option<Arc<[u8]>>,
+    /// What the user says of the server; else the wire format knows.
+    pub(crate) typed_answers: Option<TypedAnswers>,
     key_header: KeyHeader,
     /// The headers that the wire demands.
     wire_headers: &'static [(&'static str, &'static str)],
@@ -35,6 +40,7 @@ impl ProviderSettings {
             endpoint: W::endpoint(W::BASE_URL),
             key: None,
             model: None,
+            model_variable: W::VARIABLES.model,
             headers: Vec::new(),
             connect_timeout: Duration::from_secs(10),
             // Without streaming, the first byte comes when the last word is written.
@@ -43,6 +49,7 @@ impl ProviderSettings {
             retry: RetryPolicy::default(),
             max_response_size: 32 << 20,
             ca_certificates: None,
+            typed_answers: None,
             key_header: W::KEY_HEADER,
             wire_headers: W::HEADERS,
         }
@@ -80,6 +87,11 @@ impl ProviderSettings {
     pub(crate) fn server(&self) -> Option<(&str, u16)> {
         let url = self.endpoint.as_ref().ok()?;
         Some((url.host_str()?.trim_matches(['[', ']']), url.port_or_known_default()?))
+    }
+
+    /// The host of the endpoint.
+    pub(crate) fn host(&self) -> Option<&str> {
+        self.endpoint.as_ref().ok()?.host_str()
     }
 
     /// The endpoint as text, for errors and `Debug`.

@@ -19,7 +19,7 @@ fn plan() -> FnTool {
 }
 
 async fn empty_null_or_blank_arguments_are_an_empty_object(mode: Mode) {
-    for blank in ["", " \n", "null", "{}"] {
+    for blank in ["", " \n", "null", "{}", "\"\""] {
         let (client, model) = calling(Reply::call("now", blank));
         let tool = FakeTool::new("now").answers("noon");
         let log = tool.log();

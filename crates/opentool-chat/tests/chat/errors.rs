@@ -6,7 +6,7 @@ use futures_util::{StreamExt, stream};
 use opentool_chat::testing::{Reply, ScriptedModel};
 use opentool_chat::{
     BoxFuture, BoxStream, Cause, ChatClient, ChatError, ChatEvent, ChatModel, ChatResponse, Delta, Message,
-    ModelRequest, Provider, Usage,
+    ModelRequest, Provider, TypedAnswers, Usage,
 };
 use opentool_core::testing::FakeTool;
 use opentool_core::{Cancellation, ErrorSeverity, Executor, FnTool, ToolError, ToolSource, Toolbox};
@@ -70,7 +70,7 @@ async fn an_error_of_the_provider_carries_what_was_done(mode: Mode) {
     let refused = ChatError::refused("openai", 429, "slow down").with_retry_after(Duration::from_secs(7));
     let model = ScriptedModel::new([Reply::call("now", "{}").with_usage(Usage::new(5, 5)), Reply::error(refused)]);
     let error = mode.error(ChatClient::new(model).prompt("hi").tools(FakeTool::new("now").answers("noon"))).await;
-    assert_eq!(error.to_string(), "openai answered 429: slow down");
+    assert_eq!(error.to_string(), "openai answered 429: slow down (it asks to wait 7 s before the next try)");
     assert_eq!((error.status(), error.retry_after()), (Some(429), Some(Duration::from_secs(7))));
     assert!(error.is_retryable());
     assert_eq!(error.exchange().messages().len(), 3, "continuing from here does not repeat the call");
@@ -116,6 +116,9 @@ impl Provider for Stalls {
     }
     fn server(&self) -> Option<(&str, u16)> {
         None
+    }
+    fn typed_answers(&self, _: bool) -> TypedAnswers {
+        TypedAnswers::Prompt
     }
     fn call<'a>(&'a self, _: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         Box::pin(std::future::pending())

@@ -28,7 +28,7 @@ async fn an_impossible_tool_name_becomes_one_that_can_be_sent(mode: Mode) {
     for (name, sent) in [
         ("functions.get_weather", "functions_get_weather"),
         ("get weather", "get_weather_1"),
-        ("", "_1"),
+        ("", "unnamed_tool"),
         ("wetter?\u{0}", "wetter__"),
         (&*long, &long[..48]),
     ] {

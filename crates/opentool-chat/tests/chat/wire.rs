@@ -3,10 +3,13 @@
 mod anthropic;
 mod cancelled;
 mod failures;
+mod fixtures;
 mod limits;
 mod loops;
+mod media;
 mod ollama;
 mod openai;
+mod presets;
 mod secrets;
 mod sent;
 mod server;

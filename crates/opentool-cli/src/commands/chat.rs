@@ -2,6 +2,7 @@
 
 mod approval;
 mod args;
+mod attach;
 mod data;
 mod interrupt;
 mod memory;

@@ -1,5 +1,6 @@
 //! `opentool chat` with a scripted model, over real HTTP.
 
+mod attached;
 mod conversations;
 #[cfg(unix)]
 mod interactive;

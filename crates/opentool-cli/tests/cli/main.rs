@@ -27,6 +27,7 @@ mod mcp;
 mod mcp_client;
 #[cfg(target_os = "linux")]
 mod mcp_login;
+mod models;
 mod mutate;
 mod observe;
 mod operation;

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use opentool_http::Frame;
 use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
 
-use super::block_order::BlockOrder;
 use super::data::NAME;
 use super::response::{AnthropicBlock, AnthropicMessage, AnthropicUsage, finish_reason, metadata};
-use crate::provider::wire::{StreamProgress, StreamReader, WireError, lenient};
+use crate::provider::wire::{BlockOrder, StreamProgress, StreamReader, WireError, lenient};
 use crate::{Delta, ToolCallDelta};
 
 #[derive(Deserialize)]
@@ -19,8 +20,8 @@ struct AnthropicEvent {
     index: usize,
     #[serde(default, deserialize_with = "lenient")]
     message: Option<AnthropicMessage>,
-    #[serde(default, deserialize_with = "lenient")]
-    content_block: AnthropicBlock,
+    #[serde(default)]
+    content_block: Option<Box<RawValue>>,
     #[serde(default, deserialize_with = "lenient")]
     delta: BlockDelta,
     #[serde(default, deserialize_with = "lenient")]
@@ -62,6 +63,9 @@ struct OpenBlock {
     place: Option<usize>,
     /// Whether arguments came in pieces, in which case those of the beginning do not count.
     pieces: bool,
+    /// A block that only Anthropic understands, and the pieces of its input.
+    foreign: Option<Value>,
+    input: String,
 }
 
 impl StreamReader for AnthropicEvents {
@@ -78,7 +82,7 @@ impl StreamReader for AnthropicEvents {
                 deltas.push_back(Delta::Begin { id: message.id, model: message.model });
                 self.count(message.usage, deltas);
             }
-            "content_block_start" => self.begin(event.index, event.content_block, deltas),
+            "content_block_start" => self.begin(event.index, event.content_block.as_deref(), deltas),
             "content_block_delta" => self.piece(event.index, event.delta, deltas),
             "content_block_stop" => {
                 if let Some(open) = self.open.remove(&event.index) {
@@ -104,7 +108,8 @@ impl StreamReader for AnthropicEvents {
                 return Ok(StreamProgress::Done);
             }
             "error" => return Err(WireError::from_body(data)),
-            // `ping`, and events that this reader does not know.
+            "ping" => return Ok(StreamProgress::KeepAlive),
+            // Events that this reader does not know.
             _ => {
                 if let Some(error) = WireError::reported_in(data) {
                     return Err(error);
@@ -119,9 +124,22 @@ impl StreamReader for AnthropicEvents {
     }
 }
 
+impl OpenBlock {
+    /// A block that only Anthropic understands, with the input that came in pieces.
+    fn into_foreign(self) -> Option<Value> {
+        let mut block = self.foreign?;
+        if let Ok(input) = serde_json::from_str::<Value>(&self.input) {
+            block["input"] = input;
+        }
+        Some(block)
+    }
+}
+
 impl AnthropicEvents {
-    fn begin(&mut self, index: usize, block: AnthropicBlock, deltas: &mut VecDeque<Delta>) {
-        let mut place = None;
+    fn begin(&mut self, index: usize, raw: Option<&RawValue>, deltas: &mut VecDeque<Delta>) {
+        let block: AnthropicBlock = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        let foreign = raw.and_then(|raw| block.foreign(raw));
+        let mut place = foreign.as_ref().map(|_| self.order.begin_thought());
         match block.r#type.as_str() {
             "text" => self.push_text(block.text.clone(), deltas),
             "thinking" | "redacted_thinking" => {
@@ -138,7 +156,7 @@ impl AnthropicEvents {
             }
             _ => {}
         }
-        self.open.insert(index, OpenBlock { block, place, pieces: false });
+        self.open.insert(index, OpenBlock { block, place, pieces: false, foreign, input: String::new() });
     }
 
     fn push_text(&mut self, text: String, deltas: &mut VecDeque<Delta>) {
@@ -153,10 +171,13 @@ impl AnthropicEvents {
         let open = self.open.get_mut(&index);
         let has_arguments = !piece.partial_json.is_empty();
         if has_arguments && open.as_ref().is_none_or(|open| open.block.r#type == "tool_use") {
-            deltas.push_back(ToolCallDelta::new().with_index(index).with_arguments(piece.partial_json).into());
+            deltas.push_back(ToolCallDelta::new().with_index(index).with_arguments(&*piece.partial_json).into());
         }
         if let Some(open) = open {
             open.pieces |= has_arguments;
+            if open.foreign.is_some() {
+                open.input.push_str(&piece.partial_json);
+            }
             open.block.thinking.push_str(&piece.thinking);
             if !piece.signature.is_empty() {
                 open.block.signature.get_or_insert_default().push_str(&piece.signature);
@@ -172,7 +193,9 @@ impl AnthropicEvents {
             let arguments = open.block.arguments();
             deltas.push_back(ToolCallDelta::new().with_index(index).with_arguments(arguments).into());
         }
-        if let (Some(place), Some(thought)) = (open.place, open.block.thought()) {
+        let place = open.place;
+        let thought = open.block.thought().or_else(|| open.into_foreign());
+        if let (Some(place), Some(thought)) = (place, thought) {
             self.order.end_thought(place, thought);
             let kept = self.order.data().into_iter();
             deltas.extend(kept.map(|data| Delta::ProviderData { provider: NAME.to_owned(), data }));

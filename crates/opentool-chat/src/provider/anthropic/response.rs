@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::block_order::BlockOrder;
 use super::data::NAME;
-use crate::provider::wire::{WireError, arguments_text, lenient};
+use crate::provider::model_info::ModelInfo;
+use crate::provider::wire::{BlockOrder, WireError, arguments_text, lenient};
 use crate::{ChatResponse, FinishReason, Generation, Usage};
 
 #[derive(Default, Deserialize)]
@@ -17,7 +17,7 @@ pub(super) struct AnthropicMessage {
     #[serde(default, deserialize_with = "lenient")]
     pub(super) model: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
-    content: Option<Vec<AnthropicBlock>>,
+    content: Option<Vec<Box<RawValue>>>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) stop_reason: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
@@ -58,6 +58,14 @@ pub(super) struct AnthropicUsage {
     cache_creation_input_tokens: Option<u64>,
     #[serde(default, deserialize_with = "lenient")]
     cache_read_input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lenient")]
+    output_tokens_details: Option<OutputTokensDetails>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+struct OutputTokensDetails {
+    #[serde(default, deserialize_with = "lenient")]
+    thinking_tokens: u64,
 }
 
 /// Reads a whole answer.
@@ -68,7 +76,8 @@ pub(super) fn read_message(text: &str) -> Result<ChatResponse, WireError> {
     };
     let mut answer = Generation::default();
     let (mut text, mut reasoning, mut order) = (String::new(), String::new(), BlockOrder::default());
-    for block in blocks {
+    for raw in blocks {
+        let block: AnthropicBlock = serde_json::from_str(raw.get()).unwrap_or_default();
         match block.r#type.as_str() {
             "text" => {
                 text.push_str(&block.text);
@@ -80,7 +89,7 @@ pub(super) fn read_message(text: &str) -> Result<ChatResponse, WireError> {
             }
             _ => {
                 reasoning.push_str(&block.thinking);
-                if let Some(thought) = block.thought() {
+                if let Some(thought) = block.thought().or_else(|| block.foreign(&raw)) {
                     let place = order.begin_thought();
                     order.end_thought(place, thought);
                 }
@@ -108,7 +117,8 @@ pub(super) fn finish_reason(reason: &str, calls: bool) -> FinishReason {
         "" | "end_turn" | "stop_sequence" | "tool_use" if calls => FinishReason::ToolCalls,
         "" | "end_turn" | "stop_sequence" | "tool_use" => FinishReason::Stop,
         "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
-        "refusal" => FinishReason::ContentFilter,
+        "refusal" => FinishReason::Refused,
+        "pause_turn" => FinishReason::Paused,
         other => FinishReason::Other(other.to_owned()),
     }
 }
@@ -121,6 +131,13 @@ impl AnthropicBlock {
     /// The arguments of a call; empty if they come in pieces.
     pub(super) fn arguments(&self) -> String {
         self.input.as_deref().map(arguments_text).unwrap_or_default()
+    }
+
+    /// The block as it must be sent back, if it is of a kind that only Anthropic understands: a tool that it runs itself, and
+    /// what that returned.
+    pub(super) fn foreign(&self, raw: &RawValue) -> Option<Value> {
+        let is_ours = matches!(self.r#type.as_str(), "" | "text" | "tool_use" | "thinking" | "redacted_thinking");
+        if is_ours { None } else { serde_json::from_str(raw.get()).ok() }
     }
 
     /// The block as it must be sent back, if it is one of thinking.
@@ -143,6 +160,7 @@ impl AnthropicUsage {
         self.output_tokens = later.output_tokens.or(self.output_tokens);
         self.cache_creation_input_tokens = later.cache_creation_input_tokens.or(self.cache_creation_input_tokens);
         self.cache_read_input_tokens = later.cache_read_input_tokens.or(self.cache_read_input_tokens);
+        self.output_tokens_details = later.output_tokens_details.or(self.output_tokens_details.take());
     }
 
     /// Everything that was read, cached or not, and written.
@@ -150,6 +168,38 @@ impl AnthropicUsage {
         let cached = self.cache_read_input_tokens.unwrap_or(0);
         let read = [self.input_tokens, self.cache_creation_input_tokens].into_iter().flatten();
         let read = read.fold(cached, u64::saturating_add);
-        Usage::new(read, self.output_tokens.unwrap_or(0)).with_cached_input_tokens(cached)
+        let thinking = self.output_tokens_details.as_ref().map_or(0, |details| details.thinking_tokens);
+        Usage::new(read, self.output_tokens.unwrap_or(0))
+            .with_cached_input_tokens(cached)
+            .with_cache_write_tokens(self.cache_creation_input_tokens.unwrap_or(0))
+            .with_reasoning_tokens(thinking)
     }
+}
+
+#[derive(Deserialize)]
+struct ModelList {
+    data: Vec<ListedModel>,
+}
+
+#[derive(Deserialize)]
+struct ListedModel {
+    id: String,
+    #[serde(default, deserialize_with = "lenient")]
+    display_name: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    max_input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lenient")]
+    max_tokens: Option<u64>,
+}
+
+/// Reads the list of models.
+pub(super) fn read_models(text: &str) -> Result<Vec<ModelInfo>, WireError> {
+    let list: ModelList = serde_json::from_str(text).map_err(|_| WireError::from_body(text))?;
+    let models = list.data.into_iter().map(|model| ModelInfo {
+        id: model.id,
+        name: model.display_name,
+        input_tokens: model.max_input_tokens,
+        output_tokens: model.max_tokens,
+    });
+    Ok(models.collect())
 }

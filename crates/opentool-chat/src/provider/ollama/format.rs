@@ -4,10 +4,11 @@ use bytes::Bytes;
 use opentool_http::{Framing, Url};
 
 use super::request::write_body;
-use super::response::{OllamaLines, read_line};
+use super::response::{OllamaLines, read_line, read_models};
 use crate::provider::http_provider::HttpProvider;
+use crate::provider::model_info::ModelInfo;
 use crate::provider::wire::{KeyHeader, Variables, WireError, WireFormat, WireRequest, provider_url};
-use crate::{ChatError, ChatResponse};
+use crate::{ChatError, ChatResponse, TypedAnswers};
 
 const HOST: &str = "127.0.0.1";
 const PORT: u16 = 11434;
@@ -33,8 +34,13 @@ pub struct OllamaFormat;
 
 impl WireFormat for OllamaFormat {
     const NAME: &'static str = "ollama";
-    const VARIABLES: Variables =
-        Variables { key: "OLLAMA_API_KEY", url: "OLLAMA_HOST", model: "OLLAMA_MODEL", required: false };
+    const VARIABLES: Variables = Variables {
+        key: "OLLAMA_API_KEY",
+        other_key: None,
+        url: "OLLAMA_HOST",
+        model: "OLLAMA_MODEL",
+        required: false,
+    };
     const BASE_URL: &'static str = HOST;
     const KEY_HEADER: KeyHeader = KeyHeader::Bearer;
     const FRAMING: Framing = Framing::Lines;
@@ -71,11 +77,27 @@ impl WireFormat for OllamaFormat {
         Ok(url)
     }
 
+    fn models_url(&self, endpoint: &Url) -> Url {
+        let mut url = endpoint.clone();
+        let path = format!("{}/tags", url.path().trim_end_matches("/chat"));
+        url.set_path(&path);
+        url
+    }
+
+    fn typed_answers(&self, _host: Option<&str>, with_tools: bool) -> TypedAnswers {
+        // The grammar of the format would leave no way to call a tool.
+        if with_tools { TypedAnswers::Prompt } else { TypedAnswers::Native }
+    }
+
     fn write_request(&self, request: WireRequest<'_>) -> Result<Bytes, ChatError> {
         write_body(request)
     }
 
     fn read_response(text: &str) -> Result<ChatResponse, WireError> {
         read_line(text)
+    }
+
+    fn read_models(text: &str) -> Result<Vec<ModelInfo>, WireError> {
+        read_models(text)
     }
 }

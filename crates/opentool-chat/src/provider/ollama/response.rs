@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::provider::model_info::ModelInfo;
 use crate::provider::wire::{StreamProgress, StreamReader, WireError, arguments_text, is_blank, lenient, text_of};
 use crate::{AssistantMessage, ChatResponse, Delta, FinishReason, ToolCallDelta, Usage};
 
@@ -145,4 +146,20 @@ impl OllamaCall {
         let piece = self.piece(0);
         ToolCall::new(piece.id.unwrap_or_default(), piece.name.unwrap_or_default(), piece.arguments)
     }
+}
+
+#[derive(Deserialize)]
+struct OllamaTags {
+    models: Vec<OllamaTag>,
+}
+
+#[derive(Deserialize)]
+struct OllamaTag {
+    name: String,
+}
+
+/// Reads the list of models.
+pub(super) fn read_models(text: &str) -> Result<Vec<ModelInfo>, WireError> {
+    let tags: OllamaTags = serde_json::from_str(text).map_err(|_| WireError::from_body(text))?;
+    Ok(tags.models.into_iter().map(|tag| ModelInfo::new(tag.name)).collect())
 }

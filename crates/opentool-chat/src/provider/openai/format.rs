@@ -4,16 +4,19 @@ use bytes::Bytes;
 use opentool_http::{Framing, Url};
 
 use super::data::NAME;
+use super::models::read_models;
+use super::preset::Preset;
 use super::request::OpenAiBody;
 use super::response::{CompletionChunks, read_completion};
 use crate::provider::http_provider::HttpProvider;
+use crate::provider::model_info::ModelInfo;
 use crate::provider::wire::{KeyHeader, Variables, WireError, WireFormat, WireRequest, provider_url};
-use crate::{ChatError, ChatResponse};
+use crate::{ChatError, ChatResponse, TypedAnswers};
 
 /// Models behind OpenAI's chat completions: OpenAI itself, llama.cpp, vLLM, LM Studio, OpenRouter and many others.
 ///
-/// Their answers are read leniently. Options that only one of them knows go into
-/// [`ChatOptions::extra`](crate::ChatOptions::extra), for instance `reasoning_effort`.
+/// Their answers are read leniently. A [`Preset`] knows the address of a server and its variables. Options that only one of them
+/// knows go into [`ChatOptions::extra`](crate::ChatOptions::extra), for instance `service_tier`.
 ///
 /// ```
 /// use opentool_chat::provider::OpenAi;
@@ -27,7 +30,14 @@ pub type OpenAi = HttpProvider<OpenAiFormat>;
 /// The wire format of [`OpenAi`].
 #[derive(Clone, Debug, Default)]
 pub struct OpenAiFormat {
-    strict: bool,
+    pub(super) strict: bool,
+    /// The server, where it is a known one.
+    pub(super) preset: Option<Preset>,
+}
+
+/// Says whether a host is OpenAI itself.
+pub(crate) fn is_openai_host(host: Option<&str>) -> bool {
+    host.is_some_and(|host| host == "openai.com" || host.ends_with(".openai.com"))
 }
 
 impl OpenAi {
@@ -41,8 +51,13 @@ impl OpenAi {
 
 impl WireFormat for OpenAiFormat {
     const NAME: &'static str = NAME;
-    const VARIABLES: Variables =
-        Variables { key: "OPENAI_API_KEY", url: "OPENAI_BASE_URL", model: "OPENAI_MODEL", required: true };
+    const VARIABLES: Variables = Variables {
+        key: "OPENAI_API_KEY",
+        other_key: None,
+        url: "OPENAI_BASE_URL",
+        model: "OPENAI_MODEL",
+        required: true,
+    };
     const BASE_URL: &'static str = "https://api.openai.com/v1";
     const KEY_HEADER: KeyHeader = KeyHeader::Bearer;
     const FRAMING: Framing = Framing::Events;
@@ -59,12 +74,37 @@ impl WireFormat for OpenAiFormat {
         Ok(url)
     }
 
+    fn models_url(&self, endpoint: &Url) -> Url {
+        let mut url = endpoint.clone();
+        let path = format!("{}/models", url.path().trim_end_matches("/chat/completions"));
+        url.set_path(&path);
+        url
+    }
+
+    fn typed_answers(&self, host: Option<&str>, with_tools: bool) -> TypedAnswers {
+        match self.preset {
+            Some(preset) => preset.typed_answers(with_tools),
+            // The grammar that other servers make of the schema may leave no way to call a tool.
+            None if with_tools && !is_openai_host(host) => TypedAnswers::ForcedTool,
+            None => TypedAnswers::Native,
+        }
+    }
+
     fn write_request(&self, request: WireRequest<'_>) -> Result<Bytes, ChatError> {
-        let is_openai = request.host.is_some_and(|host| host == "openai.com" || host.ends_with(".openai.com"));
-        OpenAiBody { strict: self.strict, is_openai }.write(request)
+        let body = OpenAiBody {
+            provider: self.preset.map_or(NAME, Preset::as_str),
+            strict: self.strict,
+            is_openai: is_openai_host(request.host),
+            is_openrouter: self.preset == Some(Preset::OpenRouter),
+        };
+        body.write(request)
     }
 
     fn read_response(text: &str) -> Result<ChatResponse, WireError> {
         read_completion(text)
+    }
+
+    fn read_models(text: &str) -> Result<Vec<ModelInfo>, WireError> {
+        read_models(text)
     }
 }

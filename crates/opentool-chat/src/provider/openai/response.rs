@@ -87,16 +87,29 @@ struct CompletionUsage {
     completion_tokens: u64,
     #[serde(default, deserialize_with = "lenient")]
     prompt_tokens_details: Option<PromptTokensDetails>,
+    #[serde(default, deserialize_with = "lenient")]
+    completion_tokens_details: Option<CompletionTokensDetails>,
+    /// DeepSeek's word for cached tokens.
+    #[serde(default, deserialize_with = "lenient")]
+    prompt_cache_hit_tokens: u64,
+}
+
+#[derive(Default, Deserialize)]
+struct CompletionTokensDetails {
+    #[serde(default, deserialize_with = "lenient")]
+    reasoning_tokens: u64,
 }
 
 #[derive(Default, Deserialize)]
 struct PromptTokensDetails {
     #[serde(default, deserialize_with = "lenient")]
     cached_tokens: u64,
+    #[serde(default, deserialize_with = "lenient")]
+    cache_write_tokens: u64,
 }
 
 /// Reads a whole answer.
-pub(super) fn read_completion(text: &str) -> Result<ChatResponse, WireError> {
+pub(crate) fn read_completion(text: &str) -> Result<ChatResponse, WireError> {
     let completion = Completion::parse(text)?;
     let metadata = completion.metadata();
     let generations: Vec<_> = completion.choices.into_iter().flatten().map(generation).collect();
@@ -132,9 +145,15 @@ fn generation(choice: Choice) -> Generation {
     if !kept.is_empty() {
         answer.provider_data.insert(NAME.to_owned(), kept.into());
     }
+    let refused = message.is_refusal();
     answer.tool_calls = message.tool_calls.into_iter().map(CompletionCall::whole).collect();
     let reason = finish_reason(choice.finish_reason.as_deref().unwrap_or_default(), !answer.tool_calls.is_empty());
-    Generation::new(answer, reason)
+    Generation::new(answer, if refused { refusal(reason) } else { reason })
+}
+
+/// The reason of an answer that is a refusal; the wire says that it stopped.
+fn refusal(reason: FinishReason) -> FinishReason {
+    if reason == FinishReason::Stop { FinishReason::Refused } else { reason }
 }
 
 /// Why a model stopped; some servers say `stop`, or nothing, when it calls tools.
@@ -156,6 +175,7 @@ pub struct CompletionChunks {
     calls: usize,
     extras: Map<String, Value>,
     has_reasoning: bool,
+    refused: bool,
     /// Whether any part of an answer has come.
     has_choices: bool,
     finished: bool,
@@ -172,7 +192,7 @@ impl StreamReader for CompletionChunks {
             return Ok(StreamProgress::Done);
         }
         if data.is_empty() {
-            return Ok(StreamProgress::More);
+            return Ok(StreamProgress::KeepAlive);
         }
         if frame.name == "error" {
             return Err(WireError::from_body(data));
@@ -215,6 +235,7 @@ impl CompletionChunks {
             deltas.push_back(Delta::reasoning(thought));
         }
         let text = message.text();
+        self.refused |= message.is_refusal();
         if !text.is_empty() {
             deltas.push_back(Delta::Text(text));
         }
@@ -231,7 +252,8 @@ impl CompletionChunks {
         }
         if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
             self.finished = true;
-            deltas.push_back(Delta::Finish(finish_reason(&reason, self.calls > 0)));
+            let reason = finish_reason(&reason, self.calls > 0);
+            deltas.push_back(Delta::Finish(if self.refused { refusal(reason) } else { reason }));
         }
     }
 }
@@ -275,6 +297,10 @@ impl CompletionMessage {
         if text.is_empty() { self.refusal.clone().unwrap_or_default() } else { text }
     }
 
+    fn is_refusal(&self) -> bool {
+        self.refusal.as_ref().is_some_and(|refusal| !refusal.is_empty())
+    }
+
     /// The model's reasoning, and the field it is in.
     fn reasoning(&self) -> Option<(&'static str, &str)> {
         let fields = [("reasoning_content", &self.reasoning_content), ("reasoning", &self.reasoning)];
@@ -301,7 +327,11 @@ impl CompletionCall {
 
 impl From<CompletionUsage> for Usage {
     fn from(usage: CompletionUsage) -> Self {
-        let cached = usage.prompt_tokens_details.unwrap_or_default().cached_tokens;
-        Self::new(usage.prompt_tokens, usage.completion_tokens).with_cached_input_tokens(cached)
+        let (read, written) =
+            (usage.prompt_tokens_details.unwrap_or_default(), usage.completion_tokens_details.unwrap_or_default());
+        Self::new(usage.prompt_tokens, usage.completion_tokens)
+            .with_cached_input_tokens(read.cached_tokens.max(usage.prompt_cache_hit_tokens))
+            .with_cache_write_tokens(read.cache_write_tokens)
+            .with_reasoning_tokens(written.reasoning_tokens)
     }
 }

@@ -1,5 +1,7 @@
 //! The errors of providers, in all the shapes in which they are sent: [`WireError`].
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::lenient::text_of;
@@ -46,13 +48,9 @@ impl WireError {
     /// The error that a JSON text reports, if it does.
     pub(crate) fn reported_in(text: &str) -> Option<Self> {
         let Value::Object(members) = serde_json::from_str(text).ok()? else { return None };
-        let code = |value: &Value| ["code", "type", "status"].iter().find_map(|key| text_of(value.get(key)?));
         match members.get("error") {
             // OpenAI, Anthropic and most others.
-            Some(error @ Value::Object(_)) => {
-                let message = error.get("message").and_then(text_of).unwrap_or_else(|| error.to_string());
-                Some(Self::reported(code(error), &message))
-            }
+            Some(error @ Value::Object(_)) => Some(Self::of_value(error)),
             // Ollama.
             Some(Value::String(message)) => Some(Self::reported(None, message)),
             Some(Value::Null) | None => {
@@ -65,10 +63,16 @@ impl WireError {
                         whole.get("message").filter(|_| is_error || whole.get("choices").is_none()).and_then(text_of)
                     }
                 };
-                message.map(|message| Self::reported(code(&whole).filter(|code| code != "error"), &message))
+                message.map(|message| Self::reported(error_code(&whole).filter(|code| code != "error"), &message))
             }
             Some(other) => Some(Self::reported(None, &other.to_string())),
         }
+    }
+
+    /// The error in a value that is one.
+    pub(crate) fn of_value(error: &Value) -> Self {
+        let message = error.get("message").and_then(text_of).unwrap_or_else(|| error.to_string());
+        Self::reported(error_code(error), &message)
     }
 
     pub(crate) fn reported(code: Option<String>, message: &str) -> Self {
@@ -89,6 +93,18 @@ impl WireError {
     }
 }
 
+fn error_code(error: &Value) -> Option<String> {
+    ["code", "type", "status"].iter().find_map(|key| text_of(error.get(key)?))
+}
+
+/// How long to wait, where the body of an error says so: Google has no header for it.
+pub(crate) fn retry_delay(text: &str) -> Option<Duration> {
+    let body: Value = serde_json::from_str(text).ok()?;
+    let details = body.pointer("/error/details")?.as_array()?;
+    let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
+}
+
 /// The beginning of a message that may be long; secrets must be redacted before, or half of one may remain.
 pub(crate) fn shortened(message: &str) -> &str {
     let end = message.char_indices().nth(MAX_MESSAGE).map_or(message.len(), |(end, _)| end);
@@ -106,6 +122,10 @@ pub(crate) fn excerpt(text: &str) -> String {
             Some(title) => format!("an HTML page with the title {title:?}"),
             None => "an HTML page".to_owned(),
         };
+    }
+    let is_binary = |letter: char| letter == '\u{fffd}' || (letter.is_control() && !letter.is_whitespace());
+    if text.chars().take(MAX_EXCERPT).filter(|letter| is_binary(*letter)).count() > 3 {
+        return "no text".to_owned();
     }
     let end = text.char_indices().nth(MAX_EXCERPT).map_or(text.len(), |(end, _)| end);
     format!("{:?}{}", &text[..end], if end < text.len() { " and so on" } else { "" })
@@ -155,9 +175,21 @@ mod tests {
             (r#"{"error":""}"#, reported(None, "no reason was given")),
             (r#"{"error":{"message":" ","code":7}}"#, reported(Some("7"), "no reason was given")),
             ("", reported(None, "no reason was given")),
+            ("\u{1f}\u{fffd}\u{8}\0\0\0\0\u{3}\u{fffd}V*I", reported(None, "no text")),
         ] {
             assert_eq!(WireError::from_error_body(body), expected, "{body}");
         }
+    }
+
+    #[test]
+    fn the_wait_in_the_body_of_an_error_is_read() {
+        let body =
+            |delay| format!(r#"{{"error":{{"code":429,"details":[{{"@type":"x"}},{{"retryDelay":{delay}}}]}}}}"#);
+        assert_eq!(retry_delay(&body(r#""34.5s""#)), Some(Duration::from_millis(34_500)));
+        for delay in [r#""34""#, r#""-1s""#, "34", r#""s""#] {
+            assert_eq!(retry_delay(&body(delay)), None, "{delay}");
+        }
+        assert_eq!(retry_delay("busy"), None);
     }
 
     #[test]

@@ -8,8 +8,9 @@ use opentool_http::{Frame, Framing, Url};
 use reqwest::header::{AUTHORIZATION, HeaderName};
 
 use super::error::WireError;
+use crate::provider::model_info::ModelInfo;
 use crate::provider::request::ModelRequest;
-use crate::{ChatError, ChatResponse, Delta};
+use crate::{ChatError, ChatResponse, Delta, TypedAnswers};
 
 /// One provider's wire format: the only thing that a new provider has to write.
 ///
@@ -31,12 +32,28 @@ pub trait WireFormat: Clone + fmt::Debug + Default + Send + Sync + 'static {
     /// Reads a streamed answer.
     type Reader: StreamReader;
 
+    /// Takes from the environment what only this format has.
+    fn from_variables(_variable: impl Fn(&str) -> Option<String>) -> Self {
+        Self::default()
+    }
+
     /// Makes the URL that requests go to from a base URL.
     ///
     /// # Errors
     ///
     /// When it cannot be one: a sentence that names it.
     fn endpoint(base_url: &str) -> Result<Url, String>;
+
+    /// Makes the URL of one request, where it depends on the model.
+    fn request_url(&self, endpoint: &Url, _model: &str, _stream: bool) -> Url {
+        endpoint.clone()
+    }
+
+    /// Makes the URL of the list of models.
+    fn models_url(&self, endpoint: &Url) -> Url;
+
+    /// Says how a model is held to the form of an answer, by this host, in a request with tools or without.
+    fn typed_answers(&self, host: Option<&str>, with_tools: bool) -> TypedAnswers;
 
     /// Writes the body of a request.
     ///
@@ -51,6 +68,13 @@ pub trait WireFormat: Clone + fmt::Debug + Default + Send + Sync + 'static {
     ///
     /// When it is none.
     fn read_response(text: &str) -> Result<ChatResponse, WireError>;
+
+    /// Reads the list of models.
+    ///
+    /// # Errors
+    ///
+    /// When it is none.
+    fn read_models(text: &str) -> Result<Vec<ModelInfo>, WireError>;
 }
 
 /// The names of environment variables.
@@ -58,6 +82,8 @@ pub trait WireFormat: Clone + fmt::Debug + Default + Send + Sync + 'static {
 pub struct Variables {
     /// The key.
     pub key: &'static str,
+    /// Another name for the key.
+    pub other_key: Option<&'static str>,
     /// The address.
     pub url: &'static str,
     /// The model that is asked where the options name none.
@@ -71,22 +97,22 @@ pub struct Variables {
 pub enum KeyHeader {
     /// `Authorization: Bearer KEY`.
     Bearer,
-    /// `x-api-key: KEY`.
-    XApiKey,
+    /// A header of this name, in lower case: `NAME: KEY`.
+    Named(&'static str),
 }
 
 impl KeyHeader {
     pub(crate) fn name(self) -> HeaderName {
         match self {
             Self::Bearer => AUTHORIZATION,
-            Self::XApiKey => HeaderName::from_static("x-api-key"),
+            Self::Named(name) => HeaderName::from_static(name),
         }
     }
 
     pub(crate) fn prefix(self) -> &'static str {
         match self {
             Self::Bearer => "Bearer ",
-            Self::XApiKey => "",
+            Self::Named(_) => "",
         }
     }
 }
@@ -122,6 +148,8 @@ pub trait StreamReader: Default + Send {
 pub enum StreamProgress {
     /// The answer goes on.
     More,
+    /// The message said nothing, and only keeps the connection alive.
+    KeepAlive,
     /// The end was announced.
     Done,
 }

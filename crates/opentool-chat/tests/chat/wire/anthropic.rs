@@ -47,11 +47,16 @@ async fn an_answer_has_text_reasoning_calls_and_cached_usage() {
     .await;
     assert_eq!((&*message(&response).text, &*message(&response).reasoning), ("Let me see.", "A sum."));
     assert_eq!(calls(&response), [("toolu_1", "add", r#"{"a":1}"#)]);
-    assert_eq!(response.usage, Usage::new(321, 5).with_cached_input_tokens(300));
+    assert_eq!(response.usage, Usage::new(321, 5).with_cached_input_tokens(300).with_cache_write_tokens(20));
     assert_eq!(response.finish_reason(), Some(&FinishReason::ToolCalls));
-    let thoughts = json!({ "thinking": [
-        { "type": "thinking", "thinking": "A sum.", "signature": "c2ln" }, { "type": "redacted_thinking", "data": "eHl6" } ] });
-    assert_eq!(message(&response).provider_data["anthropic"], thoughts);
+    // What only Anthropic understands goes back to it in its place.
+    let thoughts = json!([
+        { "type": "thinking", "thinking": "A sum.", "signature": "c2ln" },
+        { "type": "redacted_thinking", "data": "eHl6" },
+        { "type": "server_tool_use", "id": "srv", "name": "web_search", "input": {} },
+    ]);
+    let kept = &message(&response).provider_data["anthropic"];
+    assert_eq!((&kept["thinking"], &kept["order"]), (&thoughts, &json!(["thinking", "thinking", 11, "thinking"])));
 }
 
 #[tokio::test]
@@ -69,8 +74,8 @@ async fn finish_reasons_are_mapped_and_may_be_missing() {
         (json!("end_turn"), FinishReason::Stop),
         (json!("stop_sequence"), FinishReason::Stop),
         (json!("max_tokens"), FinishReason::Length),
-        (json!("refusal"), FinishReason::ContentFilter),
-        (json!("pause_turn"), FinishReason::Other("pause_turn".to_owned())),
+        (json!("refusal"), FinishReason::Refused),
+        (json!("pause_turn"), FinishReason::Paused),
         (Value::Null, FinishReason::Stop),
     ] {
         let response = whole(json!({ "content": [{ "type": "text", "text": "x" }], "stop_reason": reason })).await;

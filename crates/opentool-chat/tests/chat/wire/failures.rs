@@ -47,7 +47,7 @@ async fn an_overloaded_provider_s_message_and_time_are_reported() {
             assert!(error.to_string().ends_with("answered 429: slow down"), "{error}");
             assert!(matches!(error.cause(), Cause::Refused { code: Some(code), .. } if code == "rate_limit_error"));
         }
-        assert_eq!(server.seen().len(), 6, "{wire:?}: once and two more times, in both ways");
+        assert_eq!(server.seen().len(), 12, "{wire:?}: once and five more times, in both ways");
     }
 }
 
@@ -60,6 +60,56 @@ async fn a_long_retry_after_is_not_waited_for() {
         let error = ask(&*Wire::OpenAi.provider(&server.url())).await.unwrap_err();
         assert_eq!(server.seen().len(), 1, "{name}: {value}");
         assert_eq!(error.retry_after().is_some_and(|after| after >= Duration::from_secs(3600)), name == "retry-after");
+        assert_eq!(error.to_string().contains("slow down (it asks to wait "), name == "retry-after", "{error}");
+    }
+    let server = Server::start([busy(429).with_header("retry-after", "90")]).await;
+    let error = ask(&*Wire::OpenAi.provider(&server.url())).await.unwrap_err();
+    assert_eq!(error.to_string(), "openai answered 429: slow down (it asks to wait 90 s before the next try)");
+}
+
+#[tokio::test]
+async fn the_wait_that_gemini_asks_for_is_in_the_body() {
+    let body = r#"{"error":{"code":429,"message":"quota","details":[{"retryDelay":"3600s"}]}}"#;
+    let server = Server::start([Reply::json(429, body)]).await;
+    let error = ask(&*Wire::Gemini.provider(&server.url())).await.unwrap_err();
+    assert_eq!((error.retry_after(), server.seen().len()), (Some(Duration::from_secs(3600)), 1));
+    assert!(
+        error.to_string().ends_with("answered 429: quota (it asks to wait 60 minutes before the next try)"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_rate_limit_without_a_time_is_waited_for_longer_than_a_second() {
+    let started = std::time::Instant::now();
+    let server = Server::start([busy(429), busy(429), Wire::OpenAi.whole("Hi")]).await;
+    // The waits as they are by default: up to 1 s and 2 s, of which at least a half.
+    let provider = OpenAi::new("tiny").base_url(server.url());
+    assert_eq!(ask(&provider).await.unwrap().text(), "Hi");
+    assert!(started.elapsed() >= Duration::from_millis(1500), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn an_answer_that_is_compressed_unasked_is_reported_as_that() {
+    for wire in ALL {
+        for status in [200, 400] {
+            let gzip =
+                Reply::new(status, "application/json", "\u{1f}\u{8b}\u{8}\0\0").with_header("content-encoding", "gzip");
+            let server = Server::start([gzip]).await;
+            for asked in ask_both(&*wire.provider(&server.url())).await {
+                let error = asked.unwrap_err().to_string();
+                assert!(
+                    error.contains("it is compressed (gzip), which was not asked for"),
+                    "{wire:?}, {status}: {error}"
+                );
+                assert!(!error.chars().any(char::is_control), "{error:?}");
+            }
+            assert_eq!(server.seen()[0].header("accept-encoding"), Some("identity"));
+        }
+        // Nor is it printed if the server does not even say so.
+        let server = Server::start([Reply::new(200, "application/json", "\u{1f}\u{8b}\u{8}\0\0\0\u{3}\u{ff}")]).await;
+        let error = ask(&*wire.provider(&server.url())).await.unwrap_err().to_string();
+        assert!(error.ends_with("it should be JSON and is no text"), "{error}");
     }
 }
 

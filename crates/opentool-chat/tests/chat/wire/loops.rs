@@ -38,9 +38,27 @@ async fn a_call_is_answered_and_the_model_asked_again() {
         assert_eq!(response.text(), "It is 3.");
         assert_eq!(response.usage.total_tokens(), 10, "summed over rounds");
         let second = seen[1].json();
-        let sent = second["messages"].as_array().unwrap();
+        let sent = second[wire.conversation()].as_array().unwrap();
         match wire {
-            Wire::OpenAi => {
+            Wire::Responses => {
+                let reasoning = json!({ "type": "reasoning", "id": "rs_1", "encrypted_content": "c2VhbGVk",
+                    "summary": [{ "type": "summary_text", "text": "I add." }] });
+                assert_eq!(sent[1], reasoning);
+                assert_eq!((&sent[2]["call_id"], &sent[2]["arguments"]), (&json!("1"), &json!(r#"{"a":1,"b":2}"#)));
+                assert_eq!(sent[4], json!({ "type": "function_call_output", "call_id": "1", "output": "3" }));
+                assert_eq!(sent[5]["output"], "too small");
+            }
+            Wire::Gemini => {
+                let first = json!({ "functionCall": { "id": "1", "name": "add", "args": { "a": 1, "b": 2 } },
+                    "thoughtSignature": "c2lnbmVk" });
+                assert_eq!((&sent[1]["role"], &sent[1]["parts"][0]), (&json!("model"), &first));
+                let responses = json!([
+                    { "functionResponse": { "id": "1", "name": "add", "response": { "result": "3" } } },
+                    { "functionResponse": { "id": "2", "name": "add", "response": { "error": "too small" } } },
+                ]);
+                assert_eq!((sent.len(), &sent[2]["role"], &sent[2]["parts"]), (3, &json!("user"), &responses));
+            }
+            Wire::OpenAi | Wire::Azure => {
                 assert_eq!(sent[1]["reasoning_content"], "I add.");
                 assert_eq!((&sent[2]["role"], &sent[2]["content"]), (&json!("tool"), &json!("3")));
                 assert_eq!((&sent[3]["tool_call_id"], &sent[3]["content"]), (&json!("2"), &json!("too small")));

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use opentool_chat::provider::{Anthropic, Ollama, OpenAi};
+use opentool_chat::provider::{Anthropic, AzureOpenAi, Gemini, Ollama, OpenAi, OpenAiResponses};
 use serde_json::json;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -20,6 +20,11 @@ async fn the_key_goes_where_each_provider_wants_it() {
             Wire::Anthropic => {
                 assert_eq!(seen.header("x-api-key"), Some(KEY));
                 assert_eq!(seen.header("anthropic-version"), Some("2023-06-01"));
+            }
+            Wire::Azure => assert_eq!((seen.header("api-key"), seen.header("authorization")), (Some(KEY), None)),
+            Wire::Gemini => {
+                assert_eq!((seen.header("x-goog-api-key"), seen.header("authorization")), (Some(KEY), None));
+                assert!(!seen.line().contains(KEY));
             }
             _ => assert_eq!(seen.header("authorization"), Some("Bearer sk-s3cret")),
         }
@@ -67,6 +72,9 @@ async fn the_key_is_in_no_error_no_debug_and_no_log() {
         OpenAi::new("tiny").api_key(KEY).header("x-secret", KEY),
         Anthropic::new("tiny").api_key(KEY).header("x-secret", KEY),
         Ollama::new("tiny").api_key(KEY).header("x-secret", KEY),
+        AzureOpenAi::new("tiny").api_key(KEY).header("x-secret", KEY),
+        Gemini::new("tiny").api_key(KEY).header("x-secret", KEY),
+        OpenAiResponses::new("tiny").api_key(KEY).header("x-secret", KEY),
     );
     assert!(!format!("{providers:?}").contains(KEY), "{providers:?}");
     let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();

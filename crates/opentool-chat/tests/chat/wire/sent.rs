@@ -36,11 +36,16 @@ fn conversation() -> Vec<Message> {
         Message::user("Weather in Zürich and Rome?"),
         AssistantMessage::new("Let me see.")
             .with_reasoning("Two calls.")
-            .with_provider_data("openai", json!({ "reasoning_field": "reasoning_content" }))
+            .with_provider_data(
+                "openai",
+                json!({ "reasoning_field": "reasoning_content",
+                    "thinking": [{ "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2Vj" }] }),
+            )
             .with_provider_data(
                 "anthropic",
                 json!({ "thinking": [{ "type": "thinking", "thinking": "Two calls.", "signature": "c2ln" }] }),
             )
+            .with_provider_data("gcp.gemini", json!({ "call_signatures": { "0": "c2ln" }, "text_signature": "dGV4dA" }))
             .with_tool_calls(vec![
                 ToolCall::new("functions.weather:0", "weather", r#"{"city": "Zürich", "days": 3}"#),
                 ToolCall::new("b2", "weather", r#"{"city": "Ro"#),
@@ -151,10 +156,12 @@ async fn every_tool_choice() {
         for choice in [ToolChoice::Auto, ToolChoice::None, ToolChoice::Required, ToolChoice::Named("now".to_owned())] {
             let options = ChatOptions::new().with_tool_choice(choice.clone());
             let (_, body) = sent(wire, &[Message::user("Hello?")], &options, &tools(), false).await;
-            let offered: Vec<_> = body["tools"].as_array().into_iter().flatten().collect();
+            let declared = body.pointer("/tools/0/functionDeclarations").unwrap_or(&body["tools"]);
+            let offered: Vec<_> = declared.as_array().into_iter().flatten().collect();
             let names: Vec<_> =
                 offered.iter().map(|tool| tool.pointer("/function/name").unwrap_or(&tool["name"])).collect();
-            choices.push(json!({ "asked": choice, "sent": body.get("tool_choice"), "offered": names }));
+            let sent = body.get("tool_choice").or(body.get("toolConfig"));
+            choices.push(json!({ "asked": choice, "sent": sent, "offered": names }));
         }
         insta::assert_json_snapshot!(format!("choices_{wire:?}"), choices);
     }

@@ -29,10 +29,13 @@ async fn a_stream_split_at_every_byte_is_the_same_answer() {
     for wire in ALL {
         let body = wire.streamed("ö", "世", &[("a", "add", json!({ "é": 1 })), ("b", "now", json!({}))]);
         let body = body.as_bytes();
-        let splits = (0..body.len()).map(|at| Reply::chunks(wire.media_type(), [&body[..at], &body[at..]]));
+        // The wires that share a framing need not all be split everywhere.
+        let step = if matches!(wire, Wire::OpenAi | Wire::Anthropic | Wire::Ollama) { 1 } else { 11 };
+        let places = || (0..body.len()).step_by(step);
+        let splits = places().map(|at| Reply::chunks(wire.media_type(), [&body[..at], &body[at..]]));
         let server = Server::start(splits).await;
         let provider = wire.provider(&server.url());
-        for at in 0..body.len() {
+        for at in places() {
             let response = ask_streaming(&*provider).await.unwrap();
             let said = (&*message(&response).reasoning, &*message(&response).text);
             assert_eq!(said, ("ö", "世"), "{wire:?}, split at {at}");
@@ -76,7 +79,9 @@ async fn line_ends_comments_and_missing_spaces_make_no_difference() {
 async fn an_error_in_a_stream_is_the_last_item_with_its_message() {
     for wire in ALL {
         let error = match wire {
-            Wire::OpenAi => json!({ "error": { "message": "out of memory", "code": 500 } }),
+            Wire::OpenAi | Wire::Azure => json!({ "error": { "message": "out of memory", "code": 500 } }),
+            Wire::Gemini => json!({ "error": { "message": "out of memory", "code": 500, "status": "INTERNAL" } }),
+            Wire::Responses => json!({ "type": "error", "code": "server_error", "message": "out of memory" }),
             Wire::Anthropic => {
                 json!({ "type": "error", "error": { "type": "overloaded_error", "message": "out of memory" } })
             }

@@ -1,9 +1,9 @@
-//! The wire formats of the three providers side by side.
+//! The wire formats of all providers side by side.
 
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use opentool_chat::provider::{Anthropic, Ollama, OpenAi};
+use opentool_chat::provider::{Anthropic, AzureOpenAi, Gemini, Ollama, OpenAi, OpenAiResponses};
 use opentool_chat::{
     Assembly, AssistantMessage, ChatError, ChatOptions, ChatResponse, Delta, Message, ModelRequest, Provider,
     ToolDefinitions,
@@ -17,11 +17,15 @@ pub(crate) const KEY: &str = "sk-s3cret";
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Wire {
     OpenAi,
+    Azure,
+    Responses,
     Anthropic,
+    Gemini,
     Ollama,
 }
 
-pub(crate) const ALL: [Wire; 3] = [Wire::OpenAi, Wire::Anthropic, Wire::Ollama];
+pub(crate) const ALL: [Wire; 6] =
+    [Wire::OpenAi, Wire::Azure, Wire::Responses, Wire::Anthropic, Wire::Gemini, Wire::Ollama];
 
 /// A call as a model makes it: id, name, arguments.
 pub(crate) type Call<'a> = (&'a str, &'a str, Value);
@@ -48,7 +52,10 @@ impl Wire {
         }
         match self {
             Self::OpenAi => tuned!(OpenAi),
+            Self::Azure => tuned!(AzureOpenAi),
+            Self::Responses => tuned!(OpenAiResponses),
             Self::Anthropic => tuned!(Anthropic),
+            Self::Gemini => tuned!(Gemini),
             Self::Ollama => tuned!(Ollama),
         }
     }
@@ -63,8 +70,10 @@ impl Wire {
     /// One message of a stream.
     pub(crate) fn event(self, data: &Value) -> String {
         match self {
-            Self::OpenAi => format!("data: {data}\n\n"),
-            Self::Anthropic => format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap_or("message")),
+            Self::OpenAi | Self::Azure | Self::Gemini => format!("data: {data}\n\n"),
+            Self::Anthropic | Self::Responses => {
+                format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap_or("message"))
+            }
             Self::Ollama => format!("{data}\n"),
         }
     }
@@ -76,10 +85,16 @@ impl Wire {
 
     pub(crate) fn whole_text(self, text: &str) -> String {
         match self {
-            Self::OpenAi => json!({ "id": "1", "model": "tiny", "choices": [{ "index": 0, "message": { "role": "assistant",
+            Self::OpenAi | Self::Azure => json!({ "id": "1", "model": "tiny", "choices": [{ "index": 0, "message": { "role": "assistant",
                 "content": text }, "finish_reason": "stop" }], "usage": { "prompt_tokens": 3, "completion_tokens": 2 } }),
             Self::Anthropic => json!({ "id": "1", "type": "message", "role": "assistant", "model": "tiny", "content": [{
                 "type": "text", "text": text }], "stop_reason": "end_turn", "usage": { "input_tokens": 3, "output_tokens": 2 } }),
+            Self::Responses => json!({ "id": "1", "object": "response", "model": "tiny", "status": "completed", "output": [{
+                "type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [{ "type": "output_text",
+                "text": text, "annotations": [] }] }], "usage": { "input_tokens": 3, "output_tokens": 2 } }),
+            Self::Gemini => json!({ "responseId": "1", "modelVersion": "tiny", "candidates": [{ "index": 0, "content": {
+                "role": "model", "parts": [{ "text": text }] }, "finishReason": "STOP" }],
+                "usageMetadata": { "promptTokenCount": 3, "candidatesTokenCount": 2 } }),
             Self::Ollama => json!({ "model": "tiny", "message": { "role": "assistant", "content": text }, "done": true,
                 "done_reason": "stop", "prompt_eval_count": 3, "eval_count": 2 }),
         }
@@ -89,7 +104,9 @@ impl Wire {
     /// A streamed answer: thought, text and calls, each in pieces where the wire has pieces.
     pub(crate) fn streamed(self, thought: &str, text: &str, calls: &[Call<'_>]) -> String {
         match self {
-            Self::OpenAi => self.streamed_by_openai(thought, text, calls),
+            Self::OpenAi | Self::Azure => self.streamed_by_openai(thought, text, calls),
+            Self::Responses => self.streamed_by_responses(thought, text, calls),
+            Self::Gemini => self.streamed_by_gemini(thought, text, calls),
             Self::Anthropic => self.streamed_by_anthropic(thought, text, calls),
             Self::Ollama => self.streamed_by_ollama(thought, text, calls),
         }
@@ -160,6 +177,76 @@ impl Wire {
         body + &self.event(&json!({ "type": "message_stop" }))
     }
 
+    fn streamed_by_responses(self, thought: &str, text: &str, calls: &[Call<'_>]) -> String {
+        let head = json!({ "id": "1", "object": "response", "model": "tiny", "status": "in_progress", "output": [] });
+        let mut body = self.event(&json!({ "type": "response.created", "response": head }));
+        body += &self.event(&json!({ "type": "response.in_progress", "response": head }));
+        let mut index = 0;
+        let mut item = |begun: Value, kind: &str, pieces: Vec<String>, done: Value| {
+            let mut events =
+                self.event(&json!({ "type": "response.output_item.added", "output_index": index, "item": begun }));
+            for piece in pieces {
+                events += &self.event(&json!({ "type": kind, "output_index": index, "delta": piece }));
+            }
+            events += &self.event(&json!({ "type": "response.output_item.done", "output_index": index, "item": done }));
+            index += 1;
+            events
+        };
+        if !thought.is_empty() {
+            let done = json!({ "type": "reasoning", "id": "rs_1", "encrypted_content": "c2VhbGVk", "status": "completed",
+                "summary": [{ "type": "summary_text", "text": thought }] });
+            body += &item(
+                json!({ "type": "reasoning", "id": "rs_1", "summary": [] }),
+                "response.reasoning_summary_text.delta",
+                pieces(thought).collect(),
+                done,
+            );
+        }
+        if !text.is_empty() {
+            let done = json!({ "type": "message", "id": "m", "role": "assistant", "status": "completed",
+                "content": [{ "type": "output_text", "text": text, "annotations": [] }] });
+            body += &item(
+                json!({ "type": "message", "id": "m", "role": "assistant", "content": [] }),
+                "response.output_text.delta",
+                pieces(text).collect(),
+                done,
+            );
+        }
+        for (id, name, arguments) in calls {
+            let call = |arguments: &str| json!({ "type": "function_call", "id": "fc", "call_id": id, "name": name, "arguments": arguments });
+            let arguments = arguments.to_string();
+            let kind = "response.function_call_arguments.delta";
+            body += &item(call(""), kind, pieces(&arguments).collect(), call(&arguments));
+        }
+        let whole = json!({ "id": "1", "object": "response", "model": "tiny", "status": "completed", "output": [],
+            "usage": { "input_tokens": 3, "output_tokens": 2 } });
+        body + &self.event(&json!({ "type": "response.completed", "response": whole }))
+    }
+
+    fn streamed_by_gemini(self, thought: &str, text: &str, calls: &[Call<'_>]) -> String {
+        let chunk = |parts: Value, finish: Value| {
+            let candidate =
+                json!({ "index": 0, "content": { "role": "model", "parts": parts }, "finishReason": finish });
+            self.event(&json!({ "responseId": "1", "modelVersion": "tiny", "candidates": [candidate],
+                "usageMetadata": { "promptTokenCount": 3, "candidatesTokenCount": 2 } }))
+        };
+        let mut body = String::new();
+        for piece in pieces(thought) {
+            body += &chunk(json!([{ "text": piece, "thought": true }]), Value::Null);
+        }
+        for piece in pieces(text) {
+            body += &chunk(json!([{ "text": piece }]), Value::Null);
+        }
+        for (place, (id, name, arguments)) in calls.iter().enumerate() {
+            let mut part = json!({ "functionCall": { "id": id, "name": name, "args": arguments } });
+            if place == 0 {
+                part["thoughtSignature"] = json!("c2lnbmVk");
+            }
+            body += &chunk(json!([part]), Value::Null);
+        }
+        body + &chunk(json!([{ "text": "" }]), json!("STOP"))
+    }
+
     fn streamed_by_ollama(self, thought: &str, text: &str, calls: &[Call<'_>]) -> String {
         let line = |message: Value| self.event(&json!({ "model": "tiny", "message": message, "done": false }));
         let mut body = String::new();
@@ -175,6 +262,15 @@ impl Wire {
         }
         body + &self.event(&json!({ "model": "tiny", "message": { "role": "assistant", "content": "" }, "done": true,
             "done_reason": "stop", "prompt_eval_count": 3, "eval_count": 2 }))
+    }
+
+    /// The member of a request that holds the conversation.
+    pub(crate) fn conversation(self) -> &'static str {
+        match self {
+            Self::Responses => "input",
+            Self::Gemini => "contents",
+            _ => "messages",
+        }
     }
 
     /// An answer with this body, in one chunk.

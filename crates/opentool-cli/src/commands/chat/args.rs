@@ -19,6 +19,7 @@ Examples:
   echo \"What is 17 * 23?\" | opentool chat           The prompt from standard input
   git diff | opentool chat \"Sum this up:\" -         … or a part of it
   opentool chat --conversation trip \"And then?\"     Continue the conversation of this name
+  opentool chat --attach photo.jpg \"What is this?\" With a file
   opentool chat --json --yes \"Delete note 1\" | jq .tool_calls
 
 SOURCE and PROMPT: the last word is the prompt, unless it names a source: `demo`, a URL, a .json file,
@@ -27,8 +28,9 @@ standard input is the prompt if it is no terminal; if it is one, a conversation 
 ends it, Ctrl-C cancels a turn, /help lists the commands.
 
 Models: openai:NAME (OPENAI_API_KEY, OPENAI_BASE_URL), anthropic:NAME (ANTHROPIC_API_KEY,
-ANTHROPIC_BASE_URL), ollama:NAME (OLLAMA_HOST). For servers with OpenAI's API, such as llama.cpp
-and vLLM, use openai: with OPENAI_BASE_URL.
+ANTHROPIC_BASE_URL), gemini:NAME (GEMINI_API_KEY), ollama:NAME (OLLAMA_HOST); also openai-responses, azure,
+groq, openrouter, deepseek, mistral, xai, together, fireworks, lmstudio, llamacpp and vllm, whose variables
+`opentool help models` lists. For another server with OpenAI's API use openai: with OPENAI_BASE_URL.
 
 Destructive tools: you are asked before one runs. With --json, or if standard input or standard
 error is no terminal, opentool cannot ask: the call is denied, and the model gets that as the
@@ -66,6 +68,10 @@ pub(in crate::commands) struct Chat {
     /// The model, for example ollama:qwen3 [default: that of OPENTOOL_MODEL]
     #[arg(long, short, value_name = "PROVIDER:NAME")]
     pub(super) model: Option<ModelName>,
+    /// A file that goes with the prompt: an image, a sound, a PDF, a text; in a conversation with the first one;
+    /// repeatable
+    #[arg(long, value_name = "FILE")]
+    pub(super) attach: Vec<PathBuf>,
     /// The system text: instructions that come before the conversation
     #[arg(long, short, value_name = "TEXT")]
     pub(super) system: Option<String>,

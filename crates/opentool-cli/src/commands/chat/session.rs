@@ -1,14 +1,15 @@
 //! A chat: a model with its tools, its memory and the console.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use opentool::WorkflowRunner;
-use opentool_chat::{Cause, ChatClient, ChatError, ChatModel, ChatOptions, Message};
+use opentool_chat::{Cause, ChatClient, ChatError, ChatModel, ChatOptions, Media, Message};
 
 use super::{
     super::{ExitStatus, access::environment_key_for, console::Console, known, respondent},
     approval,
     args::Chat,
+    attach,
     interrupt::Interrupt,
     memory::Memory,
     model::ModelName,
@@ -37,6 +38,8 @@ pub(super) struct Session {
     pub(super) model: ModelName,
     /// The names of the tools.
     pub(super) tools: Vec<String>,
+    /// The files that go with the first prompt.
+    attached: Mutex<Vec<Media>>,
 }
 
 impl Session {
@@ -48,6 +51,7 @@ impl Session {
         interrupt: &Arc<Interrupt>,
     ) -> Result<Self, Failure> {
         let provider = model.provider().map_err(of_chat)?;
+        let attached = Mutex::new(attach::read(&chat.attach)?);
         let known = known::metadata(&[], &chat.destructive, &[], &[]);
         let (timeout, max_result) = (chat.libraries.timeout(), chat.max_result);
         let connect = ConnectOptions { certificates: chat.certificates.read()?, timeout, max_result };
@@ -83,7 +87,7 @@ impl Session {
             client = client.memory(shared.clone()).conversation(conversation);
         }
         let (client, interrupt) = (client.build(), interrupt.clone());
-        Ok(Session { client, interrupt, console, memory, model: model.clone(), tools })
+        Ok(Session { client, interrupt, console, memory, model: model.clone(), tools, attached })
     }
 
     /// Answers one prompt.
@@ -112,6 +116,8 @@ impl Session {
     }
 
     async fn turn(&self, prompt: &str, quiet: bool) -> Result<TurnResult, Failure> {
+        let files = std::mem::take(&mut *self.attached.lock().unwrap_or_else(PoisonError::into_inner));
+        let prompt = attach::message(prompt, files);
         let mut result = turn::run(&self.client, prompt, &self.console, &self.interrupt, quiet).await?;
         self.keep_unfinished(&result).await;
         // Only now: a turn is kept even if it could not be written.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use opentool::{Cancellation, ToolEvent};
-use opentool_chat::{Cause, ChatClient, ChatError, ChatEvent, Exchange, FinishReason};
+use opentool_chat::{Cause, ChatClient, ChatError, ChatEvent, Exchange, FinishReason, UserMessage};
 use tokio::time::sleep;
 
 use super::{
@@ -64,7 +64,7 @@ pub(super) const NOT_KEPT: &str = "nothing of this turn is remembered";
 /// Runs a turn and, unless it is quiet, writes what happens to the console.
 pub(super) async fn run(
     client: &ChatClient,
-    prompt: &str,
+    prompt: UserMessage,
     console: &Console,
     interrupt: &Interrupt,
     quiet: bool,

@@ -1,15 +1,16 @@
 //! The order of thinking, text and calls in a message.
 //!
-//! Anthropic refuses a conversation whose thinking comes back in another order, and a model may think between two sentences or
-//! two calls. A message holds all its text as one string and all its calls in one list, so the order is kept beside it.
+//! Anthropic and OpenAI refuse a conversation whose thinking comes back in another order, and a model may think between two
+//! sentences or two calls. A message holds all its text as one string and all its calls in one list, so the order is kept
+//! beside it.
 
 use opentool_core::ToolCall;
 use serde_json::{Map, Value};
 
-use super::data::NAME;
 use crate::AssistantMessage;
 
-/// The member of the provider data that holds the blocks of thinking as they came, to be sent back.
+/// The member of the provider data that holds the blocks of thinking, and others that only the provider understands, as they
+/// came, to be sent back.
 const THINKING: &str = "thinking";
 /// The member that holds the order up to the last block of thinking, unless there is nothing else: `"thinking"` is the next
 /// block of thinking, `"call"` the next call, and a number this many bytes of the text.
@@ -18,11 +19,11 @@ const CALL: &str = "call";
 
 /// The blocks of an answer that is being read.
 #[derive(Debug, Default)]
-pub(super) struct BlockOrder(Vec<OrderedBlock>);
+pub(crate) struct BlockOrder(Vec<OrderedBlock>);
 
 #[derive(Debug)]
 enum OrderedBlock {
-    /// A block of thinking; none while it is incomplete, or if it must not be sent back.
+    /// A block of thinking or the like; none while it is incomplete, or if it must not be sent back.
     Thought(Option<Value>),
     /// This many bytes of the text.
     Text(usize),
@@ -31,20 +32,20 @@ enum OrderedBlock {
 
 impl BlockOrder {
     /// A block of thinking begins; returns its index.
-    pub(super) fn begin_thought(&mut self) -> usize {
+    pub(crate) fn begin_thought(&mut self) -> usize {
         self.0.push(OrderedBlock::Thought(None));
         self.0.len() - 1
     }
 
     /// The block of thinking at an index is complete.
-    pub(super) fn end_thought(&mut self, place: usize, thought: Value) {
+    pub(crate) fn end_thought(&mut self, place: usize, thought: Value) {
         if let Some(slot) = self.0.get_mut(place) {
             *slot = OrderedBlock::Thought(Some(thought));
         }
     }
 
     /// Text was added.
-    pub(super) fn text(&mut self, text: &str) {
+    pub(crate) fn text(&mut self, text: &str) {
         match self.0.last_mut() {
             Some(OrderedBlock::Text(length)) => *length += text.len(),
             _ if text.is_empty() => {}
@@ -53,12 +54,12 @@ impl BlockOrder {
     }
 
     /// A call begins.
-    pub(super) fn call(&mut self) {
+    pub(crate) fn call(&mut self) {
         self.0.push(OrderedBlock::Call);
     }
 
     /// The provider data of the message; none without thinking.
-    pub(super) fn data(&self) -> Option<Value> {
+    pub(crate) fn data(&self) -> Option<Value> {
         let last = self.0.iter().rposition(|slot| matches!(slot, OrderedBlock::Thought(Some(_))))?;
         let slots = &self.0[..=last];
         let thoughts = slots.iter().filter_map(|slot| match slot {
@@ -79,16 +80,18 @@ impl BlockOrder {
 }
 
 /// A part of a message that is sent back.
-pub(super) enum MessagePart<'a> {
+pub(crate) enum MessagePart<'a> {
     /// A block of thinking, exactly as it came.
     Thought(&'a Value),
     Text(&'a str),
     Call(&'a ToolCall),
 }
 
-/// The parts of a message in the order in which they came; without an order, and past its end: thinking, text, calls.
-pub(super) fn parts(message: &AssistantMessage) -> Vec<MessagePart<'_>> {
-    let kept = |key| message.provider_data.get(NAME).and_then(|data| data.get(key)?.as_array()).into_iter().flatten();
+/// The parts of a message in the order in which they came from a provider; without an order, and past its end: thinking, text,
+/// calls.
+pub(crate) fn message_parts<'a>(message: &'a AssistantMessage, provider: &str) -> Vec<MessagePart<'a>> {
+    let kept =
+        |key| message.provider_data.get(provider).and_then(|data| data.get(key)?.as_array()).into_iter().flatten();
     let (mut thoughts, mut text, mut calls) = (kept(THINKING), &*message.text, message.tool_calls.iter());
     let mut parts = Vec::new();
     for slot in kept(ORDER) {

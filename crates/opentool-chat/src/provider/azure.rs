@@ -1,0 +1,7 @@
+//! Azure OpenAI: [`AzureOpenAi`].
+
+mod format;
+#[cfg(test)]
+mod tests;
+
+pub use self::format::AzureOpenAi;

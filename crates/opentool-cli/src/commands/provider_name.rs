@@ -1,0 +1,133 @@
+//! The providers of models, by their names on the command line.
+
+use std::{env, fmt, future::Future, pin::Pin, str::FromStr, time::Duration};
+
+use opentool_chat::{
+    ChatError,
+    provider::{Anthropic, AzureOpenAi, Gemini, ModelInfo, Ollama, OpenAi, OpenAiResponses, Preset, Provider},
+};
+
+/// How long a server on this machine may take to accept a connection, if it was not said that there is one.
+const LOCAL_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A provider of models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProviderName {
+    OpenAi,
+    OpenAiResponses,
+    Azure,
+    Anthropic,
+    Gemini,
+    Ollama,
+    /// A server with OpenAI's chat completions.
+    Preset(Preset),
+}
+
+type ModelList = Pin<Box<dyn Future<Output = Result<Vec<ModelInfo>, ChatError>>>>;
+
+impl ProviderName {
+    /// All of them.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        let own =
+            [Self::OpenAi, Self::OpenAiResponses, Self::Azure, Self::Anthropic, Self::Gemini, Self::Ollama].into_iter();
+        own.chain(Preset::ALL.into_iter().map(Self::Preset))
+    }
+
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::OpenAiResponses => "openai-responses",
+            Self::Azure => "azure",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
+            Self::Preset(preset) => preset.as_str(),
+        }
+    }
+
+    /// The variables that hold the key and the address.
+    pub(super) fn variables(self) -> [&'static str; 2] {
+        match self {
+            Self::OpenAi | Self::OpenAiResponses => ["OPENAI_API_KEY", "OPENAI_BASE_URL"],
+            Self::Azure => ["AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"],
+            Self::Anthropic => ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"],
+            Self::Gemini => ["GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"],
+            Self::Ollama => ["OLLAMA_API_KEY", "OLLAMA_HOST"],
+            Self::Preset(preset) => [preset.key_variable(), preset.url_variable()],
+        }
+    }
+
+    /// Whether the environment says something about it.
+    pub(super) fn is_set_up(self) -> bool {
+        let is_set = |name: &str| env::var(name).is_ok_and(|value| !value.trim().is_empty());
+        self.variables().into_iter().any(is_set) || (self == Self::Gemini && is_set("GOOGLE_API_KEY"))
+    }
+
+    /// Whether it runs on this machine unless something else is said.
+    pub(super) fn is_local(self) -> bool {
+        match self {
+            Self::Ollama => true,
+            Self::Preset(preset) => preset.is_local(),
+            _ => false,
+        }
+    }
+
+    /// The provider, with key and address from the environment.
+    pub(super) fn provider(self) -> Result<Box<dyn Provider>, ChatError> {
+        Ok(match self {
+            Self::OpenAi => Box::new(OpenAi::from_env()?),
+            Self::OpenAiResponses => Box::new(OpenAiResponses::from_env()?),
+            Self::Azure => Box::new(AzureOpenAi::from_env()?),
+            Self::Anthropic => Box::new(Anthropic::from_env()?),
+            Self::Gemini => Box::new(Gemini::from_env()?),
+            Self::Ollama => Box::new(Ollama::from_env()?),
+            Self::Preset(preset) => Box::new(OpenAi::preset_from_env(preset)?),
+        })
+    }
+
+    /// Asks which models there are. One that is only guessed to be there is asked once.
+    pub(super) fn models(self, is_guess: bool) -> ModelList {
+        macro_rules! models {
+            ($provider:expr) => {
+                Box::pin(async move {
+                    let provider = $provider?;
+                    match is_guess {
+                        true => provider.retries(0).connect_timeout(LOCAL_TIMEOUT).models().await,
+                        false => provider.models().await,
+                    }
+                })
+            };
+        }
+        match self {
+            Self::OpenAi => models!(OpenAi::from_env()),
+            Self::OpenAiResponses => models!(OpenAiResponses::from_env()),
+            Self::Azure => models!(AzureOpenAi::from_env()),
+            Self::Anthropic => models!(Anthropic::from_env()),
+            Self::Gemini => models!(Gemini::from_env()),
+            Self::Ollama => models!(Ollama::from_env()),
+            Self::Preset(preset) => models!(OpenAi::preset_from_env(preset)),
+        }
+    }
+}
+
+/// All names, for a message.
+pub(super) fn names() -> String {
+    ProviderName::all().map(ProviderName::as_str).collect::<Vec<_>>().join(", ")
+}
+
+impl FromStr for ProviderName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let name = text.trim().to_ascii_lowercase();
+        ProviderName::all()
+            .find(|provider| provider.as_str() == name)
+            .ok_or_else(|| format!("`{text}` is no provider: it is one of {}", names()))
+    }
+}
+
+impl fmt::Display for ProviderName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
