@@ -88,6 +88,12 @@ pub enum Cause {
     /// A limit of the turn was reached.
     #[error("{0}")]
     Limit(#[source] ToolError),
+    /// The turn took longer than it [may](crate::ChatOptions::turn_timeout).
+    #[error("the turn did not end within {after:?}: give it more time, or ask for less")]
+    Deadline {
+        /// How long it may take.
+        after: Duration,
+    },
     /// The turn was cancelled.
     #[error("the turn was cancelled")]
     Cancelled,
@@ -116,6 +122,7 @@ impl Cause {
             Self::Tools(_) => "tools",
             Self::Tool { .. } => "tool",
             Self::Limit(_) => "limit",
+            Self::Deadline { .. } => "deadline",
             Self::Cancelled => "cancelled",
             Self::Memory(_) => "memory",
             Self::Forbidden { .. } => "forbidden",

@@ -233,7 +233,7 @@ pub use memory::SqliteMemory;
 pub use memory::{ChatMemory, InProcessMemory, MemoryError, WINDOW, window};
 pub use message::{AssistantMessage, Message, SystemMessage, ToolAnswer, ToolMessage, UserMessage};
 pub use model::{ChatModel, ChatModelBuilder, Eligibility};
-pub use options::{ChatOptions, ToolChoice};
+pub use options::{AtLimit, ChatOptions, ToolChoice};
 pub use prompt::Prompt;
 pub use provider::{ModelRequest, Provider};
 pub use response::{ChatResponse, RunState};

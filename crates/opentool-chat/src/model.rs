@@ -1,9 +1,11 @@
 //! A provider's model that calls tools: [`ChatModel`].
 
+mod asking;
 mod builder;
 mod chat_model;
 mod content;
 mod eligibility;
+mod ending;
 mod ids;
 mod memory;
 mod parts;

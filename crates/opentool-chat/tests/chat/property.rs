@@ -111,7 +111,7 @@ async fn turn(mode: Mode, rounds: Vec<Round>, in_loop: bool) {
         waits += 1;
         assert!(waits <= 30, "a turn waits no more often than it has rounds");
     }
-    assert!(asked.load(SeqCst) <= 26, "the limit of rounds holds, waits or not");
+    assert!(asked.load(SeqCst) <= 27, "the limit of rounds holds, waits or not");
     assert_sound(&memory.get("ann").await.unwrap());
     if let Ok(response) = result {
         assert!(!response.has_tool_calls());
