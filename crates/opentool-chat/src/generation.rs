@@ -18,6 +18,10 @@ pub enum FinishReason {
     ToolCalls,
     /// The provider withheld the rest.
     ContentFilter,
+    /// The model refuses to answer; the text, where there is one, says why.
+    Refused,
+    /// The provider paused a long answer: sent back as it is, it goes on.
+    Paused,
     /// The results of tools are the answer, and the model was not asked again.
     ReturnDirect,
     /// Calls wait for a decision; see [`ChatResponse::run_state`](crate::ChatResponse::run_state).
@@ -35,6 +39,8 @@ impl FinishReason {
             Self::Length => "length",
             Self::ToolCalls => "tool_calls",
             Self::ContentFilter => "content_filter",
+            Self::Refused => "refused",
+            Self::Paused => "paused",
             Self::ReturnDirect => "return_direct",
             Self::Suspended => "suspended",
             Self::Other(reason) => reason,

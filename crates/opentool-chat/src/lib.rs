@@ -205,13 +205,16 @@ mod generation;
 #[cfg(feature = "testing")]
 mod guard;
 mod manager;
+mod media;
 mod memory;
 mod message;
 mod model;
 mod options;
 mod prompt;
 pub mod provider;
+mod reasoning;
 mod response;
+mod response_format;
 mod stream;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -228,15 +231,18 @@ pub use futures_core::future::BoxFuture;
 pub use futures_core::stream::BoxStream;
 pub use generation::{FinishReason, Generation};
 pub use manager::{DefaultToolCallingManager, Execution, ToolCallingManager, ToolEvents, ToolExecutionResult};
+pub use media::{Media, MediaError, MediaKind};
 #[cfg(feature = "sqlite")]
 pub use memory::SqliteMemory;
 pub use memory::{ChatMemory, InProcessMemory, MemoryError, WINDOW, window};
-pub use message::{AssistantMessage, Message, SystemMessage, ToolAnswer, ToolMessage, UserMessage};
+pub use message::{AssistantMessage, Message, SystemMessage, ToolAnswer, ToolMessage, UserMessage, UserPart};
 pub use model::{ChatModel, ChatModelBuilder, Eligibility};
 pub use options::{AtLimit, ChatOptions, ToolChoice};
 pub use prompt::Prompt;
 pub use provider::{ModelRequest, Provider};
+pub use reasoning::{ReasoningEffort, UnknownEffort};
 pub use response::{ChatResponse, RunState};
+pub use response_format::{ResponseFormat, TypedAnswers};
 pub use stream::ChatStream;
 pub use usage::Usage;
 

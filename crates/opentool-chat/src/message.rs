@@ -7,6 +7,8 @@ use opentool_core::{ErrorKind, Outcome, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::media::Media;
+
 /// One message of a conversation.
 ///
 /// It can be written and read with serde; a clone shares its texts.
@@ -48,12 +50,37 @@ pub struct SystemMessage {
     pub text: Arc<str>,
 }
 
-/// What the user says.
+/// What the user says: a text, and what follows it.
+///
+/// ```
+/// use opentool_chat::{Media, UserMessage};
+///
+/// let message = UserMessage::new("Which of these two is a cat?")
+///     .with_media(Media::from_bytes("image/png", b"...")?)
+///     .with_text("And the second:")
+///     .with_media(Media::from_url("image/jpeg", "https://photos.example/2.jpg")?);
+/// assert_eq!(message.parts.len(), 3);
+/// # Ok::<(), opentool_chat::MediaError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UserMessage {
-    /// The text.
+    /// The text; empty where there is only something to see or to hear.
     pub text: Arc<str>,
+    /// What follows the text, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<UserPart>,
+}
+
+/// A part of what the user says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum UserPart {
+    /// More text.
+    Text(Arc<str>),
+    /// An image, a sound or a file.
+    Media(Media),
 }
 
 /// What the model says and which tools it calls.
@@ -98,8 +125,12 @@ pub struct ToolAnswer {
     pub call_id: Arc<str>,
     /// The name under which the tool was called.
     pub tool: Arc<str>,
-    /// What the tool returned, or what the model sees of the failure.
+    /// What the tool returned, or what the model sees of the failure. For each piece of media it has the type and the size,
+    /// which is all that a model sees whose provider cannot take the media.
     pub text: Arc<str>,
+    /// The images, sounds and files that the tool returned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<Media>,
     /// Why there is no result; none where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorKind>,
@@ -113,7 +144,7 @@ impl Message {
 
     /// Makes a user message.
     pub fn user(text: impl Into<Arc<str>>) -> Self {
-        Self::User(UserMessage { text: text.into() })
+        Self::User(UserMessage::new(text))
     }
 
     /// Makes an assistant message without calls.
@@ -177,6 +208,35 @@ impl Message {
     }
 }
 
+impl UserMessage {
+    /// Makes a message of a text.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        Self { text: text.into(), parts: Vec::new() }
+    }
+
+    /// Adds more text.
+    #[must_use]
+    pub fn with_text(mut self, text: impl Into<Arc<str>>) -> Self {
+        self.parts.push(UserPart::Text(text.into()));
+        self
+    }
+
+    /// Adds an image, a sound or a file.
+    #[must_use]
+    pub fn with_media(mut self, media: Media) -> Self {
+        self.parts.push(UserPart::Media(media));
+        self
+    }
+
+    /// Returns the images, sounds and files.
+    pub fn media(&self) -> impl Iterator<Item = &Media> {
+        self.parts.iter().filter_map(|part| match part {
+            UserPart::Media(media) => Some(media),
+            UserPart::Text(_) => None,
+        })
+    }
+}
+
 impl AssistantMessage {
     /// Makes a message that says something.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
@@ -223,7 +283,14 @@ impl ToolMessage {
 impl ToolAnswer {
     /// Makes an answer that is a result.
     pub fn new(call_id: impl Into<Arc<str>>, tool: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
-        Self { call_id: call_id.into(), tool: tool.into(), text: text.into(), error: None }
+        Self { call_id: call_id.into(), tool: tool.into(), text: text.into(), media: Vec::new(), error: None }
+    }
+
+    /// Sets the images, sounds and files that the tool returned.
+    #[must_use]
+    pub fn with_media(mut self, media: Vec<Media>) -> Self {
+        self.media = media;
+        self
     }
 
     /// Makes it the answer to a call that has no result.
@@ -247,7 +314,9 @@ impl ToolAnswer {
             }
             Err(error) => (error.message().into(), Some(error.kind())),
         };
-        Self { call_id: outcome.call_id.clone(), tool: outcome.tool.clone(), text, error }
+        let parts = outcome.result.as_ref().map_or(&[][..], |output| output.parts());
+        let media = parts.iter().filter_map(Media::from_part).collect();
+        Self { call_id: outcome.call_id.clone(), tool: outcome.tool.clone(), text, media, error }
     }
 
     /// Says whether the call has no result.

@@ -6,6 +6,9 @@ use opentool_core::{Cancellation, IntoToolSource, Respondent, Source, ToolContex
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::reasoning::ReasoningEffort;
+use crate::response_format::ResponseFormat;
+
 /// Which tools a model may or must call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -72,6 +75,15 @@ pub struct ChatOptions {
     /// Whether the model may call several tools in one answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parallel_tool_calls: Option<bool>,
+    /// The form that the answer must have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_format: Option<ResponseFormat>,
+    /// How much the model should think before it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<ReasoningEffort>,
+    /// How many tokens the model may think, where its provider counts them; 0 is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_budget: Option<u32>,
     /// The tools.
     #[serde(skip)]
     pub tools: Option<Source>,
@@ -144,6 +156,29 @@ impl ChatOptions {
     #[must_use]
     pub fn with_parallel_tool_calls(mut self, parallel: bool) -> Self {
         self.parallel_tool_calls = Some(parallel);
+        self
+    }
+
+    /// Sets the form that the answer must have.
+    ///
+    /// Whether the provider can hold the model to it says [`Provider::typed_answers`](crate::Provider::typed_answers).
+    #[must_use]
+    pub fn with_response_format(mut self, format: ResponseFormat) -> Self {
+        self.response_format = Some(format);
+        self
+    }
+
+    /// Sets how much the model should think before it answers.
+    #[must_use]
+    pub fn with_reasoning_effort(mut self, effort: ReasoningEffort) -> Self {
+        self.reasoning_effort = Some(effort);
+        self
+    }
+
+    /// Sets how many tokens the model may think, where its provider counts them; 0 is none.
+    #[must_use]
+    pub fn with_reasoning_budget(mut self, tokens: u32) -> Self {
+        self.reasoning_budget = Some(tokens);
         self
     }
 
@@ -246,6 +281,9 @@ impl ChatOptions {
             stop: either(&self.stop, &runtime.stop),
             tool_choice: either(&self.tool_choice, &runtime.tool_choice),
             parallel_tool_calls: either(&self.parallel_tool_calls, &runtime.parallel_tool_calls),
+            response_format: either(&self.response_format, &runtime.response_format),
+            reasoning_effort: either(&self.reasoning_effort, &runtime.reasoning_effort),
+            reasoning_budget: either(&self.reasoning_budget, &runtime.reasoning_budget),
             tools: either(&self.tools, &runtime.tools),
             added_tools,
             tool_names: either(&self.tool_names, &runtime.tool_names),

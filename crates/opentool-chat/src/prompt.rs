@@ -1,6 +1,6 @@
 //! What a model is asked: [`Prompt`].
 
-use crate::message::Message;
+use crate::message::{Message, UserMessage};
 use crate::options::ChatOptions;
 
 /// A conversation for a model to continue, and the options of the request.
@@ -58,6 +58,12 @@ impl From<String> for Prompt {
 impl From<Message> for Prompt {
     fn from(message: Message) -> Self {
         vec![message].into()
+    }
+}
+
+impl From<UserMessage> for Prompt {
+    fn from(message: UserMessage) -> Self {
+        Message::User(message).into()
     }
 }
 

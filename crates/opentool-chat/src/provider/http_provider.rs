@@ -14,7 +14,7 @@ use super::interface::Provider;
 use super::request::ModelRequest;
 use super::settings::ProviderSettings;
 use super::wire::{WireFormat, WireRequest};
-use crate::{ChatError, ChatResponse, Delta};
+use crate::{ChatError, ChatResponse, Delta, TypedAnswers};
 
 /// A provider behind an HTTP API, in one of the wire formats: [`OpenAi`](super::OpenAi), [`Anthropic`](super::Anthropic),
 /// [`Ollama`](super::Ollama).
@@ -149,6 +149,13 @@ impl<W: WireFormat> HttpProvider<W> {
         self.set(|settings| settings.max_response_size = bytes)
     }
 
+    /// Sets how the model is held to the form of a typed answer, where the server behind the address can do less, or more, than
+    /// the provider itself.
+    #[must_use]
+    pub fn typed_answers_by(self, means: TypedAnswers) -> Self {
+        self.set(|settings| settings.typed_answers = Some(means))
+    }
+
     /// Trusts these certificates (PEM) instead of the system's.
     #[must_use]
     pub fn ca_certificates(self, pem: impl AsRef<[u8]>) -> Self {
@@ -178,6 +185,11 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
 
     fn server(&self) -> Option<(&str, u16)> {
         self.connection.settings.server()
+    }
+
+    fn typed_answers(&self, with_tools: bool) -> TypedAnswers {
+        let settings = &self.connection.settings;
+        settings.typed_answers.unwrap_or_else(|| self.format.typed_answers(with_tools))
     }
 
     fn call<'a>(&'a self, request: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {

@@ -6,7 +6,7 @@ use futures_core::future::BoxFuture;
 use futures_core::stream::BoxStream;
 
 use super::request::ModelRequest;
-use crate::{ChatError, ChatResponse, Delta};
+use crate::{ChatError, ChatResponse, Delta, TypedAnswers};
 
 /// Asks a model once: a conversation goes out, one answer comes back.
 ///
@@ -19,9 +19,11 @@ use crate::{ChatError, ChatResponse, Delta};
 ///   arguments of a call may be no JSON, because a model wrote them: if the wire demands an object, such a text is sent as
 ///   `{}`. An assistant message may be empty.
 /// - It follows [`ModelRequest::options`], which are merged already: model, temperature, tokens, stop, tool choice, parallel calls,
-///   extra. What is not set is not sent. Tools, names, context and internal execution do not concern it. The tool choice
+///   response format, reasoning, extra. What is not set is not sent. Tools, names, context and internal execution do not concern it. The tool choice
 ///   is already the one of this round.
 /// - It takes the tools from [`ToolDefinitions::wire`](crate::ToolDefinitions::wire), which writes them once per request.
+/// - It takes [media](crate::Media) in the form that its wire has. What it cannot take is an error before anything is sent if the
+///   user said it, and left out of a tool's answer, whose text names its type and size.
 /// - It reads leniently: a missing finish reason, id, index or usage, unknown fields and arguments that are an object instead of
 ///   a string are all ordinary. It keeps empty and repeated ids as they come, since the model replaces them.
 /// - It keeps what it must see again in [`AssistantMessage::provider_data`](crate::AssistantMessage::provider_data), under its own
@@ -41,6 +43,11 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Returns the host and the port that requests go to, for spans; none if nothing leaves the process.
     fn server(&self) -> Option<(&str, u16)>;
+
+    /// Says how the provider holds a model to the form of an answer, in a request with tools or without.
+    ///
+    /// [`ModelRequest::options`] have a response format only where this is [`TypedAnswers::Native`].
+    fn typed_answers(&self, with_tools: bool) -> TypedAnswers;
 
     /// Asks and waits for the whole answer.
     ///
@@ -70,6 +77,10 @@ macro_rules! provider_behind {
 
             fn server(&self) -> Option<(&str, u16)> {
                 (**self).server()
+            }
+
+            fn typed_answers(&self, with_tools: bool) -> TypedAnswers {
+                (**self).typed_answers(with_tools)
             }
 
             fn call<'a>(&'a self, request: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {

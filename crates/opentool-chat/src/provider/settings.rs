@@ -8,6 +8,7 @@ use opentool_http::{ApiKey, HttpConfig, RetryPolicy, Secrets, SetupError, Url, s
 use reqwest::header::{HeaderName, HeaderValue};
 
 use super::wire::{KeyHeader, WireFormat};
+use crate::TypedAnswers;
 
 /// Everything that can be set about the connection to a provider.
 #[derive(Clone)]
@@ -24,6 +25,8 @@ pub(crate) struct ProviderSettings {
     pub(crate) retry: RetryPolicy,
     pub(crate) max_response_size: usize,
     pub(crate) ca_certificates: Option<Arc<[u8]>>,
+    /// What the user says of the server; else the wire format knows.
+    pub(crate) typed_answers: Option<TypedAnswers>,
     key_header: KeyHeader,
     /// The headers that the wire demands.
     wire_headers: &'static [(&'static str, &'static str)],
@@ -43,6 +46,7 @@ impl ProviderSettings {
             retry: RetryPolicy::default(),
             max_response_size: 32 << 20,
             ca_certificates: None,
+            typed_answers: None,
             key_header: W::KEY_HEADER,
             wire_headers: W::HEADERS,
         }

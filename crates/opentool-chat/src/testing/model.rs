@@ -13,6 +13,7 @@ use crate::message::Message;
 use crate::options::ChatOptions;
 use crate::provider::{ModelRequest, Provider};
 use crate::response::ChatResponse;
+use crate::response_format::TypedAnswers;
 
 /// A model that gives prepared replies, one per round, and keeps what it was asked.
 ///
@@ -32,7 +33,10 @@ use crate::response::ChatResponse;
 /// # }).unwrap();
 /// ```
 #[derive(Clone)]
-pub struct ScriptedModel(Arc<Script>);
+pub struct ScriptedModel {
+    script: Arc<Script>,
+    typed_answers: TypedAnswers,
+}
 
 struct Script {
     replies: Mutex<VecDeque<Reply>>,
@@ -68,26 +72,34 @@ impl ScriptedModel {
     /// Makes a model of replies.
     #[must_use]
     pub fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
-        Self(Arc::new(Script { replies: Mutex::new(replies.into_iter().collect()), requests: Mutex::default() }))
+        let script = Script { replies: Mutex::new(replies.into_iter().collect()), requests: Mutex::default() };
+        Self { script: Arc::new(script), typed_answers: TypedAnswers::Native }
+    }
+
+    /// Sets how the model is held to the form of an answer; natively by default.
+    #[must_use]
+    pub fn typed_answers_by(mut self, means: TypedAnswers) -> Self {
+        self.typed_answers = means;
+        self
     }
 
     /// Returns what the model was asked, round by round.
     #[must_use]
     pub fn requests(&self) -> Vec<SentRequest> {
-        lock(&self.0.requests).clone()
+        lock(&self.script.requests).clone()
     }
 
     /// Returns how many replies are left.
     #[must_use]
     pub fn replies_left(&self) -> usize {
-        lock(&self.0.replies).len()
+        lock(&self.script.replies).len()
     }
 
     fn next(&self, request: ModelRequest<'_>, streamed: bool) -> Reply {
-        let mut requests = lock(&self.0.requests);
+        let mut requests = lock(&self.script.requests);
         requests.push(SentRequest::new(request, streamed));
         let round = requests.len();
-        match lock(&self.0.replies).pop_front() {
+        match lock(&self.script.replies).pop_front() {
             Some(reply) => reply.with_ids(round),
             None => Reply::error(ChatError::setup(format!("the script of the model has no reply for round {round}"))),
         }
@@ -109,6 +121,10 @@ impl Provider for ScriptedModel {
 
     fn server(&self) -> Option<(&str, u16)> {
         None
+    }
+
+    fn typed_answers(&self, _with_tools: bool) -> TypedAnswers {
+        self.typed_answers
     }
 
     fn call<'a>(&'a self, request: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
@@ -139,19 +155,29 @@ impl fmt::Debug for ScriptedModel {
 /// # }).unwrap();
 /// ```
 #[derive(Clone)]
-pub struct FunctionModel(Arc<Function>);
+pub struct FunctionModel {
+    function: Arc<Function>,
+    typed_answers: TypedAnswers,
+}
 
 type Function = dyn Fn(ModelRequest<'_>) -> Reply + Send + Sync;
 
 impl FunctionModel {
     /// Makes a model of a function.
     pub fn new(function: impl Fn(ModelRequest<'_>) -> Reply + Send + Sync + 'static) -> Self {
-        Self(Arc::new(function))
+        Self { function: Arc::new(function), typed_answers: TypedAnswers::Native }
+    }
+
+    /// Sets how the model is held to the form of an answer; natively by default.
+    #[must_use]
+    pub fn typed_answers_by(mut self, means: TypedAnswers) -> Self {
+        self.typed_answers = means;
+        self
     }
 
     fn reply(&self, request: ModelRequest<'_>) -> Reply {
         let round = request.messages.iter().filter(|message| matches!(message, Message::Assistant(_))).count() + 1;
-        (self.0)(request).with_ids(round)
+        (self.function)(request).with_ids(round)
     }
 }
 
@@ -166,6 +192,10 @@ impl Provider for FunctionModel {
 
     fn server(&self) -> Option<(&str, u16)> {
         None
+    }
+
+    fn typed_answers(&self, _with_tools: bool) -> TypedAnswers {
+        self.typed_answers
     }
 
     fn call<'a>(&'a self, request: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {

@@ -6,7 +6,7 @@ use futures_util::{StreamExt, stream};
 use opentool_chat::testing::{Reply, ScriptedModel};
 use opentool_chat::{
     BoxFuture, BoxStream, Cause, ChatClient, ChatError, ChatEvent, ChatModel, ChatResponse, Delta, Message,
-    ModelRequest, Provider, Usage,
+    ModelRequest, Provider, TypedAnswers, Usage,
 };
 use opentool_core::testing::FakeTool;
 use opentool_core::{Cancellation, ErrorSeverity, Executor, FnTool, ToolError, ToolSource, Toolbox};
@@ -116,6 +116,9 @@ impl Provider for Stalls {
     }
     fn server(&self) -> Option<(&str, u16)> {
         None
+    }
+    fn typed_answers(&self, _: bool) -> TypedAnswers {
+        TypedAnswers::Prompt
     }
     fn call<'a>(&'a self, _: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         Box::pin(std::future::pending())

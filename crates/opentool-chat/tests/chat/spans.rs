@@ -9,7 +9,8 @@ use opentool_chat::provider::{Anthropic, Ollama, OpenAi};
 use opentool_chat::testing::{FunctionModel, Reply, ScriptedModel};
 use opentool_chat::{
     AssistantMessage, BoxFuture, BoxStream, ChatClient, ChatError, ChatEvent, ChatMemory, ChatModel, ChatOptions,
-    ChatResponse, Delta, FinishReason, InProcessMemory, MemoryError, Message, ModelRequest, Provider, Usage,
+    ChatResponse, Delta, FinishReason, InProcessMemory, MemoryError, Message, ModelRequest, Provider, TypedAnswers,
+    Usage,
 };
 use opentool_core::testing::FakeTool;
 use opentool_core::{Ask, Cancellation, Decision, Executor, ToolError, ToolMetadata, ToolOutput, Toolbox};
@@ -287,6 +288,9 @@ impl Provider for Placed {
     }
     fn server(&self) -> Option<(&str, u16)> {
         Some(("models.example", 8443))
+    }
+    fn typed_answers(&self, with_tools: bool) -> TypedAnswers {
+        self.0.typed_answers(with_tools)
     }
     fn call<'a>(&'a self, request: ModelRequest<'a>) -> BoxFuture<'a, Result<ChatResponse, ChatError>> {
         self.0.call(request)

@@ -9,7 +9,7 @@ use super::request::write_body;
 use super::response::read_message;
 use crate::provider::http_provider::HttpProvider;
 use crate::provider::wire::{KeyHeader, Variables, WireError, WireFormat, WireRequest, provider_url};
-use crate::{ChatError, ChatResponse};
+use crate::{ChatError, ChatResponse, TypedAnswers};
 
 /// Models behind Anthropic's messages: Anthropic itself, and servers with the same interface.
 ///
@@ -47,6 +47,10 @@ impl WireFormat for AnthropicFormat {
         let path = format!("{}/v1/messages", path.strip_suffix("/v1").unwrap_or(path));
         url.set_path(&path);
         Ok(url)
+    }
+
+    fn typed_answers(&self, _with_tools: bool) -> TypedAnswers {
+        TypedAnswers::Native
     }
 
     fn write_request(&self, request: WireRequest<'_>) -> Result<Bytes, ChatError> {

@@ -7,7 +7,7 @@ use super::request::write_body;
 use super::response::{OllamaLines, read_line};
 use crate::provider::http_provider::HttpProvider;
 use crate::provider::wire::{KeyHeader, Variables, WireError, WireFormat, WireRequest, provider_url};
-use crate::{ChatError, ChatResponse};
+use crate::{ChatError, ChatResponse, TypedAnswers};
 
 const HOST: &str = "127.0.0.1";
 const PORT: u16 = 11434;
@@ -69,6 +69,11 @@ impl WireFormat for OllamaFormat {
         let path = format!("{}/api/chat", path.strip_suffix("/api").unwrap_or(path));
         url.set_path(&path);
         Ok(url)
+    }
+
+    fn typed_answers(&self, with_tools: bool) -> TypedAnswers {
+        // The grammar of the format would leave no way to call a tool.
+        if with_tools { TypedAnswers::Prompt } else { TypedAnswers::Native }
     }
 
     fn write_request(&self, request: WireRequest<'_>) -> Result<Bytes, ChatError> {

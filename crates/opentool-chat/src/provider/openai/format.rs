@@ -8,7 +8,7 @@ use super::request::OpenAiBody;
 use super::response::{CompletionChunks, read_completion};
 use crate::provider::http_provider::HttpProvider;
 use crate::provider::wire::{KeyHeader, Variables, WireError, WireFormat, WireRequest, provider_url};
-use crate::{ChatError, ChatResponse};
+use crate::{ChatError, ChatResponse, TypedAnswers};
 
 /// Models behind OpenAI's chat completions: OpenAI itself, llama.cpp, vLLM, LM Studio, OpenRouter and many others.
 ///
@@ -57,6 +57,10 @@ impl WireFormat for OpenAiFormat {
         };
         url.set_path(&path);
         Ok(url)
+    }
+
+    fn typed_answers(&self, _with_tools: bool) -> TypedAnswers {
+        TypedAnswers::Native
     }
 
     fn write_request(&self, request: WireRequest<'_>) -> Result<Bytes, ChatError> {

@@ -9,7 +9,7 @@ use reqwest::header::{AUTHORIZATION, HeaderName};
 
 use super::error::WireError;
 use crate::provider::request::ModelRequest;
-use crate::{ChatError, ChatResponse, Delta};
+use crate::{ChatError, ChatResponse, Delta, TypedAnswers};
 
 /// One provider's wire format: the only thing that a new provider has to write.
 ///
@@ -37,6 +37,9 @@ pub trait WireFormat: Clone + fmt::Debug + Default + Send + Sync + 'static {
     ///
     /// When it cannot be one: a sentence that names it.
     fn endpoint(base_url: &str) -> Result<Url, String>;
+
+    /// Says how a model is held to the form of an answer, in a request with tools or without.
+    fn typed_answers(&self, with_tools: bool) -> TypedAnswers;
 
     /// Writes the body of a request.
     ///
