@@ -17,6 +17,9 @@ pub struct Exchange {
     pub history: Vec<Message>,
     /// How many tokens this turn has used.
     pub usage: Usage,
+    /// What that cost, by the [prices](crate::ChatModelBuilder::prices) of the model; none where they are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
     /// What the model had said of an answer that did not come to its end; its calls are not in it, since they did not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial: Option<AssistantMessage>,

@@ -193,6 +193,7 @@
 //!
 //! None is on by default.
 
+mod answer_form;
 mod assembly;
 mod client;
 mod definitions;
@@ -202,24 +203,31 @@ mod error;
 mod event;
 mod exchange;
 mod generation;
+mod growing;
 #[cfg(feature = "testing")]
 mod guard;
 mod manager;
 mod media;
 mod memory;
 mod message;
+mod middleware;
 mod model;
 mod options;
+mod price;
 mod prompt;
 pub mod provider;
 mod reasoning;
 mod response;
 mod response_format;
 mod stream;
+mod summary;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod turn_end;
+mod typed_stream;
 mod usage;
 
+pub use answer_form::AnswerForm;
 pub use assembly::Assembly;
 pub use client::{ChatClient, ChatClientBuilder, ChatRequest};
 pub use definitions::ToolDefinitions;
@@ -234,16 +242,21 @@ pub use manager::{DefaultToolCallingManager, Execution, ToolCallingManager, Tool
 pub use media::{Media, MediaError, MediaKind};
 #[cfg(feature = "sqlite")]
 pub use memory::SqliteMemory;
-pub use memory::{ChatMemory, InProcessMemory, MemoryError, WINDOW, window};
+pub use memory::{ChatMemory, InProcessMemory, MemoryError, TokenWindow, WINDOW, estimate_tokens, window};
 pub use message::{AssistantMessage, Message, SystemMessage, ToolAnswer, ToolMessage, UserMessage, UserPart};
+pub use middleware::{ConcurrencyLimit, Fallback, ModelMiddleware, RateLimit};
 pub use model::{ChatModel, ChatModelBuilder, Eligibility};
 pub use options::{AtLimit, ChatOptions, ToolChoice};
+pub use price::{Price, PriceTable};
 pub use prompt::Prompt;
 pub use provider::{ModelRequest, Provider};
 pub use reasoning::{ReasoningEffort, UnknownEffort};
 pub use response::{ChatResponse, RunState};
 pub use response_format::{ResponseFormat, TypedAnswers};
-pub use stream::ChatStream;
+pub use stream::{ChatStream, TextStream};
+pub use summary::SummarisingMemory;
+pub use turn_end::TurnEnd;
+pub use typed_stream::{AnswerEvent, TypedStream};
 pub use usage::Usage;
 
 /// The sample of the README is compiled and run.

@@ -12,6 +12,7 @@ mod parts;
 mod run;
 mod span;
 mod turn_request;
+mod typed;
 
 pub use self::builder::ChatModelBuilder;
 pub use self::chat_model::ChatModel;

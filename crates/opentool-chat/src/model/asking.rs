@@ -6,6 +6,7 @@ use tracing::debug;
 
 use super::run::Run;
 use super::span::WorkSpan;
+use super::typed::TypedTurn;
 use crate::assembly::Assembly;
 use crate::definitions::ToolDefinitions;
 use crate::delta::Delta;
@@ -20,11 +21,19 @@ use crate::response::ChatResponse;
 
 impl Run {
     /// Asks once.
-    pub(super) async fn ask(&mut self, definitions: &ToolDefinitions, events: &Emitter) -> Result<ChatResponse, ChatError> {
+    pub(super) async fn ask(
+        &mut self,
+        definitions: &ToolDefinitions,
+        events: &Emitter,
+    ) -> Result<ChatResponse, ChatError> {
         self.relax_tool_choice();
         self.check_tool_choice(definitions)?;
         let model = &*self.model;
-        let request = ModelRequest::new(&self.prompt.messages, &self.prompt.options, definitions);
+        let (messages, options) = (
+            TypedTurn::messages(self.typed.as_ref(), &self.prompt.messages),
+            TypedTurn::options(self.typed.as_ref(), &self.prompt.options),
+        );
+        let request = ModelRequest::new(&messages, &options, definitions);
         let span = WorkSpan::for_request(model, request, self.conversation.as_deref());
         let round = self.turn.rounds() + 1;
         let coming = &mut self.coming;

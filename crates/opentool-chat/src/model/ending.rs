@@ -20,7 +20,12 @@ impl Run {
             let message = response.message().cloned().unwrap_or_default();
             self.end_with(message).await?;
         }
+        // The caller gets one answer, whatever the provider made of it.
+        if let Some(generation) = response.generations.first_mut().filter(|_| !self.paused.is_empty()) {
+            generation.message.text = [&self.paused.concat(), &*generation.message.text].concat().into();
+        }
         response.usage = self.usage;
+        response.at_limit = self.limit.is_some();
         response.exchange = self.exchange();
         Ok(response)
     }
@@ -81,7 +86,7 @@ impl Run {
     /// Takes the history, at the end of the turn.
     fn exchange(&mut self) -> Exchange {
         let history = std::mem::take(&mut self.history);
-        Exchange { history, usage: self.usage, partial: None, start: self.start }
+        Exchange { history, usage: self.usage, cost: self.cost, partial: None, start: self.start }
     }
 
     /// Adds to an error what was said until then.
@@ -103,7 +108,7 @@ impl Run {
     async fn save_failure(&self, error: &ChatError) -> Result<(), ChatError> {
         let (Some(memory), exchange, cause) = (&self.memory, error.exchange(), error.cause()) else { return Ok(()) };
         let partial = exchange.partial.clone().unwrap_or_default();
-        let ran = exchange.messages().iter().any(|message| matches!(message, Message::Tool(_)));
+        let ran = exchange.messages().iter().any(|message| matches!(message, Message::Tool(_) | Message::Assistant(_)));
         // A memory that has just failed is not asked again.
         if matches!(cause, Cause::Memory(_)) || !(ran || !partial.text.is_empty()) {
             return Ok(());

@@ -11,12 +11,15 @@ use tracing::debug;
 use super::ids::Ids;
 use super::memory::{SavePoint, TurnMemory};
 use super::parts::ModelParts;
+use super::typed::TypedTurn;
+use crate::answer_form::SharedForm;
 use crate::assembly::Assembly;
 use crate::definitions::ToolDefinitions;
 use crate::emitter::Emitter;
 use crate::error::{Cause, ChatError};
 use crate::event::ChatEvent;
 use crate::exchange::Exchange;
+use crate::generation::FinishReason;
 use crate::manager::ToolExecutionResult;
 use crate::message::{AssistantMessage, Message};
 use crate::options::{AtLimit, ChatOptions, ToolChoice};
@@ -46,11 +49,20 @@ pub(super) struct Run {
     pub(super) unused: Option<AssistantMessage>,
     /// An answer whose calls waited for decisions.
     suspended: Option<ChatResponse>,
+    /// The form that the answer must have.
+    pub(super) typed: Option<TypedTurn>,
+    /// What the model said before its provider paused it, which is how often.
+    pub(super) paused: Vec<Arc<str>>,
+    /// What the turn has cost; none where a price is not known.
+    pub(super) cost: Option<f64>,
     /// The limit that the turn has reached; the model is asked once more, and a call is the error.
     pub(super) limit: Option<ToolError>,
     pub(super) conversation: Option<String>,
     pub(super) memory: Option<TurnMemory>,
 }
+
+/// How often a turn goes on with an answer that its provider paused.
+const MOST_PAUSES: usize = 10;
 
 /// What the loop does next.
 enum Step {
@@ -62,6 +74,7 @@ impl Run {
     /// Starts a turn with merged options. `saved` messages are in the memory; by default all before the turn.
     pub(super) fn new(model: Arc<ModelParts>, prompt: Prompt, saved: Option<usize>) -> Self {
         let start = prompt.turn_start();
+        let cost = model.prices.is_some().then_some(0.0);
         Self {
             model,
             prompt,
@@ -74,6 +87,9 @@ impl Run {
             coming: Assembly::new(),
             unused: None,
             suspended: None,
+            typed: None,
+            paused: Vec::new(),
+            cost,
             limit: None,
             conversation: None,
             memory: None,
@@ -83,14 +99,20 @@ impl Run {
     /// Resumes a turn that waited, with merged options.
     pub(super) fn resume(model: Arc<ModelParts>, state: RunState, options: ChatOptions) -> Self {
         let RunState { exchange, response, turn, saved, conversation: _, options: _ } = state;
-        let Exchange { history, usage, start, partial: _ } = exchange;
+        let Exchange { history, usage, cost, start, partial: _ } = exchange;
         let run = Self::new(model, Prompt::new(history).with_options(options), Some(saved));
-        Self { start, turn, usage, suspended: Some(response), ..run }
+        Self { start, turn, usage, cost: run.cost.and(cost), suspended: Some(response), ..run }
     }
 
     /// Sets the conversation that the turn belongs to, and its memory.
     pub(super) fn in_conversation(mut self, conversation: Option<String>, memory: Option<TurnMemory>) -> Self {
         (self.conversation, self.memory) = (conversation, memory);
+        self
+    }
+
+    /// Sets the form that the answer must have.
+    pub(super) fn with_form(mut self, form: Option<SharedForm>) -> Self {
+        self.typed = form.map(TypedTurn::new);
         self
     }
 
@@ -141,6 +163,7 @@ impl Run {
         let definitions = cancellation.guard(resolving).await.ok_or(Cause::Cancelled)??;
         debug!(target: "opentool::chat", tools = definitions.len(), "resolved the tools of the request");
         let names = self.pin_tools(&definitions);
+        let definitions = self.begin_typed(&definitions)?;
         loop {
             let response = match self.suspended.take() {
                 // Its calls were found eligible before they had to wait.
@@ -149,12 +172,18 @@ impl Run {
                     let asking = self.ask(&definitions, events);
                     let mut response = cancellation.guard(asking).await.ok_or(Cause::Cancelled)??;
                     self.ids.settle(&mut response, &definitions);
-                    self.usage += response.usage;
-                    self.coming = Assembly::new();
+                    self.count(&response);
                     events.emit(ChatEvent::Usage(response.usage)).await;
+                    self.take_answer_call(&mut response);
                     self.check_limit(&response)?;
+                    if self.is_paused(&response) {
+                        continue;
+                    }
                     if !self.is_eligible(&response) {
-                        return self.answer(response).await;
+                        if response.has_tool_calls() || self.check_form(&mut response)? {
+                            return self.answer(response).await;
+                        }
+                        continue;
                     }
                     response
                 }
@@ -164,6 +193,29 @@ impl Run {
                 Step::Return(response) => return Ok(*response),
             }
         }
+    }
+
+    /// Counts what an answer has used.
+    fn count(&mut self, response: &ChatResponse) {
+        self.usage += response.usage;
+        self.coming = Assembly::new();
+        self.cost = self.cost.and_then(|cost| {
+            let model = response.model.as_deref().or_else(|| self.model.model_name(&self.prompt.options))?;
+            Some(cost + self.model.prices.as_ref()?.cost(model, &response.usage)?)
+        });
+    }
+
+    /// Takes an answer that its provider paused: sent back as it is, it goes on.
+    fn is_paused(&mut self, response: &ChatResponse) -> bool {
+        let is_paused = response.finish_reason() == Some(&FinishReason::Paused) && !response.has_tool_calls();
+        let Some(message) = response.message().filter(|_| is_paused && self.paused.len() < MOST_PAUSES) else {
+            return false;
+        };
+        debug!(target: "opentool::chat", "the provider paused the answer");
+        self.paused.push(message.text.clone());
+        self.history.push(message.clone().into());
+        self.prompt.messages.push(message.clone().into());
+        true
     }
 
     /// Fixes the tools of the request for all its rounds; returns the names that were asked for.
@@ -198,7 +250,7 @@ impl Run {
             debug!(target: "opentool::chat", calls = result.pending.len(), "calls wait for a decision");
             return Ok(Step::Return(Box::new(self.suspend(response, names))));
         }
-        let direct = result.return_direct.then(|| result.generations());
+        let direct = (result.return_direct && self.typed.is_none()).then(|| result.generations());
         self.take_round(result).await?;
         match direct {
             Some(generations) => self.return_direct(response, generations, events).await.map(Step::Return),
@@ -244,9 +296,7 @@ impl Run {
     /// The tools stay in the request, since providers refuse a history with calls of tools that it does not list.
     async fn answer_at_limit(&mut self, error: ChatError) -> Result<Step, ChatError> {
         let is_round = error.exchange().history.len() > self.prompt.messages.len();
-        if !matches!(error.cause(), Cause::Limit(_))
-            || !is_round
-            || self.prompt.options.at_limit == Some(AtLimit::Fail)
+        if !matches!(error.cause(), Cause::Limit(_)) || !is_round || self.prompt.options.at_limit == Some(AtLimit::Fail)
         {
             return Err(error);
         }

@@ -232,7 +232,6 @@ async fn text_before_a_break_is_kept_as_incomplete() {
 
 #[tokio::test]
 async fn text_before_a_cancellation_is_kept_as_incomplete() {
-    use futures_util::StreamExt as _;
     let cancellation = Cancellation::new();
     let memory = Arc::new(InProcessMemory::new());
     let client = ChatClient::builder(ScriptedModel::new([Reply::text("Once upon a time there was a queen.")]))

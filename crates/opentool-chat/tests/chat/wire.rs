@@ -14,3 +14,4 @@ mod streams;
 mod support;
 mod tls;
 mod torn;
+mod turns;
