@@ -38,7 +38,6 @@
 //! [`ChatRequest::stream`] runs the same loop and yields everything that happens as a [`ChatEvent`]:
 //!
 //! ```
-//! use futures_util::StreamExt;
 //! use opentool_chat::{ChatClient, ChatEvent};
 //! # use opentool_chat::testing::{Reply, ScriptedModel};
 //!
@@ -62,12 +61,27 @@
 //! # The history
 //!
 //! [`ChatResponse::messages`] has every message of the turn. When a turn ends without an answer, [`ChatError::exchange`] has what
-//! was said until then, so that the work done is not lost. No history ever holds a call without its answer.
+//! was said until then, so that the work done is not lost, and what the model had said of an answer that broke off. No history ever
+//! holds a call without its answer. [`ChatResponse::end`] and [`ChatError::end`] say in one enum why the turn ended.
+//!
+//! When a turn has had its rounds or its calls, the model is asked once more, without a tool to call, so that it answers with
+//! what it knows; [`ChatOptions::with_at_limit`] makes that an error instead. [`ChatOptions::with_turn_timeout`] is a deadline.
+//!
+//! # Typed answers
+//!
+//! [`ChatRequest::call_as`] returns the answer as a value of a type, [`ChatRequest::stream_as`] as JSON that grows and then
+//! the value. An answer that does not follow the schema goes back to the model with what is wrong: see [`AnswerForm`].
+//!
+//! # Around a model
+//!
+//! A [`ModelMiddleware`] stands around every request to a model: [`Fallback`], [`RateLimit`], [`ConcurrencyLimit`], or your own.
 //!
 //! # Conversations
 //!
 //! A [`ChatMemory`] keeps conversations by their id: [`InProcessMemory`] in the process, `SqliteMemory`
-//! (feature `sqlite`) in a file. Whole turns are added, and a [window](window()) of the latest messages is sent to the model.
+//! (feature `sqlite`) in a file. Whole turns are added, and a [window](window()) of the latest messages is sent to the model;
+//! [`TokenWindow`] makes that a budget of tokens, [`SummarisingMemory`] sums up what falls out of it. A turn that fails after a tool has
+//! run is kept too, with a mark that the model sees.
 //!
 //! ```
 //! use opentool_chat::{ChatClient, InProcessMemory};

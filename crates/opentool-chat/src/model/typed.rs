@@ -129,7 +129,8 @@ impl Run {
             }
             Err(violation) => violation,
         };
-        debug!(target: "opentool::chat", tries = typed.tries, problem = %violation.0, "the answer does not have its form");
+        // Without what is wrong with it, which quotes the answer.
+        debug!(target: "opentool::chat", tries = typed.tries, "the answer does not have its form");
         let call = typed.call.take();
         if hopeless.is_some() || typed.tries >= typed.form.tries() {
             self.unused = Some(generation.message.clone());
