@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use crate::delta::{Delta, ToolCallDelta};
 use crate::generation::{FinishReason, Generation};
+use crate::message::AssistantMessage;
 use crate::response::ChatResponse;
+use crate::usage::Usage;
 
 /// Puts the pieces of a streamed answer together.
 ///
@@ -62,12 +64,25 @@ impl Assembly {
             }
             Delta::Text(text) => append(&mut self.text, text),
             Delta::Reasoning(text) => append(&mut self.reasoning, text),
-            Delta::ToolCall(piece) => self.push_call(piece),
+            Delta::ToolCall(piece) => {
+                self.push_call(piece);
+            }
             Delta::ProviderData { provider, data } => self.push_data(provider, data),
             Delta::Usage(usage) => self.response.usage = usage,
             Delta::Metadata(metadata) => self.response.metadata.extend(metadata),
             Delta::Finish(reason) => self.finish = Some(reason),
         }
+    }
+
+    /// Returns the usage as far as it is known.
+    pub(crate) fn usage(&self) -> Usage {
+        self.response.usage
+    }
+
+    /// Returns what was said as far as it came, without calls; none where nothing was.
+    pub(crate) fn partial(self) -> Option<AssistantMessage> {
+        let is_silent = self.text.is_empty() && self.reasoning.is_empty();
+        (!is_silent).then(|| AssistantMessage::new(self.text).with_reasoning(self.reasoning))
     }
 
     /// Returns the answer as far as it came.
@@ -89,7 +104,8 @@ impl Assembly {
         response
     }
 
-    fn push_call(&mut self, piece: ToolCallDelta) {
+    /// Adds a piece of a call; returns the piece with its place, and with the id and the name of its call as far as they are known.
+    pub(crate) fn push_call(&mut self, piece: ToolCallDelta) -> ToolCallDelta {
         let place = match self.place_of(&piece) {
             Some(place) => place,
             None => {
@@ -105,7 +121,10 @@ impl Assembly {
         if let Some(name) = piece.name.filter(|_| call.name.is_empty()) {
             call.name = name;
         }
-        append(&mut call.arguments, piece.arguments);
+        let known = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        let (id, name) = (known(&call.id), known(&call.name));
+        append(&mut call.arguments, piece.arguments.clone());
+        ToolCallDelta { index: Some(place), id, name, arguments: piece.arguments }
     }
 
     /// Finds the call that a piece belongs to; none where it begins a new one.

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::exchange::Exchange;
 use crate::memory::MemoryError;
+use crate::turn_end::TurnEnd;
 
 /// Why a chat has no answer, and what was said until then.
 ///
@@ -88,6 +89,20 @@ pub enum Cause {
     /// A limit of the turn was reached.
     #[error("{0}")]
     Limit(#[source] ToolError),
+    /// The answer does not have the [form](crate::AnswerForm) that was asked for.
+    #[error("the answer does not have the form that was asked for{}: {message}", if *tries > 1 { format!(" after {tries} tries") } else { String::new() })]
+    Form {
+        /// What is wrong with the last answer.
+        message: String,
+        /// How often the model was asked.
+        tries: u32,
+    },
+    /// The turn took longer than it [may](crate::ChatOptions::turn_timeout).
+    #[error("the turn did not end within {after:?}: give it more time, or ask for less")]
+    Deadline {
+        /// How long it may take.
+        after: Duration,
+    },
     /// The turn was cancelled.
     #[error("the turn was cancelled")]
     Cancelled,
@@ -130,6 +145,8 @@ impl Cause {
             Self::Tools(_) => "tools",
             Self::Tool { .. } => "tool",
             Self::Limit(_) => "limit",
+            Self::Form { .. } => "form",
+            Self::Deadline { .. } => "deadline",
             Self::Cancelled => "cancelled",
             Self::Memory(_) => "memory",
             Self::Forbidden { .. } => "forbidden",
@@ -243,6 +260,19 @@ impl ChatError {
         match &self.0.cause {
             Cause::Refused { retry_after, .. } => *retry_after,
             _ => None,
+        }
+    }
+
+    /// Returns why the turn ended, in the words that a [response](crate::ChatResponse::end) has too.
+    #[must_use]
+    pub fn end(&self) -> TurnEnd {
+        match &self.0.cause {
+            Cause::Limit(_) => TurnEnd::Limit,
+            Cause::Deadline { .. } => TurnEnd::Deadline,
+            Cause::Cancelled => TurnEnd::Cancelled,
+            Cause::Tool { .. } => TurnEnd::ToolFailed,
+            Cause::Form { .. } => TurnEnd::WrongForm,
+            _ => TurnEnd::Failed,
         }
     }
 

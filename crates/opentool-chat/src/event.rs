@@ -2,6 +2,7 @@
 
 use opentool_core::ToolEvent;
 
+use crate::delta::ToolCallDelta;
 use crate::response::ChatResponse;
 use crate::usage::Usage;
 
@@ -13,6 +14,11 @@ pub enum ChatEvent {
     Text(String),
     /// The next piece of the model's reasoning.
     Reasoning(String),
+    /// The next piece of a call that the model is writing: its place in the answer, its id and name as far as they are known,
+    /// and the next piece of its arguments.
+    ///
+    /// The call is requested only when the answer is whole.
+    ToolCall(ToolCallDelta),
     /// Something happened to a call: it was requested, started, progressed, finished, failed or waits for a decision.
     Tool(ToolEvent),
     /// A round is over and has used so many tokens.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::Message;
+use crate::message::{AssistantMessage, Message};
 use crate::prompt::Prompt;
 use crate::usage::Usage;
 
@@ -17,6 +17,12 @@ pub struct Exchange {
     pub history: Vec<Message>,
     /// How many tokens this turn has used.
     pub usage: Usage,
+    /// What that cost, by the [prices](crate::ChatModelBuilder::prices) of the model; none where they are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// What the model had said of an answer that did not come to its end; its calls are not in it, since they did not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partial: Option<AssistantMessage>,
     /// Where this turn begins in the history.
     pub(crate) start: usize,
 }
@@ -24,7 +30,7 @@ pub struct Exchange {
 impl Exchange {
     /// Makes an exchange whose turn began with the last thing the user said in the prompt.
     pub(crate) fn new(prompt: &Prompt, history: Vec<Message>) -> Self {
-        Self { start: prompt.turn_start(), history, usage: Usage::default() }
+        Self { start: prompt.turn_start(), history, ..Self::default() }
     }
 
     /// Returns the messages of this turn: what the user said last and everything since.

@@ -39,7 +39,6 @@
 //! [`ChatRequest::stream`] runs the same loop and yields everything that happens as a [`ChatEvent`]:
 //!
 //! ```
-//! use futures_util::StreamExt;
 //! use opentool_chat::{ChatClient, ChatEvent};
 //! # use opentool_chat::testing::{Reply, ScriptedModel};
 //!
@@ -63,7 +62,20 @@
 //! # The history
 //!
 //! [`ChatResponse::messages`] has every message of the turn. When a turn ends without an answer, [`ChatError::exchange`] has what
-//! was said until then, so that the work done is not lost. No history ever holds a call without its answer.
+//! was said until then, so that the work done is not lost, and what the model had said of an answer that broke off. No history ever
+//! holds a call without its answer. [`ChatResponse::end`] and [`ChatError::end`] say in one enum why the turn ended.
+//!
+//! When a turn has had its rounds or its calls, the model is asked once more, without a tool to call, so that it answers with
+//! what it knows; [`ChatOptions::with_at_limit`] makes that an error instead. [`ChatOptions::with_turn_timeout`] is a deadline.
+//!
+//! # Typed answers
+//!
+//! [`ChatRequest::call_as`] returns the answer as a value of a type, [`ChatRequest::stream_as`] as JSON that grows and then
+//! the value. An answer that does not follow the schema goes back to the model with what is wrong: see [`AnswerForm`].
+//!
+//! # Around a model
+//!
+//! A [`ModelMiddleware`] stands around every request to a model: [`Fallback`], [`RateLimit`], [`ConcurrencyLimit`], or your own.
 //!
 //! # Images, sounds and files
 //!
@@ -86,7 +98,9 @@
 //! # Conversations
 //!
 //! A [`ChatMemory`] keeps conversations by their id: [`InProcessMemory`] in the process, `SqliteMemory`
-//! (feature `sqlite`) in a file. Whole turns are added, and a [window](window()) of the latest messages is sent to the model.
+//! (feature `sqlite`) in a file. Whole turns are added, and a [window](window()) of the latest messages is sent to the model;
+//! [`TokenWindow`] makes that a budget of tokens, [`SummarisingMemory`] sums up what falls out of it. A turn that fails after a tool has
+//! run is kept too, with a mark that the model sees.
 //!
 //! ```
 //! use opentool_chat::{ChatClient, InProcessMemory};
@@ -212,6 +226,7 @@
 //!
 //! None is on by default.
 
+mod answer_form;
 mod assembly;
 mod client;
 mod definitions;
@@ -221,24 +236,31 @@ mod error;
 mod event;
 mod exchange;
 mod generation;
+mod growing;
 #[cfg(feature = "testing")]
 mod guard;
 mod manager;
 mod media;
 mod memory;
 mod message;
+mod middleware;
 mod model;
 mod options;
+mod price;
 mod prompt;
 pub mod provider;
 mod reasoning;
 mod response;
 mod response_format;
 mod stream;
+mod summary;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod turn_end;
+mod typed_stream;
 mod usage;
 
+pub use answer_form::AnswerForm;
 pub use assembly::Assembly;
 pub use client::{ChatClient, ChatClientBuilder, ChatRequest};
 pub use definitions::ToolDefinitions;
@@ -253,16 +275,21 @@ pub use manager::{DefaultToolCallingManager, Execution, ToolCallingManager, Tool
 pub use media::{Media, MediaError, MediaKind};
 #[cfg(feature = "sqlite")]
 pub use memory::SqliteMemory;
-pub use memory::{ChatMemory, InProcessMemory, MemoryError, WINDOW, window};
+pub use memory::{ChatMemory, InProcessMemory, MemoryError, TokenWindow, WINDOW, estimate_tokens, window};
 pub use message::{AssistantMessage, Message, SystemMessage, ToolAnswer, ToolMessage, UserMessage, UserPart};
+pub use middleware::{ConcurrencyLimit, Fallback, ModelMiddleware, RateLimit};
 pub use model::{ChatModel, ChatModelBuilder, Eligibility};
-pub use options::{ChatOptions, ToolChoice};
+pub use options::{AtLimit, ChatOptions, ToolChoice};
+pub use price::{Price, PriceTable};
 pub use prompt::Prompt;
 pub use provider::{ModelRequest, Provider};
 pub use reasoning::{ReasoningEffort, UnknownEffort};
 pub use response::{ChatResponse, RunState};
 pub use response_format::{ResponseFormat, TypedAnswers};
-pub use stream::ChatStream;
+pub use stream::{ChatStream, TextStream};
+pub use summary::SummarisingMemory;
+pub use turn_end::TurnEnd;
+pub use typed_stream::{AnswerEvent, TypedStream};
 pub use usage::Usage;
 
 /// The sample of the README is compiled and run.

@@ -96,6 +96,12 @@ pub struct AssistantMessage {
     /// What the model thought, where its provider sends that; empty otherwise.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub reasoning: Arc<str>,
+    /// Why the turn ended here without a whole answer, in one [word](crate::Cause::as_str); none where it did not.
+    ///
+    /// A memory keeps such a message at the end of a turn that failed after a tool had run or a text had begun. The model is
+    /// sent it as a note, so that it knows what was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Arc<str>>,
     /// What only one provider understands and wants to see again, by the [name](crate::Provider::name) of the provider.
     ///
     /// For instance the signature of a thought. A provider reads its own entry and no other.
@@ -175,6 +181,21 @@ impl Message {
         }
     }
 
+    /// Says whether the turn ended with this message and without a whole answer.
+    #[must_use]
+    pub fn is_incomplete(&self) -> bool {
+        matches!(self, Self::Assistant(message) if message.failure.is_some())
+    }
+
+    /// Writes a failure into the text, where a model can read it.
+    pub(crate) fn show_failure(&mut self) {
+        let Self::Assistant(message) = self else { return };
+        if let Some(failure) = message.failure.take() {
+            let said = if message.text.is_empty() { String::new() } else { format!("{}\n", message.text) };
+            message.text = format!("{said}[The turn ended here without a whole answer: {failure}]").into();
+        }
+    }
+
     /// Returns the role as it is serialised: `system`, `user`, `assistant` or `tool`.
     #[must_use]
     pub fn role(&self) -> &'static str {
@@ -233,6 +254,13 @@ impl AssistantMessage {
     #[must_use]
     pub fn with_reasoning(mut self, reasoning: impl Into<Arc<str>>) -> Self {
         self.reasoning = reasoning.into();
+        self
+    }
+
+    /// Marks the end of a turn that failed, with the reason in one word.
+    #[must_use]
+    pub fn with_failure(mut self, reason: impl Into<Arc<str>>) -> Self {
+        self.failure = Some(reason.into());
         self
     }
 

@@ -1,15 +1,18 @@
 //! A provider's model that calls tools: [`ChatModel`].
 
+mod asking;
 mod builder;
 mod chat_model;
 mod content;
 mod eligibility;
+mod ending;
 mod ids;
 mod memory;
 mod parts;
 mod run;
 mod span;
 mod turn_request;
+mod typed;
 
 pub use self::builder::ChatModelBuilder;
 pub use self::chat_model::ChatModel;

@@ -1,5 +1,7 @@
 //! How a model is asked: [`ChatOptions`].
 
+use std::time::Duration;
+
 use opentool_core::{Cancellation, IntoToolSource, Respondent, Source, ToolContext};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -21,6 +23,19 @@ pub enum ToolChoice {
     Required,
     /// The model calls this tool. After the first round this becomes [`Auto`](Self::Auto), so that it can answer.
     Named(String),
+}
+
+/// What happens when a turn has had all the rounds, or all the calls, that its [limits](opentool_core::Limits) allow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum AtLimit {
+    /// The model is asked once more, with `tool_choice` [none](ToolChoice::None), so that it answers with what it knows. A call
+    /// all the same is the error.
+    #[default]
+    Answer,
+    /// The turn ends with an error that carries the history.
+    Fail,
 }
 
 /// How a model is asked, and which tools it may call.
@@ -84,6 +99,12 @@ pub struct ChatOptions {
     /// Whether the model runs the calls itself and asks again; it does by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub internal_execution: Option<bool>,
+    /// What happens when the turn has had its rounds or its calls; by default the model is asked for an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_limit: Option<AtLimit>,
+    /// How long the turn may take, all its requests and calls together; by default there is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_timeout: Option<Duration>,
     /// What only one provider understands; put into the body of its requests as it is.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
@@ -210,6 +231,22 @@ impl ChatOptions {
         self
     }
 
+    /// Sets what happens when the turn has had its rounds or its calls.
+    #[must_use]
+    pub fn with_at_limit(mut self, at_limit: AtLimit) -> Self {
+        self.at_limit = Some(at_limit);
+        self
+    }
+
+    /// Sets how long the turn may take, all its requests and calls together.
+    ///
+    /// Calls that run then are cancelled, and have their outcome in the history like any other.
+    #[must_use]
+    pub fn with_turn_timeout(mut self, time: Duration) -> Self {
+        self.turn_timeout = Some(time);
+        self
+    }
+
     /// Adds a setting that only one provider understands.
     #[must_use]
     pub fn with_extra(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
@@ -252,6 +289,8 @@ impl ChatOptions {
             tool_names: either(&self.tool_names, &runtime.tool_names),
             context,
             internal_execution: either(&self.internal_execution, &runtime.internal_execution),
+            at_limit: either(&self.at_limit, &runtime.at_limit),
+            turn_timeout: either(&self.turn_timeout, &runtime.turn_timeout),
             extra,
         }
     }

@@ -3,13 +3,17 @@
 use std::fmt;
 
 use opentool_core::{Decision, NotPending, ToolCall, Turn};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::answer_form::read_answer;
+use crate::error::{Cause, ChatError};
 use crate::exchange::Exchange;
 use crate::generation::{FinishReason, Generation};
 use crate::message::{AssistantMessage, Message};
 use crate::options::ChatOptions;
+use crate::turn_end::TurnEnd;
 use crate::usage::Usage;
 
 /// What a model answers.
@@ -34,6 +38,9 @@ pub struct ChatResponse {
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
     pub(crate) exchange: Exchange,
+    /// Whether the model answered because a limit of the turn was reached.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) at_limit: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) suspended: Option<Box<RunState>>,
 }
@@ -68,6 +75,47 @@ impl ChatResponse {
     #[must_use]
     pub fn finish_reason(&self) -> Option<&FinishReason> {
         self.generations.first().map(|generation| &generation.finish_reason)
+    }
+
+    /// Returns why the turn ended, in the words that an [error](crate::ChatError::end) has too.
+    #[must_use]
+    pub fn end(&self) -> TurnEnd {
+        if self.suspended.is_some() {
+            return TurnEnd::Suspended;
+        }
+        if self.has_tool_calls() {
+            return TurnEnd::CallsLeft;
+        }
+        match self.finish_reason() {
+            Some(FinishReason::Length) => TurnEnd::CutOff,
+            Some(FinishReason::ContentFilter) => TurnEnd::Filtered,
+            Some(FinishReason::Refused) => TurnEnd::Refused,
+            Some(FinishReason::Paused) => TurnEnd::Paused,
+            Some(FinishReason::ReturnDirect) => TurnEnd::ReturnDirect,
+            _ if self.at_limit => TurnEnd::AnsweredAtLimit,
+            _ => TurnEnd::Answered,
+        }
+    }
+
+    /// Returns what the turn cost, by the [prices](crate::ChatModelBuilder::prices) of the model; none where they are not known.
+    #[must_use]
+    pub fn cost(&self) -> Option<f64> {
+        self.exchange.cost
+    }
+
+    /// Reads the answer of a turn that had a [form](crate::ChatRequest::answer_form).
+    ///
+    /// # Errors
+    ///
+    /// When the text of the answer does not fit the type, or calls wait for a decision.
+    pub fn answer_as<T: DeserializeOwned>(&self) -> Result<T, ChatError> {
+        if self.suspended.is_some() {
+            let message =
+                "calls of the turn wait for a decision: use `answer_form` and `call`, which return the run that waits";
+            return Err(ChatError::setup(message).with_exchange(self.exchange.clone()));
+        }
+        let read = read_answer(&self.text());
+        read.map_err(|message| ChatError::from(Cause::Form { message, tries: 1 }).with_exchange(self.exchange.clone()))
     }
 
     /// Returns the first answer that calls tools.

@@ -1,7 +1,6 @@
 //! A model's answer as a stream of events: [`ChatStream`].
 
 use std::fmt;
-use std::future::ready;
 use std::mem::take;
 use std::pin::Pin;
 use std::task::{self, Context, Poll};
@@ -33,6 +32,11 @@ impl ChatStream {
         Self { turn: Watched::new(run), over: false }
     }
 
+    /// Waits for what happens next; none after the end.
+    pub async fn next(&mut self) -> Option<Result<ChatEvent, ChatError>> {
+        StreamExt::next(self).await
+    }
+
     /// Runs to the end and returns the response; events not yet read are dropped.
     ///
     /// # Errors
@@ -40,7 +44,7 @@ impl ChatStream {
     /// Whatever ended the turn without an answer.
     pub async fn finish(mut self) -> Result<ChatResponse, ChatError> {
         // Read to its end, so that a turn that began with streamed requests continues with them.
-        while self.turn.next().await.is_some() {}
+        while StreamExt::next(&mut self.turn).await.is_some() {}
         self.turn
             .finish()
             .await
@@ -50,24 +54,56 @@ impl ChatStream {
     /// Leaves only the text, piece by piece: of the answer, and of what the model said before it called tools.
     ///
     /// What it says after that begins a line of its own.
-    pub fn texts(self) -> impl Stream<Item = Result<String, ChatError>> + Send {
-        let (mut is_open, mut called) = (false, false);
-        self.filter_map(move |event| {
-            let text = match event {
-                Ok(ChatEvent::Text(text)) => {
-                    let text = if take(&mut called) && is_open { format!("\n{text}") } else { text };
-                    is_open = !text.ends_with('\n');
-                    Some(Ok(text))
-                }
-                Ok(ChatEvent::Tool(_)) => {
-                    called = true;
-                    None
-                }
-                Ok(_) => None,
-                Err(error) => Some(Err(error)),
-            };
-            ready(text)
-        })
+    pub fn texts(self) -> TextStream {
+        TextStream { events: self, is_open: false, called: false }
+    }
+}
+
+/// The text of a model's answer, piece by piece, from [`ChatStream::texts`].
+#[derive(Debug)]
+#[must_use = "a model is asked only while the stream is polled"]
+pub struct TextStream {
+    events: ChatStream,
+    /// Whether the text ended in the middle of a line.
+    is_open: bool,
+    /// Whether a tool was called since.
+    called: bool,
+}
+
+impl TextStream {
+    /// Waits for the next piece; none after the end.
+    pub async fn next(&mut self) -> Option<Result<String, ChatError>> {
+        StreamExt::next(self).await
+    }
+
+    fn text(&mut self, event: Result<ChatEvent, ChatError>) -> Option<Result<String, ChatError>> {
+        match event {
+            Ok(ChatEvent::Text(text)) => {
+                let text = if take(&mut self.called) && self.is_open { format!("\n{text}") } else { text };
+                self.is_open = !text.ends_with('\n');
+                Some(Ok(text))
+            }
+            Ok(ChatEvent::Tool(_)) => {
+                self.called = true;
+                None
+            }
+            Ok(_) => None,
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+impl Stream for TextStream {
+    type Item = Result<String, ChatError>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        loop {
+            let Some(event) = task::ready!(this.events.poll_next_unpin(cx)) else { return Poll::Ready(None) };
+            if let Some(text) = this.text(event) {
+                return Poll::Ready(Some(text));
+            }
+        }
     }
 }
 

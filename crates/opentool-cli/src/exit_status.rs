@@ -11,6 +11,10 @@ pub(crate) enum ExitStatus {
     Errors,
     /// Something could not be read, the rest was done: exit code 2.
     Incomplete,
+    /// The model's answer is cut off: exit code 5.
+    CutOff,
+    /// The model's answer is withheld, or the model refused to give one: exit code 6.
+    Withheld,
     /// The user interrupted it: exit code 130, as a shell reports a process that Ctrl-C ended.
     Interrupted,
 }
@@ -21,6 +25,8 @@ impl From<ExitStatus> for ExitCode {
             ExitStatus::Success => Self::SUCCESS,
             ExitStatus::Errors => Self::from(1),
             ExitStatus::Incomplete => Self::from(2),
+            ExitStatus::CutOff => Self::from(5),
+            ExitStatus::Withheld => Self::from(6),
             ExitStatus::Interrupted => Self::from(130),
         }
     }

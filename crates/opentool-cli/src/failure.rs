@@ -121,7 +121,11 @@ impl Failure {
             },
             Failure::Chat { source } => match source.cause() {
                 Cause::Refused { status: Some(401 | 403), .. } => 4,
-                Cause::Refused { .. } | Cause::Tool { .. } | Cause::Limit(_) => 1,
+                Cause::Refused { .. }
+                | Cause::Tool { .. }
+                | Cause::Limit(_)
+                | Cause::Form { .. }
+                | Cause::Deadline { .. } => 1,
                 // A server that answers something else is no such provider.
                 Cause::Unreachable { .. } | Cause::Interrupted { .. } | Cause::Unreadable { .. } => 3,
                 _ => 2,

@@ -53,6 +53,16 @@ pub(crate) fn write_note(what: &dyn Display) -> io::Result<()> {
     writeln!(anstream::stderr().lock(), "{what}")
 }
 
+/// Writes a line to standard error, in place of the one that the cursor is on and without an end; it is cut where the terminal
+/// would wrap it, since what is wrapped could not be replaced.
+pub(crate) fn replace_line(line: &str) -> io::Result<()> {
+    const WIDTH: usize = 72;
+    let line: String = line.chars().take(WIDTH).collect();
+    let mut stderr = io::stderr().lock();
+    write!(stderr, "\r\u{1b}[K{line}")?;
+    stderr.flush()
+}
+
 fn say(level: &str, what: &dyn Display, as_text: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
     let _ =
         if JSON_LINES.load(Relaxed) { write_json_line(level, what) } else { as_text(&mut anstream::stderr().lock()) };

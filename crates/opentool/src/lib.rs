@@ -241,16 +241,20 @@ pub use opentool_macros::facade_toolbox as toolbox;
 /// What most programs that have tools need: `use opentool::prelude::*`.
 pub mod prelude {
     pub use opentool_core::{
-        DeclaredTools, ErrorKind, Executor, Failure, FnTool, Host, Text, Tool, ToolCall, ToolContext, ToolDefinition,
-        ToolError, ToolOutput, ToolSource, Toolbox, Turn,
+        Ask, Chain, Decision, DeclaredTools, ErrorKind, ErrorSeverity, Executor, Failure, FnTool, Host, Limits,
+        Middleware, Resolver, ResultConverter, Text, Tool, ToolCall, ToolContext, ToolDefinition, ToolError,
+        ToolMetadata, ToolOutput, ToolSource, Toolbox, Turn,
     };
 
+    #[cfg(feature = "sqlite")]
+    pub use opentool_chat::SqliteMemory;
     #[cfg(feature = "chat")]
     pub use opentool_chat::provider::{Anthropic, AzureOpenAi, Gemini, Ollama, OpenAi, OpenAiResponses};
     #[cfg(feature = "chat")]
     pub use opentool_chat::{
-        ChatClient, ChatError, ChatEvent, ChatMemory, ChatModel, ChatOptions, ChatResponse, InProcessMemory, Message,
-        Prompt, ToolCallingManager, ToolChoice,
+        AnswerEvent, AnswerForm, AtLimit, ChatClient, ChatError, ChatEvent, ChatMemory, ChatModel, ChatOptions,
+        ChatResponse, ConcurrencyLimit, DefaultToolCallingManager, Fallback, InProcessMemory, Message, Prompt,
+        RateLimit, RunState, SummarisingMemory, TokenWindow, ToolCallingManager, ToolChoice, TurnEnd,
     };
     #[cfg(feature = "client")]
     pub use opentool_client::{Client, ClientError};

@@ -99,9 +99,11 @@ impl ChatClientBuilder {
 
     /// Sets the memory of the conversations.
     ///
-    /// A request gets what its conversation remembers, and its whole turn is added when it is over: a turn that fails, is
-    /// cancelled or waits for a decision leaves nothing behind. Each request says [which
-    /// conversation](crate::ChatRequest::conversation) it belongs to.
+    /// A request gets what its conversation remembers, and its whole turn is added when it is over. A turn that fails or is
+    /// cancelled after a tool has run, or after a text had begun, is added too, with a [mark](crate::AssistantMessage::failure);
+    /// one that failed before leaves nothing behind, nor does one that waits for a decision, until it is resumed and ends. A turn
+    /// whose future or stream is dropped is not kept: [cancel](crate::ChatRequest::cancellation) it instead. Each request says
+    /// [which conversation](crate::ChatRequest::conversation) it belongs to.
     pub fn memory(mut self, memory: impl ChatMemory) -> Self {
         self.0.memory = Some(Arc::new(memory));
         self
@@ -109,8 +111,8 @@ impl ChatClientBuilder {
 
     /// Sets whether every round is saved to the memory when it is over, instead of the turn at its end: false.
     ///
-    /// The next round then gets what the memory returns: the model sees the window and not the whole turn, and a turn that
-    /// fails leaves its finished rounds behind.
+    /// The next round then gets what the memory returns: the model sees the window and not the whole turn. Of a process that
+    /// dies the finished rounds are kept.
     pub fn memory_in_loop(mut self, inside: bool) -> Self {
         self.0.save = if inside { SavePoint::AfterRound } else { SavePoint::AfterTurn };
         self

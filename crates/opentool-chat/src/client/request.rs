@@ -3,9 +3,12 @@ use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 use opentool_core::{Cancellation, Decision, IntoToolSource, Respondent, ToolContext};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::chat_client::{ChatClient, ClientParts};
+use crate::answer_form::AnswerForm;
 use crate::error::ChatError;
 use crate::message::Message;
 use crate::model::{ChatModel, Subject, TurnRequest};
@@ -13,6 +16,7 @@ use crate::options::ChatOptions;
 use crate::prompt::Prompt;
 use crate::response::{ChatResponse, RunState};
 use crate::stream::ChatStream;
+use crate::typed_stream::TypedStream;
 
 impl ChatClient {
     /// Starts a request with what the user says, or with a whole conversation.
@@ -122,6 +126,74 @@ impl ChatRequest {
     pub fn stream(self) -> ChatStream {
         let (model, request) = self.into_turn();
         model.run_streamed(request)
+    }
+
+    /// Sets the form that the answer must have; its text is then JSON that has it.
+    pub fn answer_form(mut self, form: AnswerForm) -> Self {
+        self.request.form = Some(Arc::new(form));
+        self
+    }
+
+    /// Asks the model, runs the calls it makes, and returns its answer as a value of a type.
+    ///
+    /// The model is held to the schema of the type by the best means that its provider [has](crate::Provider::typed_answers). An
+    /// answer that does not follow it goes back to the model with what is wrong, at most [three times](AnswerForm::with_tries) in
+    /// all. Tools work as ever. For the response beside the value, set the [form](Self::answer_form) and read
+    /// [`ChatResponse::answer_as`].
+    ///
+    /// ```
+    /// use opentool_chat::ChatClient;
+    /// # use opentool_chat::testing::{Reply, ScriptedModel};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct City {
+    ///     name: String,
+    ///     /// In thousands.
+    ///     inhabitants: u32,
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # let model = ScriptedModel::new([Reply::text(r#"{"name":"Ulm","inhabitants":128}"#)]);
+    /// let city: City = ChatClient::new(model).prompt("Where was Einstein born?").call_as().await?;
+    /// assert_eq!((&*city.name, city.inhabitants), ("Ulm", 128));
+    /// # Ok::<(), opentool_chat::ChatError>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Whatever ended the turn without an answer, among it a model that does not keep to the form; the error carries what was
+    /// said until then.
+    pub fn call_as<T>(self) -> BoxFuture<'static, Result<T, ChatError>>
+    where
+        T: DeserializeOwned + JsonSchema,
+    {
+        Box::pin(async move { self.with_form_of::<T>()?.call().await?.answer_as() })
+    }
+
+    /// Asks the model, runs the calls it makes, and streams its answer as it grows: JSON first, then a value of a type.
+    pub fn stream_as<T>(self) -> TypedStream<T>
+    where
+        T: DeserializeOwned + JsonSchema,
+    {
+        match self.with_form_of::<T>() {
+            Err(error) => TypedStream::failed(error),
+            Ok(request) => {
+                let form = request.request.form.clone();
+                form.map_or_else(
+                    || TypedStream::failed(ChatError::setup("the request has no form")),
+                    |form| TypedStream::new(form, request.stream()),
+                )
+            }
+        }
+    }
+
+    /// Sets the form of a type, unless the request has one.
+    fn with_form_of<T: DeserializeOwned + JsonSchema>(self) -> Result<Self, ChatError> {
+        match self.request.form {
+            Some(_) => Ok(self),
+            None => Ok(self.answer_form(AnswerForm::of::<T>()?)),
+        }
     }
 
     /// Adds the client's part: its defaults, its system text and its memory.

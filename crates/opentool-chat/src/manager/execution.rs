@@ -4,6 +4,7 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use futures_core::future::BoxFuture;
+use futures_util::StreamExt;
 use opentool_core::ToolEvent;
 
 use super::result::ToolExecutionResult;
@@ -43,6 +44,11 @@ impl<'a> Execution<'a> {
     /// Where the tools are not available, one of them ended the turn, or a limit of the turn was reached.
     pub async fn finish(self) -> Result<ToolExecutionResult, ChatError> {
         self.emit_to(Emitter::unwatched()).await
+    }
+
+    /// Waits for what happens next to the calls; none after the end.
+    pub async fn next(&mut self) -> Option<ToolEvent> {
+        StreamExt::next(self).await
     }
 
     /// Runs the calls to their end, with their events in the stream of the turn.

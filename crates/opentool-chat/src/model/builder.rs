@@ -7,7 +7,9 @@ use super::chat_model::ChatModel;
 use super::eligibility::Eligibility;
 use super::parts::ModelParts;
 use crate::manager::{DefaultToolCallingManager, ToolCallingManager};
+use crate::middleware::{Around, ModelMiddleware};
 use crate::options::ChatOptions;
+use crate::price::PriceTable;
 use crate::provider::Provider;
 
 impl ChatModel {
@@ -51,6 +53,7 @@ pub struct ChatModelBuilder {
     manager: Option<Arc<dyn ToolCallingManager>>,
     eligibility: Option<Arc<dyn Eligibility>>,
     record_content: bool,
+    prices: Option<PriceTable>,
 }
 
 impl ChatModelBuilder {
@@ -62,6 +65,7 @@ impl ChatModelBuilder {
             manager: None,
             eligibility: None,
             record_content: false,
+            prices: None,
         }
     }
 
@@ -101,6 +105,18 @@ impl ChatModelBuilder {
         self
     }
 
+    /// Sets what tokens cost, so that responses and errors have the cost of their turn.
+    pub fn prices(mut self, prices: PriceTable) -> Self {
+        self.prices = Some(prices);
+        self
+    }
+
+    /// Puts a middleware around every request to the model, outside of those that are there already.
+    pub fn middleware(mut self, middleware: impl ModelMiddleware) -> Self {
+        self.provider = Arc::new(Around::new(self.provider, middleware));
+        self
+    }
+
     /// Makes the model.
     #[must_use]
     pub fn build(self) -> ChatModel {
@@ -110,6 +126,7 @@ impl ChatModelBuilder {
             manager: self.manager.unwrap_or_else(|| Arc::new(self.default_manager)),
             eligibility: self.eligibility,
             record_content: self.record_content,
+            prices: self.prices,
         }))
     }
 }

@@ -8,7 +8,7 @@ use crate::message::Message;
 /// When the messages of a turn are added to the memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SavePoint {
-    /// All at once, after the last: a turn that fails or waits leaves nothing behind.
+    /// All at once, after the last; of a turn that fails, what must not be forgotten.
     #[default]
     AfterTurn,
     /// The question at the start, then every round when it is over. The next round gets what the memory returns.

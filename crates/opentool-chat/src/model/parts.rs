@@ -3,6 +3,7 @@ use std::sync::Arc;
 use super::eligibility::Eligibility;
 use crate::manager::ToolCallingManager;
 use crate::options::ChatOptions;
+use crate::price::PriceTable;
 use crate::provider::Provider;
 
 /// What the clones of a model share.
@@ -12,6 +13,7 @@ pub(super) struct ModelParts {
     pub(super) manager: Arc<dyn ToolCallingManager>,
     pub(super) eligibility: Option<Arc<dyn Eligibility>>,
     pub(super) record_content: bool,
+    pub(super) prices: Option<PriceTable>,
 }
 
 impl ModelParts {

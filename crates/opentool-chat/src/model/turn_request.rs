@@ -8,6 +8,7 @@ use super::memory::{SavePoint, TurnMemory};
 use super::parts::ModelParts;
 use super::run::Run;
 use super::span::WorkSpan;
+use crate::answer_form::SharedForm;
 use crate::emitter::Emitter;
 use crate::error::{Cause, ChatError};
 use crate::memory::ChatMemory;
@@ -26,6 +27,8 @@ pub(crate) struct TurnRequest {
     pub(crate) options: ChatOptions,
     pub(crate) conversation: Option<String>,
     pub(crate) memory: Option<(Arc<dyn ChatMemory>, SavePoint)>,
+    /// The form that the answer must have.
+    pub(crate) form: Option<SharedForm>,
     /// Decisions about the calls of a run that is resumed.
     pub(crate) decisions: Vec<(String, Decision)>,
 }
@@ -85,7 +88,7 @@ impl TurnRequest {
         options: ChatOptions,
         conversation: Option<String>,
     ) -> Result<Run, ChatError> {
-        let Self { mut subject, memory, decisions, .. } = self;
+        let Self { mut subject, memory, decisions, form, .. } = self;
         let options = named_by(options, conversation.as_deref());
         decide(&mut subject, decisions)?;
         let memory = match (memory, &conversation) {
@@ -114,7 +117,7 @@ impl TurnRequest {
             }
             Subject::Resume(state) => Run::resume(model, *state, options),
         };
-        Ok(run.in_conversation(conversation, memory))
+        Ok(run.in_conversation(conversation, memory).with_form(form))
     }
 }
 

@@ -148,18 +148,109 @@ async fn a_conversation_is_remembered_in_whole_turns(mode: Mode) {
     assert_eq!(model.requests()[3].messages.len(), 2, "conversations are kept apart");
 }
 
-async fn a_failed_turn_is_not_remembered(mode: Mode) {
+async fn a_failed_turn_in_which_nothing_happened_is_not_remembered(mode: Mode) {
     let memory = Arc::new(InProcessMemory::new());
-    let model = ScriptedModel::new([
-        Reply::call("now", "{}"),
-        Reply::error(ChatError::refused("openai", 500, "oops")),
-        Reply::call("burn", "{}"),
-    ]);
-    let tools = (FakeTool::new("now"), FakeTool::new("burn").fails(ToolError::fatal("gone")));
-    let client = ChatClient::builder(model).memory(memory.clone()).conversation("ann").default_tools(tools).build();
-    mode.error(client.prompt("hi")).await;
+    let model = ScriptedModel::new([Reply::error(ChatError::refused("openai", 500, "oops"))]);
+    let client = ChatClient::builder(model).memory(memory.clone()).conversation("ann").build();
     mode.error(client.prompt("hi")).await;
     assert!(memory.get("ann").await.unwrap().is_empty());
+}
+
+async fn a_failed_turn_in_which_a_tool_ran_is_remembered(mode: Mode) {
+    for in_loop in [false, true] {
+        let memory = Arc::new(InProcessMemory::new());
+        let model = ScriptedModel::new([
+            Reply::call("send", "{}"),
+            Reply::error(ChatError::refused("openai", 500, "oops")),
+            Reply::call("burn", "{}"),
+            Reply::text("It was sent before."),
+        ]);
+        let tools = (FakeTool::new("send").answers("sent"), FakeTool::new("burn").fails(ToolError::fatal("gone")));
+        let client = ChatClient::builder(model.clone())
+            .memory(memory.clone())
+            .memory_in_loop(in_loop)
+            .conversation("ann")
+            .default_tools(tools)
+            .build();
+        mode.error(client.prompt("Send it.")).await;
+        mode.error(client.prompt("Burn it.")).await;
+        let kept = memory.get("ann").await.unwrap();
+        assert_sound(&kept);
+        let marks: Vec<_> = kept.iter().filter(|message| message.is_incomplete()).collect();
+        assert_eq!((kept.len(), marks.len()), (8, 2), "{kept:?}");
+        assert_eq!(kept[3], AssistantMessage::new("").with_failure("refused").into());
+        assert_eq!(&*kept[2].answers()[0].text, "sent");
+        let answer = mode.answer(client.prompt("Did you send it?")).await;
+        assert_eq!(answer.exchange().history[3], kept[3], "the history has the mark");
+        let sent = &model.requests()[3].messages;
+        assert_eq!(sent[3].text(), "[The turn ended here without a whole answer: refused]", "the model sees a note");
+    }
+}
+
+async fn a_turn_that_is_cancelled_after_a_tool_ran_is_remembered(mode: Mode) {
+    let memory = Arc::new(InProcessMemory::new());
+    let cancellation = Cancellation::new();
+    let (signal, model) = (cancellation.clone(), ScriptedModel::new([Reply::call("send", "{}"), Reply::never()]));
+    let send = FakeTool::new("send").acts(move |_, _| {
+        signal.cancel();
+        async { Ok("sent".into()) }
+    });
+    let client = ChatClient::builder(model).memory(memory.clone()).conversation("ann").default_tools(send).build();
+    let error = mode.error(client.prompt("Send it.").cancellation(cancellation)).await;
+    assert!(matches!(error.cause(), Cause::Cancelled), "{error}");
+    let kept = memory.get("ann").await.unwrap();
+    assert_eq!(kept.last(), Some(&AssistantMessage::new("").with_failure("cancelled").into()), "{kept:?}");
+}
+
+#[tokio::test]
+async fn text_before_a_break_is_kept_as_incomplete() {
+    let cancelled = Cancellation::new();
+    let broken = || ChatError::interrupted("openai", "the connection was closed");
+    for reply in [
+        Reply::text("Once upon a time").then_fails(broken()),
+        Reply::call("send", "{}").with_text("Once upon a time").then_fails(broken()),
+    ] {
+        let memory = Arc::new(InProcessMemory::new());
+        let model = ScriptedModel::new([reply, Reply::text("there was a queen.")]);
+        let client = ChatClient::builder(model.clone())
+            .memory(memory.clone())
+            .conversation("ann")
+            .default_tools(FakeTool::new("send"))
+            .build();
+        let request = client.prompt("Tell a story.").cancellation(cancelled.clone());
+        let error = Mode::Streaming.error(request).await;
+        let partial = error.exchange().partial.as_ref().unwrap();
+        assert_eq!((&*partial.text, partial.tool_calls.len()), ("Once upon a time", 0));
+        let kept = memory.get("ann").await.unwrap();
+        let mark = AssistantMessage::new("Once upon a time").with_failure("interrupted");
+        assert_eq!(kept, [Message::user("Tell a story."), mark.into()]);
+        Mode::Streaming.answer(client.prompt("Go on.")).await;
+        let sent = model.requests()[1].messages[1].text().to_owned();
+        assert_eq!(sent, "Once upon a time\n[The turn ended here without a whole answer: interrupted]");
+    }
+}
+
+#[tokio::test]
+async fn text_before_a_cancellation_is_kept_as_incomplete() {
+    let cancellation = Cancellation::new();
+    let memory = Arc::new(InProcessMemory::new());
+    let client = ChatClient::builder(ScriptedModel::new([Reply::text("Once upon a time there was a queen.")]))
+        .memory(memory.clone())
+        .conversation("ann")
+        .build();
+    let mut stream = client.prompt("Tell a story.").cancellation(cancellation.clone()).stream();
+    assert!(matches!(stream.next().await, Some(Ok(opentool_chat::ChatEvent::Text(text))) if text == "Once "));
+    cancellation.cancel();
+    let error = loop {
+        match stream.next().await.unwrap() {
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error.cause(), Cause::Cancelled), "{error}");
+    let said = error.exchange().partial.as_ref().unwrap().text.to_string();
+    assert!(said.starts_with("Once ") && said.len() < 20, "{said}");
+    assert_eq!(memory.get("ann").await.unwrap()[1].text(), said);
 }
 
 async fn a_turn_whose_calls_the_caller_runs_is_not_remembered_yet(mode: Mode) {
@@ -232,7 +323,9 @@ async fn memory_in_the_loop_keeps_finished_rounds_of_a_failed_turn(mode: Mode) {
         .default_tools(FakeTool::new("now"))
         .build();
     let error = mode.error(client.prompt("Time?").conversation("ann")).await;
-    assert_eq!(memory.get("ann").await.unwrap().len(), 3);
+    let kept = memory.get("ann").await.unwrap();
+    assert_eq!(kept.len(), 4);
+    assert!(kept[3].is_incomplete());
     assert_eq!(error.exchange().messages().len(), 3);
 }
 
@@ -323,7 +416,9 @@ in_both_modes!(
     concurrent_turns_of_one_conversation_keep_rounds_whole,
     a_turn_is_cancelled_while_it_waits_for_its_memory,
     a_conversation_is_remembered_in_whole_turns,
-    a_failed_turn_is_not_remembered,
+    a_failed_turn_in_which_nothing_happened_is_not_remembered,
+    a_failed_turn_in_which_a_tool_ran_is_remembered,
+    a_turn_that_is_cancelled_after_a_tool_ran_is_remembered,
     a_turn_whose_calls_the_caller_runs_is_not_remembered_yet,
     a_client_with_a_memory_needs_a_conversation_id,
     a_window_never_splits_a_round,

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use opentool_chat::testing::{FunctionModel, Reply};
 use opentool_chat::{
-    ChatClient, ChatError, ChatMemory, ChatModel, Delta, FinishReason, InProcessMemory, ModelRequest, ToolCallDelta,
+    AnswerForm, ChatClient, ChatError, ChatMemory, ChatModel, ChatRequest, ChatResponse, Delta, FinishReason,
+    InProcessMemory, Message, ModelRequest, ToolCallDelta, TypedAnswers,
 };
 use opentool_core::testing::FakeTool;
 use opentool_core::{Ask, Decision, Executor, ToolError, ToolMetadata, ToolOutput, Toolbox};
@@ -26,10 +27,29 @@ fn any_piece() -> impl Strategy<Value = Delta> {
     let index = prop::option::of(0usize..3);
     let id = prop::option::of(prop::sample::select(vec!["", "a", "b", "call_1"]));
     let name = prop::option::of(prop::sample::select(vec![
-        "good", "bad", "panics", "careful", "direct", "", "nowhere", "a.good", "\u{0}",
+        "good",
+        "bad",
+        "panics",
+        "careful",
+        "direct",
+        "final_answer",
+        "",
+        "nowhere",
+        "a.good",
+        "\u{0}",
     ]));
-    let arguments =
-        prop::sample::select(vec!["", "{}", "{", "}", "null", "[1]", r#"{"n":1}"#, r#"{"n":1,"n":2}"#, "\u{7}é"]);
+    let arguments = prop::sample::select(vec![
+        "",
+        "{}",
+        "{",
+        "}",
+        "null",
+        "[1]",
+        r#"{"n":1}"#,
+        r#"{"n":1,"n":2}"#,
+        "\u{7}é",
+        r#"{"value":[1]}"#,
+    ]);
     (index, id, name, arguments).prop_map(|(index, id, name, arguments)| {
         let mut piece = ToolCallDelta::new().with_arguments(arguments);
         (piece.index, piece.id, piece.name) = (index, id.map(str::to_owned), name.map(str::to_owned));
@@ -42,11 +62,14 @@ fn any_delta() -> impl Strategy<Value = Delta> {
         FinishReason::Stop,
         FinishReason::Length,
         FinishReason::ToolCalls,
+        FinishReason::Paused,
+        FinishReason::Refused,
         FinishReason::Other("odd".to_owned()),
     ]);
     prop_oneof![
         6 => any_piece(),
         2 => "[a-z é]{0,8}".prop_map(Delta::Text),
+        1 => prop::sample::select(vec!["[1]", "[300]", "{}"]).prop_map(Delta::text),
         1 => "[a-z]{0,8}".prop_map(Delta::Reasoning),
         1 => finish.prop_map(Delta::Finish),
     ]
@@ -63,20 +86,49 @@ fn reply(round: &Round) -> Reply {
     if kept < whole { reply.then_fails(ChatError::interrupted("model", "cut off")) } else { reply }
 }
 
-fn tools() -> Toolbox {
+/// The tools, and a count of how often `good` ran.
+fn tools() -> (Toolbox, Arc<AtomicUsize>) {
     let metadata = ToolMetadata::new;
+    let ran = Arc::new(AtomicUsize::new(0));
+    let count = ran.clone();
     let tools = [
-        FakeTool::new("good").answers("fine"),
+        FakeTool::new("good").acts(move |_, _| {
+            count.fetch_add(1, SeqCst);
+            async { Ok("fine".into()) }
+        }),
         FakeTool::new("bad").fails(ToolError::failed("no luck")),
         FakeTool::new("panics").acts(|_, _| async { std::panic::resume_unwind(Box::new("quietly")) }),
         FakeTool::new("careful").answers("sent").with_metadata(metadata().with_approval(true)),
         FakeTool::new("direct").answers("shown").with_metadata(metadata().with_return_direct(true)),
     ];
-    Toolbox::from_tools(tools).unwrap()
+    (Toolbox::from_tools(tools).unwrap(), ran)
+}
+
+/// How often `good` answered in these messages.
+fn answered(messages: &[Message]) -> usize {
+    messages.iter().flat_map(Message::answers).filter(|answer| &*answer.text == "fine").count()
+}
+
+/// How a turn is asked for.
+#[derive(Clone, Copy, Debug)]
+struct Setup {
+    mode: Mode,
+    in_loop: bool,
+    /// How many messages the memory returns.
+    window: usize,
+    /// By which means the answer is a list of numbers; none where it is any text.
+    typed: Option<TypedAnswers>,
+}
+
+impl Setup {
+    async fn ask(self, request: ChatRequest) -> Result<ChatResponse, ChatError> {
+        let form = || AnswerForm::of::<Vec<u8>>().unwrap();
+        self.mode.ask(if self.typed.is_some() { request.answer_form(form()) } else { request }).await
+    }
 }
 
 /// Runs one turn to its end, deciding about whatever has to wait.
-async fn turn(mode: Mode, rounds: Vec<Round>, in_loop: bool) {
+async fn turn(setup: Setup, rounds: Vec<Round>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
     // The model goes round and round, so that nothing but the loop itself brings the turn to an end.
@@ -85,15 +137,17 @@ async fn turn(mode: Mode, rounds: Vec<Round>, in_loop: bool) {
         let round = count.fetch_add(1, SeqCst);
         reply(&rounds[round % rounds.len()])
     });
-    let memory = Arc::new(InProcessMemory::with_window(7));
+    let model = model.typed_answers_by(setup.typed.unwrap_or_default());
+    let memory = Arc::new(InProcessMemory::with_window(setup.window));
     let executor = Executor::builder().approval(Ask::later()).build();
+    let (tools, ran) = tools();
     let client = ChatClient::builder(ChatModel::builder(model).executor(executor).build())
         .memory(memory.clone())
-        .memory_in_loop(in_loop)
+        .memory_in_loop(setup.in_loop)
         .conversation("ann")
-        .default_tools(tools())
+        .default_tools(tools)
         .build();
-    let mut result = mode.ask(client.prompt("hi")).await;
+    let mut result = setup.ask(client.prompt("hi")).await;
     let mut waits = 0;
     while let Ok(response) = &result {
         let Some(state) = response.run_state() else { break };
@@ -107,14 +161,32 @@ async fn turn(mode: Mode, rounds: Vec<Round>, in_loop: bool) {
             };
             state.decide(id, decision).unwrap();
         }
-        result = mode.ask(client.resume(state)).await;
+        result = setup.ask(client.resume(state)).await;
         waits += 1;
         assert!(waits <= 30, "a turn waits no more often than it has rounds");
     }
-    assert!(asked.load(SeqCst) <= 26, "the limit of rounds holds, waits or not");
-    assert_sound(&memory.get("ann").await.unwrap());
+    // 25 rounds, the call that is refused, the answer that is asked for; and answers of the wrong form.
+    // Each of ten pauses is a request too.
+    let most = 27 + 10 * (waits + 1) + if setup.typed.is_some() { 2 * (waits + 1) } else { 0 };
+    assert!(asked.load(SeqCst) <= most, "the limit of rounds holds, waits or not");
+    let kept = memory.get("ann").await.unwrap();
+    assert_sound(&kept);
+    let exchange = match &result {
+        Ok(response) => response.exchange(),
+        Err(error) => error.exchange(),
+    };
+    let ran = ran.load(SeqCst);
+    assert_eq!(answered(&exchange.history), ran, "the response or the error has every effect");
+    if setup.window > 100 {
+        assert_eq!(answered(&kept), ran, "the memory forgets no effect");
+    }
     if let Ok(response) = result {
         assert!(!response.has_tool_calls());
+        if setup.typed.is_some() {
+            response.answer_as::<Vec<u8>>().unwrap();
+        }
+    } else if ran > 0 {
+        assert!(setup.window <= 100 || kept.last().unwrap().is_incomplete(), "the turn is marked as failed: {kept:?}");
     }
 }
 
@@ -132,8 +204,13 @@ proptest! {
         rounds in prop::collection::vec(any_round(), 1..6),
         streamed in any::<bool>(),
         in_loop in any::<bool>(),
+        window in prop::sample::select(vec![7, 10_000]),
+        typed in prop::option::of(prop::sample::select(vec![
+            TypedAnswers::Native, TypedAnswers::ForcedTool, TypedAnswers::Prompt,
+        ])),
     ) {
-        run(turn(if streamed { Mode::Streaming } else { Mode::Blocking }, rounds, in_loop));
+        let mode = if streamed { Mode::Streaming } else { Mode::Blocking };
+        run(turn(Setup { mode, in_loop, window, typed }, rounds));
     }
 }
 

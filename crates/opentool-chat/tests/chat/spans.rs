@@ -4,7 +4,6 @@ mod recorder;
 
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use opentool_chat::provider::{Anthropic, Ollama, OpenAi};
 use opentool_chat::testing::{FunctionModel, Reply, ScriptedModel};
 use opentool_chat::{

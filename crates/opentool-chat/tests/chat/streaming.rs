@@ -29,6 +29,7 @@ fn word(event: &ChatEvent) -> String {
             };
             format!("{} {what}", event.call().tool)
         }
+        ChatEvent::ToolCall(piece) => format!("{} writes {}", piece.name.as_deref().unwrap_or("?"), piece.arguments),
         other => format!("{other:?}"),
     }
 }
@@ -61,7 +62,9 @@ async fn a_stream_has_text_reasoning_calls_usage_and_the_end() {
         [
             "reasoning \"Hm.\"",
             "text \"Let \"",
+            "work writes {\"n\"",
             "text \"me \"",
+            "work writes :1}",
             "text \"see.\"",
             "usage 3",
             "work requested {\"n\":1}",

@@ -1,6 +1,5 @@
 //! What the tests share: a turn in one piece or streamed, and what must hold after every turn.
 
-use futures_util::StreamExt;
 use opentool_chat::testing::{Reply, ScriptedModel};
 use opentool_chat::{ChatClient, ChatError, ChatEvent, ChatRequest, ChatResponse, ChatStream, Message};
 use opentool_core::{ToolEvent, is_tool_name};

@@ -17,3 +17,4 @@ mod streams;
 mod support;
 mod tls;
 mod torn;
+mod turns;

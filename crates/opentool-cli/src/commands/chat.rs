@@ -7,6 +7,8 @@ mod data;
 mod interrupt;
 mod memory;
 mod model;
+mod progress;
+mod question;
 mod repl;
 mod report;
 mod session;

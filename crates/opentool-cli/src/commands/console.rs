@@ -41,6 +41,8 @@ struct Screen {
     held: Vec<Piece>,
     /// Whether the model's text ended in the middle of a line.
     open_line: bool,
+    /// Whether a line of progress is shown, which goes away before anything else is written.
+    progress: bool,
     /// Whether it ended with a CR, which may turn out to be a part of a line's end.
     after_cr: bool,
 }
@@ -64,6 +66,27 @@ impl Console {
     /// Whether the user can be asked.
     pub(super) fn is_interactive(&self) -> bool {
         self.editor.is_some()
+    }
+
+    /// Whether what is written there is seen by a person who waits.
+    pub(super) fn is_terminal(&self) -> bool {
+        let can_erase = std::env::var_os("TERM").is_some_and(|terminal| terminal != "dumb");
+        io::stderr().is_terminal() && can_erase
+    }
+
+    /// Shows a line of progress in place of the last one, unless a line of text or a question is open.
+    pub(super) fn show_progress(&self, line: String) {
+        let mut screen = self.screen();
+        if !screen.asking && !screen.open_line {
+            screen.progress = true;
+            // A line of progress that is not seen is no loss.
+            let _ = terminal::replace_line(&line);
+        }
+    }
+
+    /// Takes the line of progress away.
+    pub(super) fn clear_progress(&self) {
+        self.screen().clear_progress();
     }
 
     /// Writes a piece of the model's text.
@@ -179,7 +202,14 @@ impl Screen {
         text
     }
 
+    fn clear_progress(&mut self) {
+        if mem::take(&mut self.progress) {
+            let _ = terminal::replace_line("");
+        }
+    }
+
     fn write(&mut self, piece: Piece) -> io::Result<()> {
+        self.clear_progress();
         match piece {
             Piece::Text(text) if text.is_empty() => Ok(()),
             Piece::Text(text) => {

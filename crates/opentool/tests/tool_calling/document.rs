@@ -12,13 +12,25 @@ struct Sample {
     code: Vec<String>,
 }
 
+impl Sample {
+    /// What a sample imports is for a file of its own, which the test of a new crate makes of it.
+    fn without_imports(mut self) -> Self {
+        let is_import = |line: &&String| line.starts_with("use ") || line.is_empty();
+        let imports = self.code.iter().take_while(is_import).count();
+        self.code.drain(..imports);
+        self
+    }
+}
+
 fn samples(text: &str) -> Vec<Sample> {
     let mut samples = Vec::new();
     let mut open: Option<Sample> = None;
     for (number, line) in text.lines().enumerate() {
         match &mut open {
-            None if line == "```rust" => open = Some(Sample { line: number + 1, code: Vec::new() }),
-            Some(_) if line == "```" => samples.extend(open.take()),
+            None if line == "```rust" || line == "```rust,ignore" => {
+                open = Some(Sample { line: number + 1, code: Vec::new() })
+            }
+            Some(_) if line == "```" => samples.extend(open.take().map(Sample::without_imports)),
             Some(sample) => sample.code.push(line.trim().to_owned()),
             None => {}
         }

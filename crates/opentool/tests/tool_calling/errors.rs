@@ -1,5 +1,4 @@
 use super::*;
-use opentool::ErrorSeverity;
 use opentool::chat::Cause;
 
 mod account {

@@ -1,6 +1,4 @@
 use super::*;
-use opentool::Decision;
-use opentool::chat::DefaultToolCallingManager;
 
 mod customers {
     use opentool::prelude::*;
@@ -128,7 +126,6 @@ async fn a_user_controlled_loop_can_have_a_memory() -> Tested {
 
 #[tokio::test]
 async fn a_client_has_a_memory_of_its_own() -> Tested {
-    use opentool::chat::SqliteMemory;
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("conversations.sqlite");
     let chat_model = ChatModel::new(ScriptedModel::new([Reply::text("Hello Ann."), Reply::text("You are Ann.")]));
@@ -144,16 +141,19 @@ async fn a_client_has_a_memory_of_its_own() -> Tested {
     Ok(())
 }
 
+/// Delete everything.
+#[tool(destructive)]
+pub fn delete() -> &'static str {
+    "gone"
+}
+
 #[tokio::test]
 async fn a_run_can_wait_for_an_approval() -> Tested {
-    use opentool::Ask;
-    use opentool::chat::RunState;
-    let delete = || FnTool::new("delete", || "gone").destructive();
     let (_, provider) = calling("delete", "{}", "It is gone.");
 
     let executor = Executor::builder().approval(Ask::later().for_destructive(true)).build();
     let chat_model = ChatModel::builder(provider).executor(executor).build();
-    let chat_client = ChatClient::builder(chat_model).default_tools(delete()).build();
+    let chat_client = ChatClient::builder(chat_model).default_tools(delete::tool()).build();
 
     let response = chat_client.prompt("Delete it").call().await?;
     let waiting = response.into_run_state().expect("the call waits for a decision");
@@ -173,7 +173,6 @@ async fn a_run_can_wait_for_an_approval() -> Tested {
 
 #[tokio::test]
 async fn everything_can_be_streamed_as_it_happens() -> Tested {
-    use futures_util::StreamExt as _;
     let (chat_model, _) = calling("customer_info", r#"{"id": 42}"#, "It is Ann.");
 
     let mut events = ChatClient::new(chat_model)

@@ -95,13 +95,16 @@ fn a_closure_is_a_default_tool_of_a_model() -> Tested {
     Ok(())
 }
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Deserialize, JsonSchema)]
+pub struct Note {
+    pub text: String,
+}
+
 #[tokio::test]
 async fn closures_have_many_shapes() -> Tested {
-    #[derive(serde::Deserialize, schemars::JsonSchema)]
-    struct Note {
-        text: String,
-    }
-
     // Supplier, Consumer, BiFunction with the context, and all of them async or fallible.
     let tools = Toolbox::from_tools([
         FnTool::new("version", || "1.0").inline(),

@@ -5,7 +5,10 @@
 #![allow(unreachable_pub)]
 
 mod document;
+mod new_crate;
 // Laid out as the document shows them.
+#[rustfmt::skip]
+mod beyond;
 #[rustfmt::skip]
 mod context;
 #[rustfmt::skip]

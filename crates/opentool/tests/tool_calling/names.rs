@@ -88,7 +88,6 @@ fn a_model_names_its_default_tools() -> Tested {
 
 #[tokio::test]
 async fn resolvers_are_asked_in_order() -> Tested {
-    use opentool::Chain;
 
     let script = script();
     let provider = script.clone();

@@ -1,8 +1,8 @@
 use super::*;
-use opentool::{BoxFuture, Invocation, ResultConverter, ToolMetadata, input_schema};
+use opentool::{BoxFuture, Invocation, input_schema};
 use serde_json::json;
 
-struct Ping {
+pub struct Ping {
     definition: ToolDefinition,
     metadata: ToolMetadata,
 }

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::{
     super::access::{CaOptions, SourceKeyOptions},
+    approval::Approve,
     model::ModelName,
 };
 use crate::{libraries::LibraryGrants, secret::Secret, size::size};
@@ -21,6 +22,7 @@ Examples:
   opentool chat --conversation trip \"And then?\"     Continue the conversation of this name
   opentool chat --attach photo.jpg \"What is this?\" With a file
   opentool chat --json --yes \"Delete note 1\" | jq .tool_calls
+  opentool chat --schema city.json \"Where was Einstein born?\" | jq .name
 
 SOURCE and PROMPT: the last word is the prompt, unless it names a source: `demo`, a URL, a .json file,
 another file that exists or a [sources.NAME] of opentool.toml. A prompt that looks like a source is given with --prompt. Without one,
@@ -32,17 +34,21 @@ ANTHROPIC_BASE_URL), gemini:NAME (GEMINI_API_KEY), ollama:NAME (OLLAMA_HOST); al
 groq, openrouter, deepseek, mistral, xai, together, fireworks, lmstudio, llamacpp and vllm, whose variables
 `opentool help models` lists. For another server with OpenAI's API use openai: with OPENAI_BASE_URL.
 
-Destructive tools: you are asked before one runs. With --json, or if standard input or standard
-error is no terminal, opentool cannot ask: the call is denied, and the model gets that as the
-answer, unless --yes is given. Tools that ask something themselves get their answer at the terminal, too.
+Approval: you are asked before a tool runs that is not known to only read; --approve says which
+tools else, --read-only and --destructive what is known. With --json, or if standard input or
+standard error is no terminal, opentool cannot ask: the call is denied, and the model gets that as
+the answer, unless --yes is given. Tools that ask something themselves get their answer at the terminal, too.
 
-Standard output: the model's text; with --json one object with text, messages, tool_calls (name,
-arguments, outcome) and usage. Standard error: each call and its answer, questions, errors. With
-OTEL_EXPORTER_OTLP_ENDPOINT set, spans are exported (OTLP, http/protobuf).
+Standard output: the model's text, or with --schema the JSON that follows the schema; with --json
+one object with text, model, finish_reason, end (why the turn ended), reasoning, refusal, answer,
+messages, tool_calls (name, arguments, outcome), usage and, with --prices, cost. Standard error:
+each call and its answer, questions, errors. With OTEL_EXPORTER_OTLP_ENDPOINT set, spans are
+exported (OTLP, http/protobuf).
 
 Exit codes: 0 answered; 1 the model or a tool ended the turn with an error; 2 wrong usage, or no
-model is set; 3 a model or a source cannot be reached; 4 one of them refused the API key;
-130 interrupted.";
+model is set; 3 a model or a source cannot be reached; 4 one of them refused the API key; 5 the
+answer is cut off, because it ran out of tokens; 6 the answer is withheld by a filter, or the model
+refused to answer; 130 interrupted.";
 
 /// Chat with a model that calls tools
 #[derive(Debug, Args)]
@@ -84,12 +90,24 @@ pub(in crate::commands) struct Chat {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(super) json: bool,
-    /// Run destructive tools without asking
-    #[arg(long, short)]
+    /// Run every tool without asking, as `--approve none` does
+    #[arg(long, short, conflicts_with = "approve")]
     pub(super) yes: bool,
+    /// Which tools you are asked about before they run [default: writes]
+    #[arg(long, value_name = "WHICH", value_enum, hide_possible_values = false)]
+    pub(super) approve: Option<Approve>,
+    /// A tool of a server that only reads; what the server itself says is not trusted; repeatable
+    #[arg(long, value_name = "TOOL")]
+    pub(super) read_only: Vec<String>,
     /// A tool of a server that destroys something; what the server itself says is not trusted; repeatable
     #[arg(long, value_name = "TOOL")]
     pub(super) destructive: Vec<String>,
+    /// A file with the JSON Schema that the answer must follow; the answer is then JSON
+    #[arg(long, value_name = "FILE")]
+    pub(super) schema: Option<PathBuf>,
+    /// A file with what a million tokens cost: {"MODEL": {"input": 0.25, "cached_input": 0.025, "output": 2}}
+    #[arg(long, value_name = "FILE")]
+    pub(super) prices: Option<PathBuf>,
     /// The API key of a source's server: KEY where there is one such source, otherwise SOURCE=KEY; repeatable; for one
     /// source that is a URL, better in the environment variable OPENTOOL_API_KEY
     #[arg(long, value_name = "[SOURCE=]KEY")]

@@ -4,7 +4,7 @@ use super::{
     super::{ExitStatus, console::Line},
     session::Session,
 };
-use crate::{failure::Failure, report::counted, terminal::visible};
+use crate::{failure::Failure, terminal::visible};
 
 const PROMPT: &str = "> ";
 
@@ -23,11 +23,6 @@ pub(super) async fn run(session: &Session) -> Result<ExitStatus, Failure> {
     if let Some(history) = &session.memory.history {
         console.load_history(history);
     }
-    console.note(format!(
-        "{} with {}; /help lists the commands, Ctrl-D ends",
-        visible(&session.model.to_string()),
-        counted(session.tools.len(), "tool")
-    ))?;
     loop {
         match console.read_line(PROMPT).await? {
             Line::Text(line) => {

@@ -1,7 +1,7 @@
 //! A turn as one JSON object.
 
 use opentool::{Outcome, ToolEvent};
-use opentool_chat::{Message, Usage};
+use opentool_chat::{Message, TurnEnd, Usage};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -16,9 +16,29 @@ use opentool_spec::json::indented;
 #[derive(Debug, Serialize)]
 pub(super) struct Report<'a> {
     pub(super) text: &'a str,
+    /// The model that answered, as its provider names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<&'a str>,
+    /// Why the model stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) finish_reason: Option<&'a str>,
+    /// Why the turn ended.
+    pub(super) end: TurnEnd,
+    /// What the model thought, where its provider sends that.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(super) reasoning: &'a str,
+    /// Why the model refuses to answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) refusal: Option<&'a str>,
+    /// The answer, where it had to follow a schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) answer: Option<Box<RawValue>>,
     pub(super) messages: &'a [Message],
     pub(super) tool_calls: &'a [CallReport],
     pub(super) usage: Usage,
+    /// By the prices that were given; none where that of the model is not among them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cost: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) conversation: Option<&'a str>,
     /// Why there is no answer.
@@ -82,7 +102,7 @@ impl CallOutcome {
 }
 
 /// A JSON text digit by digit; anything else as a JSON text of itself.
-fn raw(json: &str) -> Box<RawValue> {
+pub(super) fn raw(json: &str) -> Box<RawValue> {
     let parsed = RawValue::from_string(json.to_owned());
     parsed.or_else(|_| to_raw_value(json)).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }

@@ -1,33 +1,34 @@
 //! A chat: a model with its tools, its memory and the console.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opentool::WorkflowRunner;
-use opentool_chat::{Cause, ChatClient, ChatError, ChatModel, ChatOptions, Media, Message};
+use opentool_chat::{
+    AnswerForm, Cause, ChatClient, ChatError, ChatModel, ChatModelBuilder, ChatOptions, Media, PriceTable, TurnEnd,
+};
+use serde::de::DeserializeOwned;
 
 use super::{
     super::{ExitStatus, access::environment_key_for, console::Console, known, respondent},
-    approval,
+    approval::{Approval, Approve},
     args::Chat,
     attach,
     interrupt::Interrupt,
     memory::Memory,
     model::ModelName,
-    turn::{self, TurnResult},
+    turn::{self, TurnOutput, TurnResult},
 };
 use crate::{
     failure::{Failure, server_failure},
     limits::{ConnectOptions, executor},
+    report::counted,
     secret::Secret,
     source::Source,
     source_tables::NamedSources,
     sources::{self, Joined, SourceWords},
-    terminal::{complain, visible, warn},
+    terminal::{complain, visible},
 };
-
-/// What is kept in place of the answer of a turn that has none.
-const CANCELLED: &str = "(the turn was cancelled)";
-const FAILED: &str = "(the turn failed)";
 
 /// A model with its tools, its memory and the console.
 pub(super) struct Session {
@@ -40,6 +41,10 @@ pub(super) struct Session {
     pub(super) tools: Vec<String>,
     /// The files that go with the first prompt.
     attached: Mutex<Vec<Media>>,
+    /// Which of them run without a question.
+    unasked: Vec<String>,
+    /// The form that answers must have.
+    form: Option<AnswerForm>,
 }
 
 impl Session {
@@ -52,7 +57,7 @@ impl Session {
     ) -> Result<Self, Failure> {
         let provider = model.provider().map_err(of_chat)?;
         let attached = Mutex::new(attach::read(&chat.attach)?);
-        let known = known::metadata(&[], &chat.destructive, &[], &[]);
+        let known = known::metadata(&chat.read_only, &chat.destructive, &[], &[]);
         let (timeout, max_result) = (chat.libraries.timeout(), chat.max_result);
         let connect = ConnectOptions { certificates: chat.certificates.read()?, timeout, max_result };
         let Joined { tools: joined, names, .. } = sources::join(sources, &known, &connect).await?;
@@ -66,14 +71,15 @@ impl Session {
         };
 
         let console = Console::new(!chat.json)?;
-        let approval = match (chat.yes, console.is_interactive()) {
-            (true, _) => approval::yes(),
-            (false, true) => approval::user(&console, interrupt),
-            (false, false) => approval::no(),
-        };
+        let approve = if chat.yes { Approve::None } else { chat.approve.unwrap_or_default() };
+        let approval = Approval::new(approve, &console, interrupt);
+        let unasked = unasked(&joined, approve).await;
+        let form = chat.schema.as_deref().map(answer_form).transpose()?;
+        let prices = chat.prices.as_deref().map(prices).transpose()?;
         let options = ChatOptions::new().with_model(&model.name).with_tools(joined);
         let executor = executor(timeout, chat.max_result).approval(approval).build();
-        let asked = ChatModel::builder(provider).default_options(options).executor(executor).build();
+        let asked = ChatModel::builder(provider).default_options(options).executor(executor);
+        let asked = prices.into_iter().fold(asked, ChatModelBuilder::prices).build();
         let memory = Memory::open(chat, is_conversation).await?;
         let interrupted = {
             let interrupt = interrupt.clone();
@@ -87,7 +93,22 @@ impl Session {
             client = client.memory(shared.clone()).conversation(conversation);
         }
         let (client, interrupt) = (client.build(), interrupt.clone());
-        Ok(Session { client, interrupt, console, memory, model: model.clone(), tools, attached })
+        let session = Session { client, interrupt, console, memory, model: model.clone(), tools, attached, unasked, form };
+        session.announce(is_conversation)?;
+        Ok(session)
+    }
+
+    /// Says which tools the model may call, and which of them run unasked.
+    fn announce(&self, is_conversation: bool) -> Result<(), Failure> {
+        if !self.console.is_interactive() {
+            return Ok(());
+        }
+        if is_conversation {
+            let tools = counted(self.tools.len(), "tool");
+            let model = visible(&self.model.to_string()).into_owned();
+            self.console.note(format!("{model} with {tools}; /help lists the commands, Ctrl-D ends"))?;
+        }
+        self.console.note(visible(&announcement(&self.tools, &self.unasked)).into_owned())
     }
 
     /// Answers one prompt.
@@ -99,7 +120,11 @@ impl Session {
         match result.error {
             _ if result.was_cancelled() => Ok(ExitStatus::Interrupted),
             Some(error) => Err(of_chat(error)),
-            None => Ok(ExitStatus::Success),
+            None => Ok(match result.end {
+                TurnEnd::CutOff | TurnEnd::Paused => ExitStatus::CutOff,
+                TurnEnd::Filtered | TurnEnd::Refused => ExitStatus::Withheld,
+                _ => ExitStatus::Success,
+            }),
         }
     }
 
@@ -118,28 +143,45 @@ impl Session {
     async fn turn(&self, prompt: &str, quiet: bool) -> Result<TurnResult, Failure> {
         let files = std::mem::take(&mut *self.attached.lock().unwrap_or_else(PoisonError::into_inner));
         let prompt = attach::message(prompt, files);
-        let mut result = turn::run(&self.client, prompt, &self.console, &self.interrupt, quiet).await?;
-        self.keep_unfinished(&result).await;
-        // Only now: a turn is kept even if it could not be written.
+        let mut result = {
+            let request = self.client.prompt(prompt);
+            let (request, is_typed) = match &self.form {
+                Some(form) => (request.answer_form(form.clone()), true),
+                None => (request, false),
+            };
+            let output = TurnOutput { console: &self.console, quiet, is_typed };
+            turn::run(request, output, &self.interrupt).await?
+        };
+        // A turn is kept even if it could not be written.
         match result.unwritten.take() {
             Some(failure) => Err(failure),
             None => Ok(result),
         }
     }
+}
 
-    /// Saves what tools did in a turn without an answer, so that the model sees it in the next one.
-    async fn keep_unfinished(&self, result: &TurnResult) {
-        let (Some(memory), Some(conversation)) = (&self.memory.shared, &self.memory.conversation) else { return };
-        if result.error.is_none() {
-            return;
-        }
-        let Some(said) = unfinished(result.exchange().messages(), result.was_cancelled()) else { return };
-        tokio::select! {
-            kept = memory.add(conversation, &said) => if let Err(error) = kept {
-                warn(&visible(&error.to_string()));
-            },
-            () = self.interrupt.given() => warn(&turn::NOT_KEPT),
-        }
+/// The tools that run without a question, in the order of their source.
+async fn unasked(tools: &opentool::Source, approve: Approve) -> Vec<String> {
+    // A source that does not answer now is reported when the model is asked.
+    let toolbox = tools.toolbox().await.unwrap_or_default();
+    let unasked = toolbox.iter().filter(|tool| !approve.asks_about(&***tool));
+    unasked.map(|tool| tool.definition().name().to_owned()).collect()
+}
+
+/// `unasked run: add, subtract (and 3 more); you are asked about 2 tools`.
+fn announcement(tools: &[String], unasked: &[String]) -> String {
+    const NAMED: usize = 12;
+    let asked = tools.len().saturating_sub(unasked.len());
+    let named = unasked.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = match unasked.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    match (unasked.is_empty(), asked) {
+        (true, 0) => "there are no tools".to_owned(),
+        (true, _) => "no tool runs unasked".to_owned(),
+        (false, 0) => "every tool runs unasked".to_owned(),
+        (false, asked) => format!("unasked run: {named}{more}; you are asked about {}", counted(asked, "other tool")),
     }
 }
 
@@ -150,15 +192,21 @@ fn with_runner(tools: opentool::Source) -> Result<opentool::Source, Failure> {
     joined.map_err(|source| Failure::Tools { name: "the chat".to_owned(), source })
 }
 
-/// What is kept of a turn without an answer: everything if tools ran in it, otherwise nothing.
-fn unfinished(said: &[Message], was_cancelled: bool) -> Option<Vec<Message>> {
-    let mut said = said.iter().any(|message| matches!(message, Message::Tool(_))).then(|| said.to_vec())?;
-    // The next message is the user's, and some servers require an assistant message before it. A turn that failed only
-    // because it could not be saved has one.
-    if matches!(said.last(), Some(Message::Tool(_))) {
-        said.push(Message::assistant(if was_cancelled { CANCELLED } else { FAILED }));
-    }
-    Some(said)
+/// The form of an answer, from the file of its schema.
+fn answer_form(path: &Path) -> Result<AnswerForm, Failure> {
+    let name = path.file_stem().map_or_else(|| "answer".to_owned(), |name| name.to_string_lossy().into_owned());
+    let schema = read_json(path)?;
+    AnswerForm::from_schema(&name, schema).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+}
+
+fn prices(path: &Path) -> Result<PriceTable, Failure> {
+    read_json(path)
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
+    let name = || path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|source| Failure::Read { name: name(), source })?;
+    serde_json::from_str(&text).map_err(|error| Failure::usage(format!("{}: {error}", name())))
 }
 
 /// The sources with the keys of the command line, otherwise with that of the environment, which goes to no more than one
@@ -182,24 +230,4 @@ fn of_chat(error: ChatError) -> Failure {
         return failure;
     }
     Failure::Chat { source: Box::new(error) }
-}
-
-#[cfg(test)]
-mod tests {
-    use opentool_chat::ToolMessage;
-
-    use super::*;
-
-    #[test]
-    fn a_failed_turn_with_tools_is_kept_with_an_assistant_message() {
-        let (asked, tools) = (Message::user("hi"), Message::from(ToolMessage::default()));
-        assert_eq!(unfinished(std::slice::from_ref(&asked), true), None);
-        let acted = [asked.clone(), tools.clone()];
-        for (was_cancelled, word) in [(true, CANCELLED), (false, FAILED)] {
-            let kept = [asked.clone(), tools.clone(), Message::assistant(word)];
-            assert_eq!(unfinished(&acted, was_cancelled).as_deref(), Some(&kept[..]));
-        }
-        let answered = [asked, tools, Message::assistant("Hello.")];
-        assert_eq!(unfinished(&answered, false).as_deref(), Some(&answered[..]), "an answer is the last message");
-    }
 }

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
 use opentool::{Cancellation, ToolEvent};
-use opentool_chat::{Cause, ChatClient, ChatError, ChatEvent, Exchange, FinishReason, UserMessage};
+use opentool_chat::{Cause, ChatError, ChatEvent, ChatRequest, ChatResponse, Exchange, FinishReason, TurnEnd};
 use tokio::time::sleep;
 
 use super::{
     super::console::Console,
     interrupt::Interrupt,
-    report::{CallReport, Report},
+    progress::Progress,
+    report::{CallReport, Report, raw},
     show,
 };
 use crate::{failure::Failure, terminal::warn};
@@ -21,6 +21,12 @@ pub(super) struct TurnResult {
     text: String,
     exchange: Exchange,
     calls: Vec<CallReport>,
+    model: Option<String>,
+    finish_reason: Option<FinishReason>,
+    reasoning: String,
+    /// Whether the text is JSON that follows a schema.
+    is_typed: bool,
+    pub(super) end: TurnEnd,
     pub(super) error: Option<ChatError>,
     /// Why not all of it could be written.
     pub(super) unwritten: Option<Failure>,
@@ -28,31 +34,70 @@ pub(super) struct TurnResult {
 
 impl TurnResult {
     fn without_answer(error: ChatError, calls: Vec<CallReport>, unwritten: Option<Failure>) -> Self {
-        TurnResult { text: String::new(), exchange: error.exchange().clone(), calls, error: Some(error), unwritten }
+        let partial = error.exchange().partial.clone().unwrap_or_default();
+        TurnResult {
+            text: partial.text.to_string(),
+            exchange: error.exchange().clone(),
+            calls,
+            model: None,
+            finish_reason: None,
+            reasoning: partial.reasoning.to_string(),
+            is_typed: false,
+            end: error.end(),
+            error: Some(error),
+            unwritten,
+        }
+    }
+
+    fn answered(response: &ChatResponse, calls: Vec<CallReport>, is_typed: bool, unwritten: Option<Failure>) -> Self {
+        TurnResult {
+            text: response.text(),
+            exchange: response.exchange().clone(),
+            calls,
+            model: response.model.clone(),
+            finish_reason: response.finish_reason().cloned(),
+            reasoning: response.message().map(|message| message.reasoning.to_string()).unwrap_or_default(),
+            is_typed,
+            end: response.end(),
+            error: None,
+            unwritten,
+        }
     }
 
     /// Whether the user cancelled the turn.
     pub(super) fn was_cancelled(&self) -> bool {
-        self.error.as_ref().is_some_and(|error| matches!(error.cause(), Cause::Cancelled))
-    }
-
-    /// What was said in this turn.
-    pub(super) fn exchange(&self) -> &Exchange {
-        &self.exchange
+        self.end == TurnEnd::Cancelled
     }
 
     /// Prints it all as one JSON object.
     pub(super) fn print(&self, conversation: Option<&str>) -> Result<(), Failure> {
         let report = Report {
             text: &self.text,
+            model: self.model.as_deref(),
+            finish_reason: self.finish_reason.as_ref().map(FinishReason::as_str),
+            end: self.end,
+            reasoning: &self.reasoning,
+            refusal: (self.end == TurnEnd::Refused).then_some(&self.text),
+            answer: self.is_typed.then(|| raw(&self.text)),
             messages: self.exchange.messages(),
             tool_calls: &self.calls,
             usage: self.exchange.usage,
+            cost: self.exchange.cost,
             conversation,
             error: self.error.as_ref().map(ToString::to_string),
         };
         report.print()
     }
+}
+
+/// Where a turn is written to, and how.
+#[derive(Clone, Copy)]
+pub(super) struct TurnOutput<'a> {
+    pub(super) console: &'a Console,
+    /// Whether nothing is written while it runs.
+    pub(super) quiet: bool,
+    /// Whether the answer is JSON, which is written when it was checked.
+    pub(super) is_typed: bool,
 }
 
 /// How long a cancelled turn may take to end before the user gets a hint.
@@ -63,23 +108,24 @@ pub(super) const NOT_KEPT: &str = "nothing of this turn is remembered";
 
 /// Runs a turn and, unless it is quiet, writes what happens to the console.
 pub(super) async fn run(
-    client: &ChatClient,
-    prompt: UserMessage,
-    console: &Console,
+    request: ChatRequest,
+    output: TurnOutput<'_>,
     interrupt: &Interrupt,
-    quiet: bool,
 ) -> Result<TurnResult, Failure> {
+    let TurnOutput { console, quiet, is_typed } = output;
     let cancellation = Cancellation::new();
-    let mut events = client.prompt(prompt).cancellation(cancellation.clone()).stream();
+    let mut events = request.cancellation(cancellation.clone()).stream();
     let mut printer = Printer { console, quiet, unwritten: None };
     let mut calls = Vec::new();
     let mut is_hinted = false;
+    let mut progress = Progress::new(!quiet && console.is_terminal());
     loop {
         let event = tokio::select! {
             // Ctrl-C goes first, so that a turn that was cancelled before it began asks no question.
             biased;
             () = interrupt.given() => {
                 if cancellation.is_cancelled() {
+                    console.clear_progress();
                     warn(&NOT_KEPT);
                     return Ok(TurnResult::without_answer(Cause::Cancelled.into(), calls, printer.unwritten));
                 }
@@ -88,30 +134,45 @@ pub(super) async fn run(
                 continue;
             }
             event = events.next() => event,
+            () = progress.tick() => {
+                console.show_progress(progress.line());
+                continue;
+            }
             () = sleep(HINT_AFTER), if cancellation.is_cancelled() && !is_hinted => {
+                console.clear_progress();
                 // Most likely another process holds the memory.
                 warn(&"the turn takes a while to end; press Ctrl-C again to end it at once");
                 is_hinted = true;
                 continue;
             }
         };
+        if let Some(Ok(event)) = &event {
+            progress.record(event);
+        }
         match event {
+            Some(Ok(ChatEvent::Text(_))) if is_typed => {}
             Some(Ok(ChatEvent::Text(text))) => printer.print(|console| console.say(&text)),
             Some(Ok(ChatEvent::Tool(event))) => {
                 CallReport::record(&mut calls, &event);
                 printer.print(|console| print_event(console, &event));
             }
             Some(Ok(ChatEvent::Done(response))) => {
-                printer.print(Console::end_line);
-                if let Some(why) = response.finish_reason().and_then(incomplete) {
-                    warn(&why);
+                if is_typed && response.run_state().is_none() {
+                    printer.print(|console| console.say(&response.text()));
                 }
-                let (text, exchange) = (response.text(), response.exchange().clone());
-                return Ok(TurnResult { text, exchange, calls, error: None, unwritten: printer.unwritten });
+                printer.print(Console::end_line);
+                console.clear_progress();
+                if let Some(why) = incomplete(response.end()) {
+                    warn(&why);
+                } else if response.text().trim().is_empty() {
+                    warn(&"the answer is empty: the model said nothing");
+                }
+                return Ok(TurnResult::answered(&response, calls, is_typed, printer.unwritten));
             }
             Some(Ok(_)) => {}
             Some(Err(error)) => {
                 printer.print(Console::end_line);
+                console.clear_progress();
                 return Ok(TurnResult::without_answer(error, calls, printer.unwritten));
             }
             // The last item was an answer or an error.
@@ -145,10 +206,15 @@ fn print_event(console: &Console, event: &ToolEvent) -> Result<(), Failure> {
 }
 
 /// Why an answer is not complete.
-fn incomplete(reason: &FinishReason) -> Option<&'static str> {
-    match reason {
-        FinishReason::Length => Some("the answer is cut off: the model ran out of tokens"),
-        FinishReason::ContentFilter => Some("the answer is cut off: its provider withheld the rest"),
+fn incomplete(end: TurnEnd) -> Option<&'static str> {
+    match end {
+        TurnEnd::CutOff => Some("the answer is cut off: the model ran out of tokens"),
+        TurnEnd::Filtered => Some("the answer is cut off: its provider withheld the rest"),
+        TurnEnd::Refused => Some("the model refused to answer"),
+        TurnEnd::Paused => Some("the answer is cut off: its provider paused it again and again"),
+        TurnEnd::AnsweredAtLimit => {
+            Some("the turn reached its limit of tool calls: the answer is what the model knew by then")
+        }
         _ => None,
     }
 }

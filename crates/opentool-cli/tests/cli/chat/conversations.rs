@@ -57,5 +57,9 @@ fn a_turn_without_an_answer_is_not_gone_on_with_unless_tools_acted_in_it() {
     let last = model.asked().pop().unwrap();
     assert_eq!(last.said_by("user"), ["two", "three"]);
     assert_eq!(last.said_by("tool"), ["3"], "what was done is known");
-    assert_eq!(last.said_by("assistant"), ["null", "(the turn failed)"], "and that nothing came of it");
+    assert_eq!(
+        last.said_by("assistant"),
+        ["null", "[The turn ended here without a whole answer: refused]"],
+        "and that nothing came of it"
+    );
 }

@@ -92,10 +92,10 @@ fn the_user_is_asked_before_a_destructive_tool_runs() {
         Reply::calls("delete_note", r#"{"id": 1}"#),
         Reply::says("Deleted."),
     ]);
-    let mut terminal = start_chat(&folder, &model, &[]);
+    let mut terminal = start_chat(&folder, &model, &["--approve", "destructive"]);
     terminal.wait_for("> ");
     terminal.enter("Delete it");
-    let before = terminal.wait_for("allow it? [y]es, [a]lways, [N]o: ");
+    let before = terminal.wait_for("allow delete_note? [y]es, [a]lways, [N]o: ");
     assert!(
         before.contains("the model wants to run delete_note {\"id\":1}"),
         "what the tool does not take is not run: {before:?}"
@@ -104,7 +104,7 @@ fn the_user_is_asked_before_a_destructive_tool_runs() {
     terminal.wait_for("← delete_note error: the user did not approve the call\r\n");
     terminal.wait_for("Not deleted.\r\n");
     terminal.enter("Do it");
-    terminal.wait_for("allow it? [y]es, [a]lways, [N]o: ");
+    terminal.wait_for("allow delete_note? [y]es, [a]lways, [N]o: ");
     assert_eq!(model.asked().len(), 4, "the tool waits for the answer");
     terminal.enter("y");
     terminal.wait_for("← delete_note done\r\n");
@@ -160,7 +160,7 @@ fn only_what_is_typed_after_the_question_answers_it() {
     terminal.enter("y");
     terminal.wait_for("y\r\n");
     go_on.send(()).unwrap();
-    terminal.wait_for("allow it? [y]es, [a]lways, [N]o: ");
+    terminal.wait_for("allow delete_note? [y]es, [a]lways, [N]o: ");
     terminal.enter("n");
     terminal.wait_for("← delete_note error: the user did not approve the call\r\n");
     terminal.wait_for("Not deleted.\r\n");
@@ -179,13 +179,78 @@ fn always_is_for_the_tool_that_was_asked_about() {
         Reply::calls("delete_note", r#"{"id": 2}"#),
         Reply::says("Both are gone."),
     ]);
-    let mut terminal = start_chat(&folder, &model, &["Delete both"]);
+    let mut terminal = start_chat(&folder, &model, &["--approve", "destructive", "Delete both"]);
     terminal.wait_for("the model wants to run delete_note {\"id\":1}");
-    terminal.wait_for("allow it?");
+    terminal.wait_for("allow delete_note?");
     terminal.enter("always");
     terminal.wait_for("Both are gone.");
     assert!(!terminal.shown().contains("wants to run delete_note {\"id\":2}"), "{:?}", terminal.shown());
     assert_eq!(terminal.wait().code(), Some(0));
+}
+
+#[test]
+fn by_default_the_user_is_asked_about_every_tool_that_may_write() {
+    let folder = TestFolder::new();
+    let model = Model::start(vec![
+        Reply::calls("add_note", r#"{"title": "a", "text": "b"}"#),
+        Reply::calls("list_notes", "{}"),
+        Reply::says("There it is."),
+    ]);
+    let mut terminal = start_chat(&folder, &model, &["Note it"]);
+    let begun = terminal.wait_for("you are asked about 2 other tools\r\n");
+    assert!(begun.contains("unasked run: ") && begun.contains(" add, ") && !begun.contains("add_note"), "{begun:?}");
+    terminal.wait_for("the model wants to run add_note {\"title\":\"a\",\"text\":\"b\"}");
+    terminal.wait_for("allow add_note? [y]es, [a]lways, [N]o: ");
+    terminal.enter("y");
+    terminal.wait_for("← list_notes ");
+    terminal.wait_for("There it is.");
+    assert_eq!(terminal.wait().code(), Some(0));
+    for (arguments, words) in
+        [(["--approve", "none"], "every tool runs unasked"), (["--approve", "all"], "no tool runs unasked")]
+    {
+        let model = Model::start(vec![]);
+        let mut terminal = start_chat(&folder, &model, &arguments);
+        terminal.wait_for(words);
+        terminal.wait_for("> ");
+        terminal.type_in(CTRL_D);
+        assert_eq!(terminal.wait().code(), Some(0));
+    }
+}
+
+#[test]
+fn arguments_cannot_hide_which_tool_is_asked_about() {
+    let folder = TestFolder::new();
+    let text = format!("x{}the model wants to run list_notes {{}}", "\u{3000}".repeat(3_000));
+    let arguments = serde_json::json!({ "title": "a", "text": text }).to_string();
+    let model = Model::start(vec![Reply::calls("add_note", arguments.leak()), Reply::says("Not noted.")]);
+    let mut terminal = start_chat(&folder, &model, &["Note it"]);
+    let shown = terminal.wait_for("allow add_note? [y]es, [a]lways, [s]how all, [N]o: ");
+    assert!(shown.contains("x⟨3000 blanks⟩the model wants to run list_notes {}"), "{shown:?}");
+    terminal.enter("s");
+    let all = terminal.wait_for("allow add_note? [y]es, [a]lways, [s]how all, [N]o: ");
+    assert_eq!(all.matches('\u{3000}').count(), 3_000, "all of it can be seen");
+    terminal.enter("n");
+    terminal.wait_for("← add_note error: the user did not approve the call\r\n");
+    assert_eq!(terminal.wait().code(), Some(0));
+}
+
+#[test]
+fn a_silent_model_and_a_slow_tool_are_seen_to_work() {
+    let folder = TestFolder::new();
+    let server = serving::Script::with_functions(&["wait"], |_| None);
+    let url = server.url();
+    let model = Model::start(vec![Reply::calls("wait", "{}")]);
+    let mut terminal = start_chat(&folder, &model, &[&url, "--read-only", "wait", "Wait"]);
+    terminal.wait_for("running wait, ");
+    terminal.type_in(CTRL_C);
+    assert_eq!(terminal.wait().code(), Some(130), "{:?}", terminal.shown());
+
+    let model = Model::start(vec![Reply::Hangs]);
+    let mut terminal = start_chat(&folder, &model, &["Are you there?"]);
+    terminal.wait_for("waiting for the model, 2 s");
+    terminal.wait_for("\r\u{1b}[Kwaiting for the model, 3 s");
+    terminal.type_in(CTRL_C);
+    assert_eq!(terminal.wait().code(), Some(130), "{:?}", terminal.shown());
 }
 
 #[test]
@@ -217,7 +282,7 @@ fn ctrl_c_reaches_a_tool_that_runs_elsewhere() {
     let server = serving::Script::with_functions(&["wait"], |_| None);
     let url = server.url();
     let model = Model::start(vec![Reply::calls("wait", "{}"), Reply::says("Next.")]);
-    let mut terminal = start_chat(&folder, &model, &[&url]);
+    let mut terminal = start_chat(&folder, &model, &[&url, "--read-only", "wait"]);
     terminal.wait_for("> ");
     terminal.enter("Wait");
     server.wait_for_call("wait");
@@ -230,7 +295,10 @@ fn ctrl_c_reaches_a_tool_that_runs_elsewhere() {
     terminal.wait_for("> ");
     terminal.type_in(CTRL_D);
     assert_eq!(terminal.wait().code(), Some(0));
-    assert_eq!(model.asked()[1].said_by("assistant"), ["null", "(the turn was cancelled)"]);
+    assert_eq!(
+        model.asked()[1].said_by("assistant"),
+        ["null", "[The turn ended here without a whole answer: cancelled]"]
+    );
 }
 
 #[test]
@@ -241,7 +309,7 @@ fn ctrl_c_instead_of_an_answer_cancels_the_turn() {
     let mut terminal = start_chat(&folder, &model, &[]);
     terminal.wait_for("> ");
     terminal.enter("Delete it");
-    terminal.wait_for("allow it?");
+    terminal.wait_for("allow delete_note?");
     terminal.type_in(CTRL_C);
     let after = terminal.wait_for("cancelled\r\n");
     assert!(!after.contains("wants to run"), "the user is not asked on: {after:?}");
@@ -395,13 +463,13 @@ fn one_question_comes_after_the_other_and_nothing_is_written_between() {
         Reply::calls("list_notes", "{}"),
         Reply::says("One is left."),
     ]);
-    let mut terminal = start_chat(&folder, &model, &["Delete both"]);
+    let mut terminal = start_chat(&folder, &model, &["--approve", "destructive", "Delete both"]);
     terminal.wait_for("the model wants to run delete_note {\"id\":1}");
-    terminal.wait_for("allow it?");
+    terminal.wait_for("allow delete_note?");
     terminal.enter("y");
     let between = terminal.wait_for("the model wants to run delete_note {\"id\":2}");
     assert!(!between.contains("wants to run"), "{between:?}");
-    terminal.wait_for("allow it?");
+    terminal.wait_for("allow delete_note?");
     terminal.enter("n");
     terminal.wait_for("← delete_note error: the user did not approve the call");
     terminal.wait_for("← list_notes [{\"id\":2,\"title\":\"c\"}]");

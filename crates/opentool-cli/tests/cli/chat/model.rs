@@ -23,6 +23,8 @@ pub(super) enum Reply {
     CallsSlowly((&'static str, &'static str), mpsc::Receiver<()>),
     /// Says something and calls a tool.
     SaysAndCalls(&'static str, (&'static str, &'static str)),
+    /// Says this and ends for this reason, in the words of OpenAI.
+    Ends(&'static str, &'static str),
     /// Says nothing until the client goes away.
     Hangs,
     /// Answers with an error.
@@ -130,6 +132,11 @@ fn answer(stream: &mut BufReader<TcpStream>, request: &Asked, reply: Reply) -> s
             let _ = gate.recv();
             (vec![], None, vec![call])
         }
+        Reply::Ends(text, reason) => {
+            let body = wire.ending(text, reason);
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+            return stream.get_mut().write_all(format!("{head}{body}").as_bytes());
+        }
         Reply::SaysAndCalls(text, call) => (vec![text], None, vec![call]),
         Reply::Hangs => {
             stream.read_exact(&mut [0]).ok();
@@ -182,6 +189,17 @@ impl Wire {
             path if path.ends_with("/api/chat") => Wire::Ollama,
             path => panic!("no provider asks at {path}"),
         }
+    }
+
+    /// A whole stream that ends for a reason.
+    fn ending(self, text: &str, reason: &str) -> String {
+        assert!(self == Wire::OpenAi, "only this one has these reasons");
+        self.events(&[
+            self.begin(),
+            chunk(json!({ "content": text }), Value::Null),
+            chunk(json!({}), json!(reason)),
+            json!({ "id": "c1", "choices": [], "usage": { "prompt_tokens": 10, "completion_tokens": 5 } }),
+        ])
     }
 
     fn content_type(self) -> &'static str {

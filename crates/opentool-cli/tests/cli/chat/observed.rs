@@ -24,7 +24,7 @@ fn a_turn_its_requests_and_its_calls_are_spans_without_secrets_and_reach_the_ser
         ("RUST_LOG", "trace".to_owned()),
     ];
     let environment: Vec<_> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let arguments = [&server.url(), "--conversation", "a", "--json", "-vv", CONTENT];
+    let arguments = [&server.url(), "--yes", "--conversation", "a", "--json", "-vv", CONTENT];
     let ran = chat_in(&folder, &arguments, &environment, "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(json(&ran.stdout)["text"], CONTENT);

@@ -38,7 +38,7 @@ fn a_model_calls_the_tools_of_an_mcp_server() {
     let folder = TestFolder::new();
     let model = Model::start(vec![Reply::calls("add", r#"{"a": 17, "b": 25}"#), Reply::says("It is 42.")]);
     let server = format!("'{}' mcp demo", binary().display());
-    let ran = chat(&folder, &model, &["--mcp", &server, "What is 17 + 25?"], "");
+    let ran = chat(&folder, &model, &["--mcp", &server, "--read-only", "add", "What is 17 + 25?"], "");
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "It is 42.\n"), "{}", ran.stderr);
     assert_eq!(model.asked()[1].said_by("tool"), ["42"]);
     let ran = chat(&folder, &model, &["--mcp", "/nowhere/no-such-server", "What is 17 + 25?"], "");
@@ -113,6 +113,8 @@ fn json_is_one_object_with_everything_that_happened() {
     assert!(ran.stdout.contains("12345678901234567890123"), "digits stay: {}", ran.stdout);
     let message = json(&ran.stdout);
     assert_eq!(message["text"], "Three.");
+    assert_eq!((&message["model"], &message["finish_reason"]), (&json!("scripted"), &json!("stop")));
+    assert_eq!((&message["end"], &message["cost"]), (&json!("answered"), &Value::Null));
     assert_eq!(message["usage"]["input_tokens"], 20);
     assert_eq!(message["usage"]["output_tokens"], 10);
     let roles: Vec<_> = message["messages"].as_array().unwrap().iter().map(|message| message["role"].clone()).collect();
@@ -129,6 +131,68 @@ fn json_is_one_object_with_everything_that_happened() {
 }
 
 #[test]
+fn answers_that_are_not_whole_have_their_own_exit_code() {
+    let folder = TestFolder::new();
+    for (reason, code, end, words) in [
+        ("stop", 0, "answered", ""),
+        ("length", 5, "cut_off", "the answer is cut off: the model ran out of tokens"),
+        ("content_filter", 6, "filtered", "its provider withheld the rest"),
+    ] {
+        let model = Model::start(vec![Reply::Ends("Once", reason), Reply::Ends("Once", reason)]);
+        let ran = chat(&folder, &model, &["Tell a story"], "");
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(code), "Once\n"), "{reason}: {}", ran.stderr);
+        assert!(ran.stderr.contains(words), "{reason}: {}", ran.stderr);
+        let ran = chat(&folder, &model, &["--json", "Tell a story"], "");
+        assert_eq!(ran.code, Some(code));
+        assert_eq!(json(&ran.stdout)["end"], end);
+    }
+    let model = Model::start(vec![Reply::says("")]);
+    let ran = chat(&folder, &model, &["Tell a story"], "");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
+    assert!(ran.stderr.contains("the answer is empty"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_answer_follows_a_schema_and_has_a_price() {
+    let city = r#"{"type":"object","properties":{"name":{"type":"string"},"inhabitants":{"type":"integer"}},"required":["name","inhabitants"]}"#;
+    let folder = TestFolder::with("city.json", city);
+    folder.put("prices.json", r#"{"scripted": {"input": 1.0, "output": 10.0}}"#);
+    let replies = || {
+        vec![
+            Reply::calls("add", r#"{"a":1,"b":2}"#),
+            Reply::says(r#"{"name":"Ulm"}"#),
+            Reply::says(r#"{"name":"Ulm","inhabitants":128000}"#),
+        ]
+    };
+    let model = Model::start(replies());
+    let ran = chat(&folder, &model, &["--schema", "city.json", "Where was Einstein born?"], "");
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), "{\"name\":\"Ulm\",\"inhabitants\":128000}\n"),
+        "{}",
+        ran.stderr
+    );
+    assert!(model.asked()[2].body.to_string().contains("missing required property"));
+    let model = Model::start(replies());
+    let ran = chat(&folder, &model, &["--schema", "city.json", "--prices", "prices.json", "--json", "Where?"], "");
+    let report = json(&ran.stdout);
+    assert_eq!(report["answer"], json!({ "name": "Ulm", "inhabitants": 128_000 }), "{}", ran.stderr);
+    let cost = report["cost"].as_f64().unwrap();
+    assert!((cost - (30.0 + 150.0) / 1e6).abs() < 1e-12, "{cost}");
+
+    let model = Model::start((0..3).map(|_| Reply::says("I do not know.")).collect());
+    let ran = chat(&folder, &model, &["--schema", "city.json", "Where?"], "");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("does not have the form that was asked for after 3 tries"), "{}", ran.stderr);
+    folder.put("broken.json", "{");
+    for (option, file) in [("--schema", "broken.json"), ("--schema", "missing.json"), ("--prices", "broken.json")] {
+        let ran = chat(&folder, &model, &[option, file, "Where?"], "");
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.contains(file), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn json_of_nested_results_is_printed_in_linear_space() {
     let deep = format!("{}{}", "[".repeat(500_000), "]".repeat(500_000));
     let wide = format!("[{}]", vec!["[[[]]]"; 140_000].join(","));
@@ -140,7 +204,7 @@ fn json_of_nested_results_is_printed_in_linear_space() {
         });
         let model = Model::start(vec![Reply::calls("f", "{}"), Reply::says("Nested.")]);
         let folder = TestFolder::new();
-        let ran = chat(&folder, &model, &[&script.url(), "--max-result", "2M", "--json", "Call it"], "");
+        let ran = chat(&folder, &model, &[&script.url(), "--max-result", "2M", "--json", "--yes", "Call it"], "");
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         assert!(ran.stdout.contains("\"outcome\"") && ran.stdout.contains("Nested."));
         // The result stands in it twice: as it came to the model, and as the outcome of the call.
@@ -185,8 +249,8 @@ fn a_destructive_tool_is_denied_without_a_terminal_or_yes() {
         ])
     };
     for (arguments, input, left) in [
-        (&["--json", "Delete it"][..], "", json!([{ "id": 1, "title": "a" }])),
-        (&["--json"], "Delete it", json!([{ "id": 1, "title": "a" }])),
+        (&["--json", "--approve", "destructive", "Delete it"][..], "", json!([{ "id": 1, "title": "a" }])),
+        (&["--json", "--approve", "destructive"], "Delete it", json!([{ "id": 1, "title": "a" }])),
         (&["--json", "--yes", "Delete it"], "", json!([])),
     ] {
         let model = script();
@@ -214,7 +278,7 @@ fn a_tool_of_a_server_is_destructive_where_the_user_says_so() {
     let url = server.url();
     let replies = || vec![Reply::Calls(vec![("wipe", "{}"), ("look", "{}")]), Reply::says("Done.")];
     let model = Model::start(replies());
-    let ran = chat(&folder, &model, &[&url, "--destructive", "wipe", "--json", "Wipe it"], "");
+    let ran = chat(&folder, &model, &[&url, "--destructive", "wipe", "--read-only", "look", "--json", "Wipe it"], "");
     let calls = json(&ran.stdout)["tool_calls"].clone();
     assert_eq!(calls[0]["outcome"]["error"]["kind"], "denied", "{}", ran.stderr);
     assert_eq!(calls[1]["outcome"]["result"]["done"], true);
@@ -235,7 +299,7 @@ fn the_tools_of_every_source_are_there_and_each_key_goes_to_its_server_only() {
     let model =
         Model::start(vec![Reply::Calls(vec![("look", "{}"), ("add", r#"{"a":1,"b":2}"#)]), Reply::says("Done.")]);
     let key = format!("{}=t00l-key", served.url);
-    let arguments = [&served.url, "look.opentool.json", "--source-api-key", &key, "--json", "Look"];
+    let arguments = [&served.url, "look.opentool.json", "--source-api-key", &key, "--json", "--yes", "Look"];
     let ran = chat(&folder, &model, &arguments, "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let calls = json(&ran.stdout)["tool_calls"].clone();
@@ -346,6 +410,7 @@ fn what_goes_wrong_with_a_model_has_its_exit_code_and_never_shows_the_key() {
     let message = json(&ran.stdout);
     assert!(message["error"].as_str().unwrap().contains("too long"), "{message}");
     assert_eq!(message["tool_calls"][0]["outcome"]["result"], 3, "the work done is not lost");
+    assert_eq!(message["end"], "failed");
 }
 
 #[test]
