@@ -21,6 +21,8 @@ import sys
 import tempfile
 import traceback
 import unicodedata
+import urllib.error
+import urllib.request
 import uuid
 import zlib
 
@@ -50,11 +52,18 @@ class Library:
 
     def call(self, function, /, **arguments):
         """Calls a function; an error of the call is raised."""
-        command = [PROGRAM, "call", f"mcp+{self.url}/mcp", function, "--args", json.dumps(arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        if done.returncode != 0:
-            raise Wrong(f"{function}({arguments}): {done.stderr.strip()[:400]}")
-        return json.loads(done.stdout)
+        message = {"jsonrpc": "2.0", "id": "1", "method": function, "params": arguments}
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.url}/opentool/call", json.dumps(message).encode(), headers)
+        try:
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                body = json.load(answer)
+        except urllib.error.HTTPError as error:
+            body = json.loads(error.read() or b"{}")
+            body.setdefault("error", {"message": str(error)})
+        if body.get("error"):
+            raise Wrong(f"{function}({arguments}): {body['error'].get('message', '')[:400]}")
+        return body["result"]
 
     def same(self, function, got, expected):
         """Notes whether a function has given the right answer."""
@@ -333,6 +342,17 @@ def _(it):
     it.answers("lzma_stream_buffer_bound", it.native.lzma_stream_buffer_bound(1000), uncompressed_size=1000)
     it.native.lzma_vli_size.argtypes = [ctypes.c_uint64]
     it.answers("lzma_vli_size", it.native.lzma_vli_size(10**9), vli=10**9)
+    # The streaming API: a stream is a struct of zeros before.
+    stream = it.call("lzma_easy_encoder", preset=6, check="LZMA_CHECK_CRC64")["strm"]
+    first = it.call("lzma_code", strm=stream, action="LZMA_SYNC_FLUSH", next_in=b64(TEXT[:100]))
+    rest = it.call("lzma_code", strm=stream, action="LZMA_FINISH", next_in=b64(TEXT[100:]))
+    it.same("lzma_easy_encoder", lzma.decompress(unb64(first["next_out"]) + unb64(rest["next_out"])), TEXT)
+    it.same("lzma_code", (rest["result"], rest["avail_in"]), (1, 0))
+    it.answers("lzma_end", None, strm=stream)
+    it.fails("lzma_code", strm=stream, action="LZMA_FINISH")
+    stream = it.call("lzma_stream_decoder", memlimit=2**40, flags=0)["strm"]
+    out = it.call("lzma_code", strm=stream, action="LZMA_RUN", next_in=b64(lzma.compress(TEXT)))
+    it.same("lzma_stream_decoder", (out["result"], unb64(out["next_out"])), (1, TEXT))
 
 
 @library("zstd", "libzstd-dev", "libzstd.so.1", ["zstd.h"])
@@ -818,10 +838,29 @@ def attempt(it, folder):
         server.wait(20)
 
 
+# What the name of a function has in it that ends something, as far as a word of its own can say.
+ENDING = re.compile(
+    r"(?i)(?:^|_|(?<=[a-z0-9]))(free|close|destroy|delete|release|dispose|unref|decref|finali[sz]e|finish|cleanup|deinit|terminate|teardown|fini|end|clear)"
+    r"(?:_v\d|_\d+|_r|_w|_all|_full|_ex|_ret|$)"
+)
+
+
+def destructors(it):
+    """The functions that end a handle by their name and shape, and those of them that the document says it of."""
+    named, found = [], []
+    for function in getattr(it, "document", {"functions": []})["functions"]:
+        handles = [one for one in function["parameters"] if one.get("isIn", True) and one.get("x-handle", "NULL") != "NULL"]
+        closes = any(one.get("x-closes") for one in function["parameters"])
+        if closes or (len(handles) == 1 == len(function["parameters"]) and ENDING.search(function["name"])):
+            named.append(function["name"])
+            found += [function["name"]] if closes else []
+    return named, found
+
+
 HEAD = """# Libraries
 
 What `opentool dyn describe` makes of the headers of Debian's libraries, as they ship, and what comes of calling it. `scripts/libraries`
-writes this page: it installs the packages, describes each library, checks the document, and calls functions exactly as they were described. Every answer
+writes this page: it installs the packages, describes each library, checks the document, and calls functions exactly as they were described, over HTTP. Every answer
 is compared with one that was computed another way: by Python's own modules, by a command, through ctypes with a prototype written by
 hand, or with a published vector. None of these calls gave a wrong answer. A function that only prepares something counts as right where what comes
 of it is, and one that must refuse (a handle that was closed, damaged data) where it does.
@@ -868,6 +907,11 @@ def main():
         for fault in it.faults:
             print(f"  {fault}", flush=True)
         failed |= bool(it.faults) or len(it.right) < 5
+    counted = [destructors(it) for it in done]
+    print(f"destructors: {sum(len(found) for _, found in counted)} of {sum(len(named) for named, _ in counted)}")
+    for it, (named, found) in zip(done, counted):
+        if len(found) < len(named):
+            print(f"  {it.name}: without {', '.join(sorted(set(named) - set(found)))}")
     if not wanted:
         with open("docs/libraries.md", "w") as out:
             out.write(page(done))

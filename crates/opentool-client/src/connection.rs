@@ -88,7 +88,7 @@ impl Connection {
 
     /// Sends a call in the time that its context has, or until it is cancelled.
     pub(crate) async fn call(&self, request: ServerRequest, context: &ToolContext) -> Result<CallResult, ClientError> {
-        let request = request.in_trace_of(context);
+        let request = request.for_call_of(context);
         let time = context.remaining().unwrap_or(self.config.timeout);
         let answer = self.ask_within(time, request, |response| response.result(self.config.errors_in_results));
         let answered = context.cancellation().guard(answer).await.unwrap_or(Err(ClientError::Cancelled));

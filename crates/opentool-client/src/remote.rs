@@ -43,7 +43,7 @@ impl RemoteTool {
     /// Calls the function and emits the values that it returns while it runs, if the server can stream.
     async fn call_watched(&self, body: Bytes, context: &ToolContext) -> Result<CallResult, ClientError> {
         let name = self.definition.name();
-        let request = ServerRequest::call(STREAM_CALL, body.clone()).accepting(RESULT_NAMED).in_trace_of(context);
+        let request = ServerRequest::call(STREAM_CALL, body.clone()).accepting(RESULT_NAMED).for_call_of(context);
         let time = context.remaining().unwrap_or(self.connection.config.timeout);
         let mut received = Received::default();
         let reader = CallReader::new(self.connection.clone(), Ok(request), time);

@@ -1,5 +1,7 @@
 //! Requests to a server, as they go over the wire.
 
+use std::time::Instant;
+
 use bytes::Bytes;
 use opentool_core::{ToolContext, TraceContext};
 use opentool_http::HttpRequest;
@@ -13,6 +15,8 @@ use crate::error::ClientError;
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const TIMEOUT: HeaderName = HeaderName::from_static("opentool-timeout-ms");
 
 /// A call, with its arguments borrowed: they may have many megabytes.
 #[derive(Serialize)]
@@ -39,12 +43,25 @@ pub(crate) struct ServerRequest {
     pub(crate) repeatable: bool,
     accept: Option<&'static str>,
     trace: Option<TraceContext>,
+    /// What makes the call the same one however often it is sent.
+    key: Option<String>,
+    /// Until when the caller waits.
+    deadline: Option<Instant>,
 }
 
 impl ServerRequest {
     /// A request for information about the server.
     pub(crate) fn get(route: &'static str) -> Self {
-        Self { route, is_post: false, body: None, repeatable: true, accept: None, trace: None }
+        Self {
+            route,
+            is_post: false,
+            body: None,
+            repeatable: true,
+            accept: None,
+            trace: None,
+            key: None,
+            deadline: None,
+        }
     }
 
     /// A command without a body.
@@ -69,9 +86,12 @@ impl ServerRequest {
         self
     }
 
-    /// Sets the trace to that of a context; the client's own trace function comes first.
-    pub(crate) fn in_trace_of(mut self, context: &ToolContext) -> Self {
+    /// Takes what a context says about the call: its trace (the client's own trace function comes first), the key of a recorded
+    /// call, and how long its caller waits.
+    pub(crate) fn for_call_of(mut self, context: &ToolContext) -> Self {
         self.trace = context.typed::<TraceContext>().cloned();
+        self.key = context.call_key().map(ToString::to_string);
+        self.deadline = context.deadline();
         self
     }
 
@@ -87,6 +107,13 @@ impl ServerRequest {
                     request = request.header(name, value);
                 }
             }
+        }
+        if let Some(key) = self.key.as_ref().and_then(|key| HeaderValue::from_str(key).ok()) {
+            request = request.header(IDEMPOTENCY_KEY, key);
+        }
+        if let Some(deadline) = self.deadline {
+            let left = deadline.saturating_duration_since(tokio::time::Instant::now().into_std());
+            request = request.header(TIMEOUT, HeaderValue::from(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)));
         }
         if let Some(accept) = self.accept {
             request = request.header(ACCEPT, HeaderValue::from_static(accept));

@@ -80,6 +80,15 @@ impl Arguments {
         }
     }
 
+    /// Says whether the text is so long that it is checked off the async threads, within the [`MemoryBudget`](crate::MemoryBudget)
+    /// of the context where that has one.
+    #[must_use]
+    pub fn is_long(&self) -> bool {
+        /// Checking this many bytes takes a fraction of a millisecond.
+        const LONG: usize = 64 * 1024;
+        self.as_str().len() > LONG
+    }
+
     /// Returns the arguments as a value, parsed on the first call and kept.
     ///
     /// # Errors

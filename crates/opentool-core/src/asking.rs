@@ -13,8 +13,9 @@ use crate::{Question, Respondent, ToolContext, ToolError, ToolOutput, UserAnswer
 impl ToolContext {
     /// Sets what answers the [questions](Self::ask) of the tools that are called with this context.
     #[must_use]
-    pub fn with_respondent(self, respondent: impl Respondent) -> Self {
-        self.with_typed(AttachedRespondent::new(Arc::new(respondent)))
+    pub fn with_respondent(mut self, respondent: impl Respondent) -> Self {
+        self.set_respondent(AttachedRespondent::new(Arc::new(respondent)));
+        self
     }
 
     /// Returns this context for calls after which the call that makes them must not begin anew: questions that would need that
@@ -49,7 +50,7 @@ impl ToolContext {
     ///
     /// Those of [`ask`](Self::ask).
     pub async fn ask_question(&self, question: Question) -> Result<UserAnswer, ToolError> {
-        let Some(respondent) = self.typed::<AttachedRespondent>() else {
+        let Some(respondent) = self.respondent() else {
             let message = "the tool has a question, and this caller has no way to answer it";
             return Err(ToolError::unavailable(message).with_retryable(false));
         };

@@ -11,9 +11,12 @@ use serde_json::{Map, Value};
 
 use crate::blocking::BlockingPool;
 use crate::gate::ExclusivePermit;
+use crate::journal::{CallOrigin, Recording};
 use crate::question::AttachedRespondent;
 use crate::sink::EventSink;
-use crate::{Cancellation, Progress, ProgressMessage, ToolDefinition, ToolError, ToolOutput};
+use crate::{
+    CallKey, Cancellation, IdempotencyKey, Journal, Progress, ProgressMessage, ToolDefinition, ToolError, ToolOutput,
+};
 
 /// What the application passes to tools and the model never sees.
 ///
@@ -38,7 +41,11 @@ pub struct ToolContext {
     /// The parent of a cancellation that is made later.
     parent: Option<Cancellation>,
     caller: Option<Arc<str>>,
+    /// What answers the questions of tools.
+    respondent: Option<Arc<AttachedRespondent>>,
     scope: Option<Scope>,
+    /// Set where calls are recorded or their caller waits only so long; boxed, because few contexts have one.
+    origin: Option<Arc<CallOrigin>>,
 }
 
 #[derive(Clone, Default)]
@@ -59,6 +66,8 @@ struct Scope {
     call_id: Option<Arc<str>>,
     definition: ToolDefinition,
     attempt: u32,
+    /// What makes the call this one, where it is recorded.
+    key: Option<Arc<CallKey>>,
     timeout: Option<Duration>,
     deadline: OnceLock<Option<Instant>>,
     /// Set for a sync tool, whose clock starts on its thread; its deadline is this one.
@@ -96,13 +105,22 @@ pub(crate) struct CallScope<'a> {
     pub(crate) sink: Option<Arc<EventSink>>,
     pub(crate) pool: &'a BlockingPool,
     pub(crate) exclusive: Option<Weak<ExclusivePermit>>,
+    pub(crate) recorded: Option<RecordedScope>,
+}
+
+/// What the executor knows about a call that is recorded.
+pub(crate) struct RecordedScope {
+    pub(crate) key: Arc<CallKey>,
+    pub(crate) attempt: u32,
+    /// Where the calls that the call makes are recorded, if it consists of them.
+    pub(crate) inner: Option<Arc<CallOrigin>>,
 }
 
 impl ToolContext {
     /// Makes an empty context.
     #[must_use]
     pub const fn new() -> Self {
-        Self { values: None, cancellation: OnceLock::new(), parent: None, caller: None, scope: None }
+        Self { values: None, cancellation: OnceLock::new(), parent: None, caller: None, respondent: None, scope: None, origin: None }
     }
 
     /// Adds a JSON value under a name, replacing one that is there.
@@ -139,6 +157,49 @@ impl ToolContext {
     #[must_use]
     pub fn with_caller(mut self, caller: impl Into<Arc<str>>) -> Self {
         self.caller = Some(caller.into());
+        self
+    }
+
+    /// Makes the calls of this context part of a run, which a journal records.
+    ///
+    /// The place of a call in its run is its round and its number there, for a call of a batch, or the one that
+    /// [`with_place`](Self::with_place) sets, or a number in the order in which the calls begin.
+    #[must_use]
+    pub fn with_run(self, journal: Arc<dyn Journal>, run: impl Into<Arc<str>>) -> Self {
+        self.recorded_by(Recording::run(journal, run.into(), "".into()))
+    }
+
+    /// Gives the next call a key that its caller chose: a journal records it, and a repeated call has the outcome of the first.
+    ///
+    /// Keys of different [callers](Self::with_caller) and tools are apart.
+    #[must_use]
+    pub fn with_idempotency_key(self, journal: Arc<dyn Journal>, key: IdempotencyKey) -> Self {
+        self.recorded_by(Recording::keyed(journal, key))
+    }
+
+    /// Says at which place of their run the next calls are, within the call that makes them.
+    ///
+    /// It has to be the same when the run is resumed. Without a run it says nothing.
+    #[must_use]
+    pub fn with_place(mut self, place: impl Into<Arc<str>>) -> Self {
+        if let Some(origin) = &mut self.origin
+            && let Some(recording) = &mut Arc::make_mut(origin).recording
+        {
+            recording.set_place(place.into());
+        }
+        self
+    }
+
+    /// Says that the caller waits no longer than this: every call of this context has at most the time that is left.
+    #[must_use]
+    pub fn with_time_limit(mut self, limit: Duration) -> Self {
+        let origin = Arc::make_mut(self.origin.get_or_insert_default());
+        origin.deadline = now().checked_add(limit);
+        self
+    }
+
+    fn recorded_by(mut self, recording: Recording) -> Self {
+        Arc::make_mut(self.origin.get_or_insert_default()).recording = Some(recording);
         self
     }
 
@@ -191,7 +252,7 @@ impl ToolContext {
 
     /// Returns this context with the values of another added; where both have one, the other's wins.
     ///
-    /// So do its caller and its cancellation, where it was given one or is the context of a call.
+    /// So do its caller and its respondent, and its cancellation, where it was given one or is the context of a call.
     #[must_use]
     pub fn merge(&self, other: &Self) -> Self {
         let mut merged = self.clone();
@@ -210,6 +271,12 @@ impl ToolContext {
         }
         if other.caller.is_some() {
             merged.caller.clone_from(&other.caller);
+        }
+        if other.respondent.is_some() {
+            merged.respondent.clone_from(&other.respondent);
+        }
+        if other.origin.is_some() {
+            merged.origin.clone_from(&other.origin);
         }
         if other.given_cancellation().is_some() || other.scope.is_some() {
             merged.cancellation = OnceLock::from(other.cancellation().clone());
@@ -235,13 +302,20 @@ impl ToolContext {
         self.scope.as_ref().map_or(1, |scope| scope.attempt)
     }
 
+    /// Returns what makes the call this one in every attempt and process, for systems that take idempotency keys; `None` where the call
+    /// is not recorded.
+    #[must_use]
+    pub fn call_key(&self) -> Option<&CallKey> {
+        self.scope.as_ref()?.key.as_deref()
+    }
+
     /// Returns when the call will time out; `None` outside a call, without a deadline, and while a sync tool waits for its
     /// thread, on which its clock starts.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         let scope = self.scope.as_ref()?;
         let deadline = scope.first_deadline(scope.timeout?)?;
-        match self.typed::<AttachedRespondent>() {
+        match self.respondent() {
             Some(respondent) => deadline.checked_add(respondent.waited(now())),
             None => Some(deadline),
         }
@@ -364,6 +438,10 @@ impl ToolContext {
             // A call made by a tool cannot outlive the tool's own call.
             timeout = Some(timeout.map_or(left, |timeout| timeout.min(left)));
         }
+        let (mut key, mut attempt, mut origin) = (None, 1, None);
+        if let Some(recorded) = call.recorded {
+            (key, attempt, origin) = (Some(recorded.key), recorded.attempt, recorded.inner);
+        }
         let parent = match self.cancellation.get() {
             Some(cancellation) => Some(cancellation.clone()),
             None if self.scope.is_some() => Some(self.cancellation().clone()),
@@ -374,10 +452,12 @@ impl ToolContext {
             cancellation: OnceLock::new(),
             parent,
             caller: self.caller.clone(),
+            respondent: self.respondent.clone(),
             scope: Some(Scope {
                 call_id: call.call_id.cloned(),
                 definition: call.definition.clone(),
-                attempt: 1,
+                attempt,
+                key,
                 timeout,
                 deadline: OnceLock::new(),
                 thread: OnceLock::new(),
@@ -385,7 +465,18 @@ impl ToolContext {
                 pool: call.pool.clone(),
                 exclusive: call.exclusive,
             }),
+            origin,
         }
+    }
+
+    /// Returns where the calls of this context are recorded and until when their caller waits.
+    pub(crate) fn origin(&self) -> Option<&CallOrigin> {
+        self.origin.as_deref()
+    }
+
+    /// Returns how long the caller waits, where that is known.
+    pub(crate) fn time_limit(&self) -> Option<Duration> {
+        Some(self.origin()?.deadline?.saturating_duration_since(now()))
     }
 
     /// Returns how much time the call has, and starts its clock unless it waits for a thread.
@@ -430,6 +521,15 @@ impl ToolContext {
             scope.attempt = attempt;
         }
         self
+    }
+
+    pub(crate) fn set_respondent(&mut self, respondent: AttachedRespondent) {
+        self.respondent = Some(Arc::new(respondent));
+    }
+
+    /// Returns what answers the questions of tools.
+    pub(crate) fn respondent(&self) -> Option<&AttachedRespondent> {
+        self.respondent.as_deref()
     }
 
     fn sink(&self) -> Option<&Arc<EventSink>> {
@@ -485,7 +585,9 @@ impl Clone for ToolContext {
             cancellation,
             parent: self.parent.clone(),
             caller: self.caller.clone(),
+            respondent: self.respondent.clone(),
             scope: self.scope.clone(),
+            origin: self.origin.clone(),
         }
     }
 }

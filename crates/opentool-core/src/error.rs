@@ -37,6 +37,8 @@ pub enum ErrorKind {
     Unavailable,
     /// The tool ran and failed in its own way.
     Failed,
+    /// The call began, and it is not known whether it had its effect.
+    Uncertain,
 }
 
 impl ErrorKind {
@@ -54,6 +56,7 @@ impl ErrorKind {
             Self::InvalidResult => "invalid_result",
             Self::Unavailable => "unavailable",
             Self::Failed => "failed",
+            Self::Uncertain => "uncertain",
         }
     }
 }
@@ -242,6 +245,28 @@ impl ToolError {
     #[must_use]
     pub fn unavailable(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unavailable, message).with_retryable(true)
+    }
+
+    /// The call began, and it is not known whether it had its effect; it does not run again by itself.
+    #[must_use]
+    pub fn uncertain(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Uncertain, message)
+    }
+
+    /// The key of the call was used for another one: another tool or other arguments.
+    #[must_use]
+    pub fn key_reused() -> Self {
+        const UNPROCESSABLE: i32 = 422;
+        Self::denied("the key was used for a call with other arguments: choose a new key for a new call")
+            .with_code(UNPROCESSABLE)
+    }
+
+    /// It was decided that an uncertain call is given up.
+    #[must_use]
+    pub fn given_up(reason: &str) -> Self {
+        let reason = reason.trim();
+        let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+        Self::uncertain(format!("it is not known whether the call had its effect, and it was given up{because}"))
     }
 
     /// Notes the Rust type of the source, where there is one whose type is not known.

@@ -10,6 +10,7 @@ mod interrupt;
 mod job;
 mod permits;
 mod policies;
+mod record;
 mod settle;
 mod span;
 mod step;

@@ -42,6 +42,13 @@
 //! A [`Workflow`] is an OpenWorkflow document as a tool: its steps are calls through the executor that runs it. A
 //! [`WorkflowRunner`] is a tool that runs documents which a model writes.
 //!
+//! # Recording calls
+//!
+//! A [`Journal`] records the calls of a context that [belongs to a run](ToolContext::with_run) or
+//! [has a key](ToolContext::with_idempotency_key): before a call runs, and before its outcome is seen. After a crash a call that
+//! began and has no outcome runs again only where its tool is read-only or idempotent; any other is
+//! [uncertain](ErrorKind::Uncertain).
+//!
 //! # Features
 //!
 //! `macros` (default): `#[tool]` and `#[toolbox]`. `testing`: a test kit, with which a tool is called and its answer
@@ -67,13 +74,16 @@ mod executor;
 mod function;
 mod gate;
 mod handler;
+mod journal;
 mod memory;
+mod memory_journal;
 mod metadata;
 mod middleware;
 mod output;
 mod patterns;
 mod policy;
 mod question;
+mod reconcile;
 mod resolver;
 mod result_check;
 mod returns;
@@ -106,7 +116,11 @@ pub use executor::{Batch, Executor, ExecutorBuilder, Host};
 pub use function::{DeclaredTools, FallibleToolFunction, FnTool, ToolFunction, ToolInput};
 pub use futures_core::future::BoxFuture;
 pub use handler::ToolHandler;
+pub use journal::{
+    Begun, CallEffect, CallEnd, CallKey, CallStart, IdempotencyKey, Journal, RecordedResult, UncertainDecision,
+};
 pub use memory::{MemoryBudget, MemoryReservation, OverBudget};
+pub use memory_journal::MemoryJournal;
 pub use metadata::{Concurrency, ToolMetadata};
 pub use middleware::{Middleware, Next};
 pub use output::{Annotations, Link, Part, PartContent, Resource, ResourceContent, RichOutput, ToolOutput};
@@ -114,6 +128,7 @@ pub use policy::{
     ApprovalPolicy, ApprovalRequest, Ask, AskCaller, ErrorPolicy, LimitPolicy, Limits, UnknownTool, UnknownToolPolicy,
 };
 pub use question::{Question, Respondent, UserAnswer};
+pub use reconcile::{Reconcile, Reconciled};
 pub use resolver::{Chain, Resolver};
 pub use returns::{IntoToolError, Text};
 pub use schema::{input_schema, output_schema};

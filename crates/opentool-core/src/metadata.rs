@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::converter::ResultConverter;
 use crate::gate::Gate;
+use crate::{CallEffect, Reconcile};
 
 /// How calls of one tool may overlap with other calls of the same batch.
 ///
@@ -63,6 +64,7 @@ pub struct ToolMetadata {
     max_result_size: Option<usize>,
     call_limit: Option<u32>,
     converter: Option<Arc<dyn ResultConverter>>,
+    reconcile: Option<Arc<dyn Reconcile>>,
 }
 
 impl ToolMetadata {
@@ -84,6 +86,7 @@ impl ToolMetadata {
             max_result_size: None,
             call_limit: None,
             converter: None,
+            reconcile: None,
         }
     }
 
@@ -167,6 +170,13 @@ impl ToolMetadata {
         self
     }
 
+    /// Sets what finds out, after a crash, whether a call of the tool had its effect.
+    #[must_use]
+    pub fn with_reconcile(mut self, reconcile: impl Reconcile) -> Self {
+        self.reconcile = Some(Arc::new(reconcile));
+        self
+    }
+
     /// Declares that the tool checks its arguments itself and answers with the same kind of error.
     ///
     /// The executor then only sees to it that the arguments are a JSON object without duplicate keys.
@@ -180,6 +190,9 @@ impl ToolMetadata {
     ///
     /// The policies of the executor then hold for each of those calls: deadlines, approval and limits. The tool itself has no
     /// deadline unless it says so, and need not be approved because of what the others may destroy.
+    ///
+    /// In a run that is recorded, those calls are recorded too, each at its [place](crate::ToolContext::with_place). After a crash
+    /// the tool itself runs again, and the records of its calls decide about them.
     #[must_use]
     pub fn with_composite(mut self, composite: bool) -> Self {
         self.composite = composite;
@@ -282,6 +295,26 @@ impl ToolMetadata {
         self.converter.as_deref()
     }
 
+    /// Returns what finds out whether a call had its effect, where the tool can.
+    #[must_use]
+    pub fn reconcile(&self) -> Option<&dyn Reconcile> {
+        self.reconcile.as_deref()
+    }
+
+    /// Returns what a call of the tool may do, as far as it is known.
+    #[must_use]
+    pub fn effect(&self) -> CallEffect {
+        if self.composite {
+            CallEffect::Composite
+        } else if self.is_read_only() {
+            CallEffect::ReadOnly
+        } else if self.is_idempotent() {
+            CallEffect::Idempotent
+        } else {
+            CallEffect::Other
+        }
+    }
+
     pub(crate) fn serial(&self) -> Option<&Arc<Gate>> {
         self.serial.as_ref()
     }
@@ -315,6 +348,7 @@ impl fmt::Debug for ToolMetadata {
             .field("max_result_size", &self.max_result_size)
             .field("call_limit", &self.call_limit)
             .field("converter", &self.converter.as_ref().map(|_| "…"))
+            .field("reconcile", &self.reconcile.as_ref().map(|_| "…"))
             .finish()
     }
 }

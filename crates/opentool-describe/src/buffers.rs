@@ -174,7 +174,11 @@ impl FunctionDraft<'_, '_> {
             draft = draft.key("x-lengthParam", self.names[length].clone());
         } else if !is_text && self.signature.returns.is_integer() && self.evidence.returns_length() {
             draft = draft.key("x-lengthParam", self.result.clone());
-        } else if !is_text && self.signature.returns.is_integer() && words::has_any(self.name, &AMOUNTS) {
+        } else if !is_text
+            && self.signature.returns.is_integer()
+            && self.signature.returns.enumeration().is_none()
+            && words::has_any(self.name, &AMOUNTS)
+        {
             draft = draft
                 .key("x-lengthParam", self.result.clone())
                 .review("the result of the function is taken to be how much it wrote");

@@ -12,7 +12,8 @@ use crate::words;
 /// How many calls of a callback are collected.
 const MOST: u64 = 1000;
 /// What functions have in their names that keep a callback for later.
-const REGISTERING: [&str; 30] = [
+const REGISTERING: [&str; 31] = [
+    "cb",
     "set",
     "register",
     "add",
@@ -46,6 +47,9 @@ const REGISTERING: [&str; 30] = [
 ];
 /// What lists of texts are called that end with a NULL.
 const ATTRIBUTES: [&str; 4] = ["atts", "attrs", "attributes", "argv"];
+/// What the address is called that callbacks are given.
+const USER_DATA: [&str; 10] =
+    ["arg", "args", "opaque", "userdata", "user", "closure", "baton", "clientp", "cookie", "userp"];
 /// What allocators are called.
 const ALLOCATING: [&str; 9] =
     ["alloc", "free", "malloc", "realloc", "calloc", "allocator", "dealloc", "memory", "allocate"];
@@ -62,7 +66,11 @@ impl FunctionDraft<'_, '_> {
             .filter(|index| {
                 let target = self.signature.parameters[*index].1.pointee();
                 target.is_some_and(|target| target.is_void() && self.records.object(&target).is_none())
-                    && self.roles.buffers[*index].as_ref().is_none_or(|role| role.size.is_none())
+                    && self.roles.buffers[*index].as_ref().is_none_or(|role| match role.size {
+                        None => true,
+                        // A length from afar is none of what is passed on to callbacks.
+                        Some(size) => !size.is_sure && words::has_any(self.own_name(*index), &USER_DATA),
+                    })
             })
             .collect();
         // What frees a buffer of the caller's has nothing to do where the buffer is kept for it.
@@ -76,6 +84,9 @@ impl FunctionDraft<'_, '_> {
             .iter()
             .all(|index| self.called_back(*index).is_some_and(|signature| has_user_data(&signature)))
         {
+            for address in &addresses {
+                self.roles.buffers[*address] = None;
+            }
             self.user_data = addresses;
         }
     }

@@ -104,6 +104,11 @@ impl Declarations {
         Ok(declarations)
     }
 
+    /// The value of a name in an enumeration.
+    pub(crate) fn constant_named(&self, name: &str) -> Option<i128> {
+        self.constants.get(name).copied()
+    }
+
     fn declaration(&mut self, declaration: &Node<Declaration>) {
         let node = &declaration.node;
         let storage = |wanted: &StorageClassSpecifier| {

@@ -15,7 +15,7 @@ use crate::functions::{Surroundings, describe_function};
 use crate::options::Options;
 use crate::preprocess::Preprocessed;
 use crate::proof::{proven, sizes};
-use crate::records::Records;
+use crate::records::{Preparers, Records};
 use crate::shim::{c_shim, cpp_export};
 use crate::structs::schemas;
 use crate::words;
@@ -73,9 +73,10 @@ impl<'w> DocumentWriter<'w> {
         let compiler = Compiler::new(self.options);
         let prove = |layouts| proven(&compiler, &self.source.includes, &self.declarations.records, layouts);
         let measure = |keys: &[Rc<str>]| sizes(&compiler, &self.source.includes, &self.declarations.records, keys);
-        let records = Records::find(self.declarations, &all, prove, measure);
-        let freeing = freeing(&all);
         let mut comments = Comments::default();
+        let preparers = self.preparers(&all, &mut comments);
+        let records = Records::find(self.declarations, &all, &preparers, prove, measure);
+        let freeing = freeing(&all);
         let mut candidates = self.candidates(&records, &freeing, exported, &mut comments);
         self.drop_those_without_handles(&records, &mut candidates);
         events::add(candidates.iter_mut().map(|candidate| &mut candidate.described.function));
@@ -114,6 +115,24 @@ impl<'w> DocumentWriter<'w> {
             description.document.schemas = Some(structs.into_iter().collect());
         }
         description
+    }
+
+    /// What prepares structs that callers set to zero before.
+    fn preparers(&self, functions: &[&Prototype], comments: &mut Comments) -> Preparers {
+        let constant = |name: &str| self.declarations.constant_named(name);
+        let zeros: HashSet<String> = self.source.macros.all_zero(constant).map(str::to_owned).collect();
+        if zeros.is_empty() {
+            return Preparers::default();
+        }
+        let mut initialising = HashSet::new();
+        for prototype in functions {
+            let comment = self.comment(comments, prototype.span.start, prototype.span.end);
+            let says = |comment: &Comment| !comment.is_shared && comment.text.to_lowercase().starts_with("initiali");
+            if comment.as_ref().is_some_and(says) {
+                initialising.insert(prototype.name.clone());
+            }
+        }
+        Preparers { zeros, functions: initialising }
     }
 
     fn candidates(

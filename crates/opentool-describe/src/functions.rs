@@ -11,6 +11,7 @@ use crate::evidence::Evidence;
 use crate::macros::Macros;
 use crate::records::Records;
 use crate::roles::Roles;
+use crate::variadic;
 
 /// How many constants a description explains.
 const CONSTANTS: usize = 16;
@@ -31,7 +32,7 @@ pub(crate) fn describe_function(
     comment: Option<&Comment>,
 ) -> Result<Described, String> {
     if signature.is_variadic {
-        return Err("takes any number of arguments (`...`)".to_owned());
+        return describe_variadic(around, name, signature, comment);
     }
     if signature.is_unspecified {
         return Err("is declared without its parameters: `()` says nothing, `(void)` says none".to_owned());
@@ -83,8 +84,48 @@ pub(crate) fn describe_function(
     draft.returned()?;
     draft.add_stream_fields();
     draft.guess_lifetimes();
+    draft.check_addresses()?;
     draft.mark_shared_comment();
     Ok(draft.finish())
+}
+
+/// Describes a function that takes any number of arguments as its comment shows how to call it.
+fn describe_variadic(
+    around: &Surroundings<'_, '_>,
+    name: &str,
+    signature: &Signature,
+    comment: Option<&Comment>,
+) -> Result<Described, String> {
+    const VARIADIC: &str = "takes any number of arguments (`...`)";
+    let shown = variadic::shown(name, signature, comment).map_err(|reason| match reason {
+        Some(reason) => format!("{VARIADIC}, {reason}"),
+        None => VARIADIC.to_owned(),
+    })?;
+    let fixed = signature.parameters.len();
+    let mut described = describe_function(around, name, &shown, comment)?;
+    let parameters = &described.function.parameters;
+    let has_others = parameters
+        .iter()
+        .any(|parameter| ["x-field", "x-events", "x-byValue"].iter().any(|key| parameter.extra.contains_key(*key)));
+    if parameters.len() != shown.parameters.len() || has_others {
+        return Err(VARIADIC.to_owned());
+    }
+    described.function.extra.insert("x-fixedArgs".to_owned(), fixed.into());
+    let reason =
+        format!("what it takes after the first {fixed} is what its comment shows, and nothing else can be passed");
+    let reasons = match described.reviews.iter_mut().find(|(value, _)| value.is_none()) {
+        Some((_, reasons)) => {
+            reasons.push_str("; ");
+            reasons.push_str(&reason);
+            reasons.clone()
+        }
+        None => {
+            described.reviews.push((None, reason.clone()));
+            reason
+        }
+    };
+    described.function.extra.insert("x-review".to_owned(), reasons.into());
+    Ok(described)
 }
 
 impl FunctionDraft<'_, '_> {

@@ -37,6 +37,7 @@ mod statements;
 mod streams;
 mod structs;
 mod variables;
+mod variadic;
 mod words;
 
 pub use describer::Describer;

@@ -63,6 +63,17 @@ impl FunctionDraft<'_, '_> {
         self.keep();
     }
 
+    /// Says why the function cannot be described where it takes the address of a handle and does not clearly end that.
+    pub(crate) fn check_addresses(&self) -> Result<(), String> {
+        let is_left = |parameter: &&DynParameter| {
+            parameter.is_in && parameter.extra.contains_key("x-indirect") && !parameter.extra.contains_key("x-closes")
+        };
+        let Some(left) = self.made.function.parameters.iter().find(is_left) else { return Ok(()) };
+        let index = self.names.iter().position(|name| *name == left.name);
+        let what = index.map_or(String::new(), |index| self.signature.parameters[index].1.declare(&left.name));
+        Err(format!("takes `{what}`, the address of a handle, which it may end"))
+    }
+
     /// Finds the handle that ends with the function.
     fn close(&mut self) -> bool {
         let kind_of =

@@ -41,6 +41,30 @@ impl Macros {
         names
     }
 
+    /// The names that stand for a struct of nothing but zeros.
+    pub(crate) fn all_zero(&self, constant: impl Fn(&str) -> Option<i128> + Copy) -> impl Iterator<Item = &str> {
+        self.bodies.keys().map(String::as_str).filter(move |name| self.is_all_zero(name, constant))
+    }
+
+    /// Whether a name stands for a struct of nothing but zeros, `{ NULL, 0, { 0 } }`; `constant` knows the names of others.
+    pub(crate) fn is_all_zero(&self, name: &str, constant: impl Fn(&str) -> Option<i128>) -> bool {
+        let Some(body) = self.bodies.get(name).map(|body| body.trim()).filter(|body| body.starts_with('{')) else {
+            return false;
+        };
+        let plain = body.replace("(void *)", "").replace("(void*)", "");
+        let parts = plain.split(['{', '}', ',', '(', ')']).map(str::trim).filter(|part| !part.is_empty());
+        // A field may be named: `.next = NULL`.
+        let mut values = parts.map(|part| part.rsplit('=').next().unwrap_or(part).trim());
+        let is_zero = |value: &str| {
+            let digits = value.trim_end_matches(['u', 'U', 'l', 'L']);
+            let digits = digits.strip_prefix("0x").unwrap_or(digits);
+            matches!(value, "NULL" | "0.0" | "false")
+                || (!digits.is_empty() && digits.bytes().all(|digit| digit == b'0'))
+                || self.number(value).or_else(|| constant(value)) == Some(0)
+        };
+        values.all(is_zero)
+    }
+
     /// The number that a name stands for.
     pub(crate) fn number(&self, name: &str) -> Option<i128> {
         self.value_of(name, 0)
@@ -123,6 +147,16 @@ impl NumberReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn structs_of_nothing_but_zeros_are_known() {
+        let macros = Macros::read(
+            "#define A { NULL, 0, { 0, NONE }, FIRST }\n#define NONE 0\n#define B {0}\n#define C { 1, 0 }\n#define D { OTHER }\n#define E 0\n#define F { .next = NULL, .size = 0 }\n#define G { -1 }\n#define H { (void *)0, 0x0 }\n",
+        );
+        let constant = |name: &str| (name == "FIRST").then_some(0);
+        let zero = ["A", "B", "C", "D", "E", "F", "G", "H", "I"].map(|name| macros.is_all_zero(name, constant));
+        assert_eq!(zero, [true, true, false, false, false, true, false, true, false]);
+    }
 
     #[test]
     fn numbers_and_other_names_are_read() {

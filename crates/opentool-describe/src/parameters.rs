@@ -228,11 +228,14 @@ impl FunctionDraft<'_, '_> {
         if let Some(key) = self.records.behind(target).filter(|key| self.records.role(key) == Some(RecordRole::Handle))
         {
             let handle = self.records.name(&key);
-            if target.is_const || self.is_counted(index) {
+            if target.is_const || self.is_counted(index) || self.is_counted_before(index) {
                 return Err(format!("{what}, an array of handles"));
             }
             if closing::ends(self.name, &handle) {
-                return Err(format!("{what}, the address of a handle, which it ends"));
+                let name = self.names[index].clone();
+                self.made.takes.insert((key.clone(), name.clone()));
+                self.push(index, ParameterDraft::address(&name).key("x-handle", handle).key("x-indirect", true));
+                return Ok(());
             }
             self.made.makes.insert(key.clone());
             self.push(index, ParameterDraft::address(&name).out().key("x-handle", handle));

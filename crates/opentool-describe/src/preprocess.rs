@@ -79,9 +79,7 @@ impl Preprocessed {
 
     fn new(text: String, given: &[PathBuf]) -> Self {
         let mut files: Vec<SourceFile> = Vec::new();
-        let mut stretches = Vec::new();
-        // The files that are open, innermost last.
-        let mut open: Vec<usize> = Vec::new();
+        let mut stretches: Vec<Stretch> = Vec::new();
         let mut offset = 0;
         for line in text.split_inclusive('\n') {
             offset += line.len();
@@ -90,19 +88,15 @@ impl Preprocessed {
                 Some(file) => file,
                 None => {
                     let path = PathBuf::from(&name);
-                    let includer = open.last().map(|&file| &files[file]);
-                    // What our own text includes was given, by whatever name the compiler knows it.
+                    // A file begins where another includes it.
+                    let includer = stretches.last().map(|stretch| &files[stretch.file]);
+                    // What our own text includes was given, by whatever name the compiler knows it: `curses.h` for `ncurses.h`.
                     let is_ours = includer.is_some_and(|includer| includer.path == Path::new("<stdin>"));
                     let wanted = (is_ours && flags.contains(" 1")) || is_wanted(&path, includer, given);
                     files.push(SourceFile { path, wanted });
                     files.len() - 1
                 }
             };
-            if flags.contains(" 1") {
-                open.push(file);
-            } else if flags.contains(" 2") {
-                open.pop();
-            }
             stretches.push(Stretch { offset, file, line: number });
         }
         Self { text, stretches, files, includes: String::new(), macros: Macros::default() }

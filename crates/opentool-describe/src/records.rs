@@ -30,6 +30,26 @@ pub(crate) enum RecordRole {
     Value,
 }
 
+/// What is said of structs that a caller sets to zero before a function prepares them.
+#[derive(Debug, Default)]
+pub(crate) struct Preparers {
+    /// The macros of nothing but zeros: `LZMA_STREAM_INIT`.
+    pub(crate) zeros: HashSet<String>,
+    /// The functions whose comments say that they initialise something.
+    pub(crate) functions: HashSet<String>,
+}
+
+impl Preparers {
+    /// Whether a struct has a macro of nothing but zeros: that of its own name, in capitals.
+    fn has_zeros(&self, record: &str) -> bool {
+        let plain = record.trim_end_matches("_t").trim_start_matches('_').to_uppercase();
+        let suffixes = ["_INIT", "_INITIALIZER", "_INITIALISER", "_ZERO"];
+        suffixes.iter().any(|suffix| {
+            self.zeros.contains(&format!("{plain}{suffix}")) || self.zeros.contains(&format!("{plain}_T{suffix}"))
+        })
+    }
+}
+
 /// The structs of a library.
 #[derive(Debug)]
 pub(crate) struct Records<'d> {
@@ -50,6 +70,7 @@ impl<'d> Records<'d> {
     pub(crate) fn find(
         declarations: &'d Declarations,
         functions: &[&Prototype],
+        preparers: &Preparers,
         prove: impl FnOnce(HashMap<Rc<str>, Layout>) -> HashMap<Rc<str>, Layout>,
         measure: impl FnOnce(&[Rc<str>]) -> HashMap<Rc<str>, u64>,
     ) -> Self {
@@ -70,9 +91,17 @@ impl<'d> Records<'d> {
         }
         let candidates = seen.all.iter().filter_map(|key| Some((key.clone(), Layout::of(&declarations.records, key)?)));
         records.layouts = prove(records.with_nested(candidates.collect()));
+        let makers_of = |key: &Rc<str>| {
+            let makers = seen.makers_of(key, functions);
+            let is_zeroed = || {
+                let name = declarations.records.get(key).map_or("", |record| record.name.as_str());
+                preparers.has_zeros(name.trim_start_matches("struct "))
+            };
+            if makers.is_empty() && is_zeroed() { seen.starters_of(key, functions, preparers) } else { makers }
+        };
         let is_unproven = |key: &&Rc<str>| {
             let has_fields = declarations.records.get(*key).is_some_and(|record| record.fields.is_some());
-            has_fields && !records.layouts.contains_key(*key) && !seen.makers_of(key, functions).is_empty()
+            has_fields && !records.layouts.contains_key(*key) && !makers_of(key).is_empty()
         };
         let unproven: Vec<Rc<str>> = seen.all.iter().filter(is_unproven).cloned().collect();
         records.sizes = measure(&unproven);
@@ -82,9 +111,10 @@ impl<'d> Records<'d> {
             if records.roles.contains_key(key) {
                 continue;
             }
-            let makers = seen.makers_of(key, functions);
+            let makers = makers_of(key);
             let is_value = records.is_value(key);
             let is_made = seen.handed_out.contains(key)
+                || (seen.extended.contains(key) && seen.ended.contains(key))
                 || (seen.returned.contains(key) && (!is_value || seen.changed.contains(key)));
             let role = if is_made {
                 RecordRole::Handle
@@ -278,6 +308,10 @@ struct SeenRecords {
     handed_out: HashSet<Rc<str>>,
     /// Those that some function may change or end.
     changed: HashSet<Rc<str>>,
+    /// Those that a function returns which is given one, as lists do that begin with NULL.
+    extended: HashSet<Rc<str>>,
+    /// Those that some function ends.
+    ended: HashSet<Rc<str>>,
 }
 
 impl SeenRecords {
@@ -294,6 +328,7 @@ impl SeenRecords {
             // What gives back what it was given makes nothing.
             let returned = signature.returns.pointee().and_then(|target| target.record());
             seen.all.extend(returned.clone());
+            seen.extended.extend(returned.clone().filter(takes));
             seen.returned.extend(returned.filter(|key| !takes(key) || closing::ends(&function.name, key)));
             seen.all.extend(signature.returns.record());
             for (_, kind) in &signature.parameters {
@@ -301,8 +336,12 @@ impl SeenRecords {
                 let Some(target) = kind.pointee() else { continue };
                 seen.handed_out.extend(target.pointee().and_then(|inner| inner.record()).filter(|_| !target.is_const));
                 let Some(key) = target.record() else { continue };
-                if !target.is_const || closing::ends(&function.name, &key) {
+                let is_ended = closing::ends(&function.name, &key);
+                if !target.is_const || is_ended {
                     seen.changed.insert(key.clone());
+                }
+                if is_ended && signature.parameters.len() == 1 {
+                    seen.ended.insert(key.clone());
                 }
                 seen.all.insert(key);
             }
@@ -310,6 +349,16 @@ impl SeenRecords {
         seen.all.extend(seen.returned.iter().cloned());
         seen.all.extend(seen.handed_out.iter().cloned());
         seen
+    }
+
+    /// The functions that take a struct first and of which it is said that they initialise something.
+    fn starters_of(&self, key: &Rc<str>, functions: &[&Prototype], preparers: &Preparers) -> HashSet<String> {
+        let users = functions.iter().filter(|function| {
+            let first = function.signature.parameters.first().and_then(|(_, kind)| kind.pointee());
+            first.is_some_and(|target| !target.is_const && target.record().as_ref() == Some(key))
+        });
+        let starters = users.filter(|function| preparers.functions.contains(&function.name));
+        starters.map(|function| function.name.clone()).collect()
     }
 
     /// The functions that prepare a struct, by the clearest of the words for it.

@@ -101,6 +101,8 @@ impl RoleFinder<'_> {
         let target = self.target(index);
         let is_const = target.as_ref().is_some_and(|target| target.is_const);
         let named = words::direction(self.function, self.name(index));
+        // What may not be written to is no output, whatever its description begins with.
+        let said = said.filter(|(_, out)| !(is_const && *out));
         let (goes_in, is_direction_sure) = match (said, is_const) {
             (Some((_, out)), _) => (!out, true),
             (None, true) => (true, true),
@@ -161,11 +163,17 @@ impl RoleFinder<'_> {
         }
     }
 
+    /// `(data, length, size_t *sent, …)`: what follows a length and holds one says how much of the data was taken.
+    fn is_amount(&self, index: usize) -> bool {
+        let follows = index.checked_sub(1).is_some_and(|before| self.claimed[before] && self.kind(before).is_integer());
+        follows && self.target(index).is_some_and(|target| !target.is_const && target.is_named(&["size_t", "ssize_t"]))
+    }
+
     /// What follows a buffer and is an integer counts it.
     fn pair_by_place(&mut self, buffers: &mut [Option<BufferRole>]) {
         for index in 0..buffers.len() {
             let Some(role) = buffers[index].as_ref().filter(|role| role.size.is_none()) else { continue };
-            if self.kind(index).array_length().is_some() {
+            if self.kind(index).array_length().is_some() || self.is_amount(index) {
                 continue;
             }
             let next = index + 1;
@@ -262,7 +270,11 @@ impl RoleFinder<'_> {
                 continue;
             };
             let Some(after) = role.size.filter(|size| !size.by_pointer).map(|size| size.index + 1) else { continue };
-            if after >= buffers.len() || self.claimed[after] || !words::counts(self.name(after)) {
+            if after >= buffers.len() || self.claimed[after] {
+                continue;
+            }
+            let is_size = || self.target(after).is_some_and(|target| target.is_named(&["size_t", "ssize_t"]));
+            if !words::counts(self.name(after)) && !is_size() {
                 continue;
             }
             if self.counter(after).is_some_and(|counter| counter.by_pointer) {

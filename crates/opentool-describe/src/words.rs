@@ -217,6 +217,11 @@ pub(crate) fn direction(function: &str, parameter: &str) -> Option<Direction> {
     match (ends(&WRITERS), ends(&READERS)) {
         (true, false) => Some(Direction::In),
         (false, true) => Some(Direction::Out),
+        // `message_from_buffer`
+        (false, false) => {
+            let is_source = |pair: &[String]| pair[0] == "from" && (is_storage(&pair[1]) || pair[1] == "memory");
+            function.windows(2).any(is_source).then_some(Direction::In)
+        }
         _ => None,
     }
 }
@@ -285,6 +290,7 @@ mod tests {
         assert_eq!(direction("BZ2_bzwrite", "buf"), Some(Direction::In));
         assert_eq!(direction("BZ2_bzread", "buf"), Some(Direction::Out));
         assert_eq!(direction("f", "values"), None);
+        assert_eq!(direction("message_from_buffer", "it"), Some(Direction::In));
         assert!(is_binary("BZ2_bzBuffToBuffCompress") && !is_binary("station_report"));
     }
 }

@@ -200,6 +200,15 @@ impl Slot {
     pub(crate) fn cell_pointer(&self) -> *mut c_void {
         pointer_in(&self.word.to_ne_bytes()).cast_mut().cast()
     }
+
+    /// Puts a pointer into the cell.
+    pub(crate) fn set_cell_pointer(&mut self, pointer: *mut c_void) {
+        let mut cell = self.word.to_ne_bytes();
+        for (to, from) in cell.iter_mut().zip(pointer.expose_provenance().to_ne_bytes()) {
+            *to = from;
+        }
+        self.word = u64::from_ne_bytes(cell);
+    }
 }
 
 impl Block {

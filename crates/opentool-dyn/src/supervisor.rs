@@ -144,7 +144,7 @@ impl Supervisor {
                     // One that only reads can run again, since others or a thread that they left may have been the cause.
                     Answer::WorkerExited { is_one_of_many, is_cause: false, ref exit }
                         if exit.is_unexpected()
-                            && self.inner.only_reads(function)
+                            && self.inner.may_repeat(function)
                             && lost < if is_one_of_many || exit.is_damage() { MOST_LOST } else { 1 } =>
                     {
                         lost += 1;

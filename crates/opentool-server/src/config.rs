@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use opentool_core::{MemoryBudget, TraceContext};
+use opentool_core::{Journal, MemoryBudget, MemoryJournal, TraceContext};
 
 use crate::connections::limits::ConnectionLimits;
 use crate::file::FileError;
@@ -73,6 +73,7 @@ pub struct ConfigBuilder {
     operator_routes: bool,
     sources: Vec<SourceState>,
     trace_hook: Option<Arc<TraceHook>>,
+    journal: Option<Arc<dyn Journal>>,
     pub(crate) limits: ConnectionLimits,
     pub(crate) admin_addr: Option<String>,
     #[cfg(feature = "tls")]
@@ -110,6 +111,7 @@ impl Default for ConfigBuilder {
             operator_routes: true,
             sources: Vec::new(),
             trace_hook: None,
+            journal: None,
             limits: ConnectionLimits::default(),
             admin_addr: None,
             #[cfg(feature = "tls")]
@@ -289,6 +291,16 @@ impl ConfigBuilder {
         self
     }
 
+    /// Sets where calls with a key are recorded, for instance `SqliteJournal` of `opentool-journal`, whose outcomes survive the process.
+    ///
+    /// A caller gives a call a key with the header `Idempotency-Key`. The same key again, of the same API key and for the same tool, has the outcome of
+    /// the first call, which goes on where its client does not wait for it. Without a journal the outcomes are kept in memory for 24 hours and count
+    /// among the [bytes held](Self::max_buffered_bytes).
+    pub fn journal(mut self, journal: impl Journal) -> Self {
+        self.journal = Some(Arc::new(journal));
+        self
+    }
+
     /// Sets how many connections may be open: 4,096. At the cap the longest idle one is closed.
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.limits.max_connections = connections;
@@ -389,6 +401,8 @@ impl ConfigBuilder {
         } else {
             AllowedHosts::listed(&self.allowed_hosts)
         };
+        let budget = MemoryBudget::new(self.max_buffered);
+        let journal = self.journal.unwrap_or_else(|| Arc::new(MemoryJournal::new(budget.clone())));
         let on_stop = self.enable_stop.then(|| self.on_stop.unwrap_or_else(|| Arc::new(|| Box::pin(async {}))));
         Ok(Config(Arc::new(Settings {
             prefix: self.prefix,
@@ -397,16 +411,13 @@ impl ConfigBuilder {
             keys,
             hosts,
             origins: self.origins,
-            body: BodyLimits {
-                size: self.max_body,
-                time: self.body_timeout,
-                budget: MemoryBudget::new(self.max_buffered),
-            },
+            body: BodyLimits { size: self.max_body, time: self.body_timeout, budget },
             max_calls: self.max_calls,
             on_stop,
             operator_routes: self.operator_routes,
             sources: self.sources,
             trace_hook: self.trace_hook,
+            journal,
         })))
     }
 }

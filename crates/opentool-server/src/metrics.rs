@@ -17,7 +17,7 @@ pub(crate) const UNKNOWN: &str = "_unknown";
 /// How many tools that were not known at the start get a label of their own.
 const MAX_LATE_TOOLS: usize = 1024;
 
-const OUTCOMES: [&str; 11] = [
+const OUTCOMES: [&str; 12] = [
     "ok",
     "unknown_tool",
     "invalid_arguments",
@@ -29,6 +29,7 @@ const OUTCOMES: [&str; 11] = [
     "invalid_result",
     "unavailable",
     "failed",
+    "uncertain",
 ];
 
 /// The index of an outcome in [`OUTCOMES`]; `None` is success.
@@ -44,6 +45,7 @@ fn outcome_index(outcome: Option<ErrorKind>) -> usize {
         Some(ErrorKind::Panic) => 7,
         Some(ErrorKind::InvalidResult) => 8,
         Some(ErrorKind::Unavailable) => 9,
+        Some(ErrorKind::Uncertain) => 11,
         Some(_) => 10,
     }
 }
@@ -89,7 +91,8 @@ impl ToolCounts {
     }
 }
 
-type ByName<T> = HashMap<Arc<str>, T>;
+/// Names are few and bounded, so a quick hash will do.
+type ByName<T> = HashMap<Arc<str>, T, foldhash::fast::RandomState>;
 
 /// Everything that is counted.
 #[derive(Default)]
@@ -315,6 +318,7 @@ mod tests {
             ErrorKind::InvalidResult,
             ErrorKind::Unavailable,
             ErrorKind::Failed,
+            ErrorKind::Uncertain,
         ] {
             assert_eq!(OUTCOMES[outcome_index(Some(kind))], kind.as_str());
         }

@@ -1,7 +1,7 @@
 //! Stopping a server: [`ShutdownHandle`].
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use opentool_core::Cancellation;
 
@@ -13,11 +13,33 @@ pub(crate) struct ShutdownState {
     pub(crate) stop: Cancellation,
     /// Cancelled when calls that still run must be answered now.
     pub(crate) cut_off: Cancellation,
+    /// How many calls run without a connection that waits for them.
+    detached: Arc<AtomicUsize>,
+}
+
+/// A call that runs without a connection, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct DetachedCall(Arc<AtomicUsize>);
+
+impl Drop for DetachedCall {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl ShutdownState {
     pub(crate) fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
+    }
+
+    /// Counts a call that does not end with its connection.
+    pub(crate) fn detach(&self) -> DetachedCall {
+        self.detached.fetch_add(1, Ordering::Relaxed);
+        DetachedCall(self.detached.clone())
+    }
+
+    pub(crate) fn has_detached_calls(&self) -> bool {
+        self.detached.load(Ordering::Relaxed) > 0
     }
 
     pub(crate) fn stop(&self) {

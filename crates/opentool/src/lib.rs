@@ -198,6 +198,7 @@
 //! - `dyn`: `opentool::opendyn`, which makes tools of C libraries.
 //! - `describe`: `opentool::describe`, which writes the documents of C libraries from their headers.
 //! - `chat`: `opentool::chat`, models that call tools.
+//! - `journal`: `opentool::journal::SqliteJournal`, calls and runs that survive a crash.
 //! - `sqlite`: `opentool::chat::SqliteMemory`, conversations in an SQLite file; turns `chat` on.
 //! - `testing`: test kits for tools and for chats.
 
@@ -218,6 +219,9 @@ pub use opentool_describe as describe;
 #[cfg(feature = "dyn")]
 #[doc(inline)]
 pub use opentool_dyn as opendyn;
+#[cfg(feature = "journal")]
+#[doc(inline)]
+pub use opentool_journal as journal;
 #[cfg(any(feature = "mcp", feature = "mcp-client"))]
 #[doc(inline)]
 pub use opentool_mcp as mcp;
@@ -267,6 +271,11 @@ pub mod prelude {
 #[cfg(all(doctest, feature = "macros", feature = "server", feature = "chat"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// So is that of the guide to durable calls.
+#[cfg(all(doctest, feature = "macros", feature = "journal"))]
+#[doc = include_str!("../../../docs/durable.md")]
+struct DurableGuide;
 
 /// So is that of the crate.
 #[cfg(all(doctest, feature = "macros"))]

@@ -133,6 +133,35 @@ fn bodies_of_short_arrays_take_at_most_four_times_their_size() {
     }
 }
 
+/// A tool whose schema refers to itself: lists of lists, and objects in objects, which are asked for twice.
+const RECURSIVE: &str = r##"{"opentool": "1.1.0", "info": {"title": "x", "version": "1.0.0"}, "server": {"url": "http://127.0.0.1:9"},
+    "functions": [{"name": "nest", "description": "Nests.", "parameters": [
+        {"name": "a", "schema": {"type": "array", "items": {"$ref": "#/schemas/list"}}},
+        {"name": "b", "schema": {"type": "array", "items": {"$ref": "#/schemas/object"}}}]}],
+    "schemas": {
+        "list": {"type": "array", "items": {"$ref": "#/schemas/list"}},
+        "object": {"type": "object", "properties": {"a": {"$ref": "#/schemas/object"}}, "allOf": [
+            {"properties": {"a": {"$ref": "#/schemas/object"}}}, {"properties": {"a": {"$ref": "#/schemas/object"}}}]}}}"##;
+
+#[test]
+fn bodies_for_schemas_that_refer_to_themselves_take_at_most_four_times_their_size() {
+    let folder = TestFolder::with("recursive.json", RECURSIVE);
+    let lists = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    let objects = |levels: usize| format!("{}{{}}{}", r#"{"a":"#.repeat(levels), "}".repeat(levels));
+    for (argument, part) in [
+        ("a", lists(2)),
+        ("a", lists(20)),
+        ("a", lists(110)),
+        ("b", objects(2)),
+        ("b", objects(20)),
+        ("b", objects(100)),
+    ] {
+        let body = hostile::largest_body(Route::OpenTool, "nest", argument, &part);
+        let answer = sent_within_bounds(&folder, "recursive.json", Route::OpenTool, &body);
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    }
+}
+
 #[test]
 fn four_bodies_of_short_arrays_at_once_leave_healthz_and_good_calls_answered() {
     let folder = TestFolder::with("lists.json", LISTS);

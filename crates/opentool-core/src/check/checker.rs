@@ -11,10 +11,10 @@ use opentool_spec::json::check_unique_names;
 use serde_json::{Value, json};
 
 use super::{
+    bounded::{BoundedValidator, Verdict, too_much_work},
     error::{ArgumentError, SchemaError},
     explain,
     indexed::{IndexedText, ReadError},
-    instance::TextJson,
     memory::{CheckMemory, OutOfMemory},
     prune,
     streaming::{self, ObjectRule},
@@ -22,7 +22,7 @@ use super::{
     violation::RefusedArguments,
 };
 use crate::memory::MemoryBudget;
-use crate::patterns::{self, PatternEngine};
+use crate::patterns::PatternEngine;
 
 /// What happens to root arguments that the schema does not know.
 ///
@@ -45,11 +45,11 @@ pub struct ArgumentChecker(Arc<Compiled>);
 struct Compiled {
     schema: Value,
     streaming: Option<ObjectRule>,
-    validator: Validator<TextJson>,
+    validator: BoundedValidator,
     root: RootNames,
     patterns: PatternEngine,
     /// The validator that asserts formats, made when it is first needed; none where the schema has no format.
-    with_formats: OnceLock<Option<Validator<TextJson>>>,
+    with_formats: OnceLock<Option<BoundedValidator>>,
 }
 
 /// Which members the root of a schema allows.
@@ -79,7 +79,7 @@ impl ArgumentChecker {
         if schema.get("type").is_none_or(|name| name != "object") {
             return Err(SchemaError::NotAnObjectSchema { found: explain::root_of(schema) });
         }
-        let validator = validator(schema, patterns, false)?;
+        let validator = BoundedValidator::compile(schema, patterns, false)?;
         Ok(Self(Arc::new(Compiled {
             streaming: streaming::compile(schema),
             validator,
@@ -134,16 +134,14 @@ impl ArgumentChecker {
     pub(crate) fn check_formats_within(&self, arguments: &str, budget: Option<&MemoryBudget>) -> Result<(), Unchecked> {
         let with_formats = self.0.with_formats.get_or_init(|| {
             // It was compiled without formats, and those cannot make it fail.
-            has_format(&self.0.schema).then(|| validator(&self.0.schema, self.0.patterns, true).ok()).flatten()
+            has_format(&self.0.schema)
+                .then(|| BoundedValidator::compile(&self.0.schema, self.0.patterns, true).ok())
+                .flatten()
         });
         let Some(validator) = with_formats else { return Ok(()) };
-        let document = read_object(arguments, &|_| true, &mut CheckMemory::new(budget))?;
-        patterns::start_budget();
-        if validator.is_valid(JsonValue::root(&document)) {
-            return Ok(());
-        }
-        patterns::start_budget();
-        Err(RefusedArguments { document: &document, schema: &self.0.schema }.explain(validator).into())
+        let mut memory = CheckMemory::new(budget);
+        let document = read_object(arguments, &|_| true, &mut memory)?;
+        self.0.validate(validator, &document, &mut memory)
     }
 
     /// Checks what a tool that checks its own arguments relies on: that they are an object in which no name is there
@@ -231,12 +229,6 @@ impl From<OutOfMemory> for Unchecked {
     }
 }
 
-/// Compiles a schema. References are resolved within it only.
-fn validator(schema: &Value, patterns: PatternEngine, formats: bool) -> Result<Validator<TextJson>, SchemaError> {
-    let options = patterns.options().should_validate_formats(formats);
-    options.build(schema).map_err(|error| explain::schema_error(&error))
-}
-
 /// Whether a schema may state a format anywhere.
 fn has_format(schema: &Value) -> bool {
     match schema {
@@ -288,7 +280,7 @@ impl Compiled {
             Vec::new()
         };
         if cuts.is_empty() {
-            self.validate(&document)?;
+            self.validate(&self.validator, &document, &mut memory)?;
             return Ok(Cow::Borrowed(arguments));
         }
         // The index goes before there is another text.
@@ -297,17 +289,25 @@ impl Compiled {
         let kept = prune::kept(arguments, cuts);
         memory.grow(kept.iter().map(|part| part.len()).sum())?;
         let kept = kept.concat();
-        self.validate(&read_object(&kept, &|_| true, &mut memory)?)?;
+        let document = read_object(&kept, &|_| true, &mut memory)?;
+        self.validate(&self.validator, &document, &mut memory)?;
+        drop(document);
         Ok(Cow::Owned(kept))
     }
 
-    fn validate(&self, document: &IndexedText<'_>) -> Result<(), ArgumentError> {
-        patterns::start_budget();
-        if self.validator.is_valid(JsonValue::root(document)) {
-            return Ok(());
+    fn validate(
+        &self,
+        validator: &BoundedValidator,
+        document: &IndexedText<'_>,
+        memory: &mut CheckMemory,
+    ) -> Result<(), Unchecked> {
+        match validator.check(document, memory)? {
+            Verdict::Satisfied => Ok(()),
+            Verdict::TooMuchWork => Err(too_much_work().into()),
+            Verdict::Violated => {
+                Err(RefusedArguments { document, schema: &self.schema }.explain(validator.explaining(document)).into())
+            }
         }
-        patterns::start_budget();
-        Err(RefusedArguments { document, schema: &self.schema }.explain(&self.validator))
     }
 }
 

@@ -19,6 +19,32 @@ const NOT_INDEXED: usize = usize::MAX;
 /// How many ends are reserved in the budget at a time.
 const STEP: usize = 1024;
 
+/// How many steps a check may take however short the text is: some milliseconds.
+const MIN_STEPS: usize = 250_000;
+
+/// How many steps a check may take for each byte of the text, where that is not more than [`MANY_STEPS`]. What is read once takes
+/// one or two.
+const STEPS_PER_BYTE: usize = 32;
+
+/// How many steps a check takes for any text in some seconds.
+const MANY_STEPS: usize = 64 << 20;
+
+/// How many steps a check may take for each byte of the text in any case.
+const LEAST_STEPS_PER_BYTE: usize = 4;
+
+/// How many results the validator may remember however short the text is.
+const MIN_REMEMBERED: usize = 2048;
+
+/// How many bytes of the text there must be for each further result that is remembered.
+const BYTES_PER_REMEMBERED: usize = 192;
+
+/// Only results of objects and arrays as long as one part of so many of the text are remembered: what is in shorter ones is soon
+/// checked again.
+const PARTS: usize = 1024;
+
+/// Results of objects and arrays as long as this are remembered in any text.
+const LONG_CONTAINER: usize = 256;
+
 /// How many places of repeated names are kept; an error lists no more.
 const MAX_DUPLICATES: usize = 16;
 
@@ -38,6 +64,10 @@ pub(super) struct IndexedText<'t> {
     has_null_member: bool,
     /// How much of the text an explanation may still read; none where it may read all.
     limit: Cell<Option<ReadLimit>>,
+    /// How many steps the validator may still take.
+    steps: Cell<usize>,
+    /// How many results of objects and arrays the validator may still remember.
+    remembered: Cell<usize>,
 }
 
 /// Bounds what an explanation of a refusal costs, since the validator keeps everything it finds.
@@ -105,7 +135,18 @@ impl<'t> IndexedText<'t> {
             before
         });
         let ranks = ranks.collect();
-        Ok(Self { text, root, starts, ranks, ends, duplicates, has_null_member, limit: Cell::new(None) })
+        Ok(Self {
+            text,
+            root,
+            starts,
+            ranks,
+            ends,
+            duplicates,
+            has_null_member,
+            limit: Cell::new(None),
+            steps: Cell::new(usize::MAX),
+            remembered: Cell::new(0),
+        })
     }
 
     pub(super) fn text(&self) -> &'t str {
@@ -149,9 +190,40 @@ impl<'t> IndexedText<'t> {
         self.limit.set(Some(ReadLimit { values: (self.text.len() / 32).max(100_000), errors: 1_000 }));
     }
 
+    /// Lets the validator take only so many steps, in proportion to the text, and remember only so many results; says how many
+    /// those are.
+    pub(super) fn limit_steps(&self) -> usize {
+        let length = self.text.len();
+        let steps = length.saturating_mul(STEPS_PER_BYTE).min(MANY_STEPS);
+        self.steps.set(steps.max(length.saturating_mul(LEAST_STEPS_PER_BYTE)).saturating_add(MIN_STEPS));
+        let remembered = MIN_REMEMBERED.min(length) + length / BYTES_PER_REMEMBERED;
+        self.remembered.set(remembered);
+        remembered
+    }
+
+    /// Counts a step of the validator; says whether it may be taken.
+    #[inline]
+    pub(super) fn note_step(&self) -> bool {
+        let left = self.steps.get();
+        self.steps.set(left.saturating_sub(1));
+        left > 0
+    }
+
+    /// Whether the validator may remember its result for the object or array that begins at `start`, so that it need not check
+    /// it again.
+    pub(super) fn may_remember(&self, start: usize) -> bool {
+        let left = self.remembered.get();
+        let least = LONG_CONTAINER.min(self.text.len() / PARTS);
+        let remembers = left > 0 && self.end_of(start).saturating_sub(start) >= least;
+        if remembers {
+            self.remembered.set(left - 1);
+        }
+        remembers
+    }
+
     /// Whether a limit was reached: what is found from then on is about a part of the text only.
     pub(super) fn is_cut_short(&self) -> bool {
-        self.limit.get().is_some_and(|limit| limit.values == 0 || limit.errors == 0)
+        self.steps.get() == 0 || self.limit.get().is_some_and(|limit| limit.values == 0 || limit.errors == 0)
     }
 
     /// Counts a value that is read; says whether it may be.
@@ -169,6 +241,7 @@ impl<'t> IndexedText<'t> {
     /// Lets all of the text be read again.
     pub(super) fn lift_limit(&self) {
         self.limit.set(None);
+        self.steps.set(usize::MAX);
     }
 
     /// Counts an error that was found.

@@ -41,18 +41,22 @@ impl<'a> Node<'a, TextJson> for JsonValue<'a> {
     type Number = TextNumber<'a>;
 
     fn as_object(&self) -> Option<ObjectValue<'a>> {
+        self.note_step();
         self.is(JsonKind::Object).then_some(ObjectValue(*self))
     }
 
     fn as_array(&self) -> Option<ArrayValue<'a>> {
+        self.note_step();
         self.is(JsonKind::Array).then_some(ArrayValue(*self))
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
+        self.note_step();
         self.string()
     }
 
     fn as_number(&self) -> Option<TextNumber<'a>> {
+        self.note_step();
         self.number().map(TextNumber)
     }
 
@@ -69,6 +73,7 @@ impl<'a> Node<'a, TextJson> for JsonValue<'a> {
     }
 
     fn json_type(&self) -> JsonType {
+        self.note_step();
         match self.kind() {
             JsonKind::Null => JsonType::Null,
             JsonKind::Bool => JsonType::Boolean,
@@ -106,6 +111,19 @@ impl<'a> Node<'a, TextJson> for JsonValue<'a> {
             Self::Name(name) => name.as_ptr() as usize,
         }))
     }
+
+    /// The validator remembers its result for what has one, in memory of its own. So only some have, and the steps are counted
+    /// for the others.
+    fn container_identity(&self) -> Option<NodeIdentity> {
+        match self {
+            Self::Placed { document, start }
+                if matches!(self.kind(), JsonKind::Object | JsonKind::Array) && document.may_remember(*start) =>
+            {
+                self.identity()
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The value of an error that was found in a part of the text only: longer than any that is kept, so never one of the text.
@@ -135,7 +153,7 @@ impl<'a> Object<'a, TextJson> for ObjectValue<'a> {
     }
 
     fn get(&self, key: &Box<str>) -> Option<JsonValue<'a>> {
-        self.0.get(key)
+        self.0.note_step().then(|| self.0.get(key)).flatten()
     }
 
     fn members(&self) -> NamedMembers<'a> {

@@ -1,5 +1,7 @@
 //! Questions to a schema document that the validator does not answer.
 
+use std::cell::Cell;
+
 use opentool_spec::json::pointer;
 use serde_json::{Map, Value};
 
@@ -50,19 +52,23 @@ pub(super) fn required(schema: &Value) -> impl Iterator<Item = &str> {
     schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
+/// How many schemas are asked whether they admit `null`: references can lead to far more.
+const MAX_ASKED: usize = 1000;
+
 /// Whether `null` satisfies a schema. Where that is unclear, it counts as a yes.
 pub(super) fn admits_null(schema: &Value, document: &Value) -> bool {
-    admits_null_within(schema, document, 0)
+    admits_null_within(schema, document, 0, &Cell::new(MAX_ASKED))
 }
 
-fn admits_null_within(schema: &Value, document: &Value, indirection: usize) -> bool {
+fn admits_null_within(schema: &Value, document: &Value, indirection: usize, left: &Cell<usize>) -> bool {
     let Some(schema) = schema.as_object() else {
         return schema != &Value::Bool(false);
     };
-    if indirection > MAX_INDIRECTION {
+    if indirection > MAX_INDIRECTION || left.get() == 0 {
         return true;
     }
-    let admits = |schema| admits_null_within(schema, document, indirection + 1);
+    left.set(left.get() - 1);
+    let admits = |schema| admits_null_within(schema, document, indirection + 1, left);
     let by_type = schema.get("type").is_none_or(|types| match types {
         Value::Array(types) => types.iter().any(|name| name == "null"),
         name => name == "null",

@@ -10,6 +10,7 @@ use super::{ArgumentChecker, Strictness};
 mod agreement;
 mod dropping;
 mod memory;
+mod recursion;
 mod refusals;
 mod schemas;
 mod text;

@@ -45,7 +45,16 @@ impl<'a> JsonValue<'a> {
     /// Counts that the validator reads the value; says whether it may.
     pub(super) fn note_read(self) -> bool {
         match self {
-            Self::Placed { document, .. } => document.note_value(),
+            Self::Placed { document, .. } => document.note_step() && document.note_value(),
+            Self::Name(_) => true,
+        }
+    }
+
+    /// Counts a step of the validator; says whether it may be taken.
+    #[inline]
+    pub(super) fn note_step(self) -> bool {
+        match self {
+            Self::Placed { document, .. } => document.note_step(),
             Self::Name(_) => true,
         }
     }

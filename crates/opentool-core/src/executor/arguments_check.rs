@@ -14,16 +14,8 @@ use super::policies::Policies;
 use crate::check::{ArgumentChecker, Unchecked};
 use crate::{Arguments, MemoryBudget, Strictness, ToolError};
 
-/// Longer arguments are checked off the async threads: this many bytes take a fraction of a millisecond.
-const LONG: usize = 64 * 1024;
-
 /// As many long texts are checked at once as there are processors; the others wait, and take no thread meanwhile.
 static CHECKING: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, usize::from)));
-
-/// Whether the check of arguments takes long enough to need another thread.
-pub(super) fn is_long(arguments: &Arguments) -> bool {
-    arguments.as_str().len() > LONG
-}
 
 /// Checks arguments against the published schema, and drops from them what the checker drops.
 pub(super) fn check_short(job: &mut Job<'_>, tool: Admitted<'_>) -> Result<(), ToolError> {
@@ -35,7 +27,7 @@ pub(super) fn check_short(job: &mut Job<'_>, tool: Admitted<'_>) -> Result<(), T
 
 /// The same for arguments of any length; the memory for long ones comes from the budget of the context.
 pub(super) async fn check(job: &mut Job<'_>, tool: Admitted<'_>) -> Result<(), ToolError> {
-    let runtime = Handle::try_current().ok().filter(|_| is_long(job.arguments));
+    let runtime = Handle::try_current().ok().filter(|_| job.arguments.is_long());
     let Some(runtime) = runtime else { return check_short(job, tool) };
     let (how, checker) = (CheckOptions::new(job.policies, tool), tool.definition.checker().clone());
     let budget = job.context.typed::<MemoryBudget>().cloned();

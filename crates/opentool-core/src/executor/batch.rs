@@ -227,6 +227,7 @@ impl<'a> Batch<'a> {
             let call = entry.call.clone();
             let part = Box::new(BatchPart {
                 refusal,
+                place: (self.draft.rounds(), index),
                 decision,
                 gate: gate.clone(),
                 unlisted,

@@ -59,6 +59,8 @@ impl<'a> Job<'a> {
 pub(super) struct BatchPart {
     /// Why the limits of the turn do not admit the call.
     pub(super) refusal: Option<ToolError>,
+    /// The round of the turn that the call belongs to, and its number there.
+    pub(super) place: (u32, usize),
     /// What was decided about the call while it was suspended.
     pub(super) decision: Option<Decision>,
     /// None for a call that is alone in its batch.
@@ -75,6 +77,8 @@ pub(super) enum NotRun {
     /// The policy for unknown tools answered in the tool's place.
     Answered(ToolOutput),
     Suspended,
+    /// It ran before, and the journal has its outcome, which is in the job.
+    Recorded,
 }
 
 impl From<ToolError> for NotRun {

@@ -10,10 +10,11 @@ use futures_util::FutureExt;
 use tracing::{Instrument, debug};
 
 use super::admit::{Admitted, find};
-use super::arguments_check::{check, check_short, is_long};
+use super::arguments_check::{check, check_short};
 use super::interrupt::{CancelOnDrop, interrupt, no_timer};
 use super::job::{Job, NotRun, guarded, panicked};
 use super::policies::{Executor, Policies};
+use super::record::{RecordedCall, begin, own_time_limit, time_limit};
 use super::span;
 use super::wait::{must_wait, wait};
 use crate::context::CallScope;
@@ -21,13 +22,22 @@ use crate::{ErrorKind, ErrorSeverity, Invocation, Next, ToolError, ToolMetadata,
 
 /// Settles a call, in a span of its own where a subscriber wants it.
 pub(super) async fn settle(job: &mut Job<'_>) {
-    if span::wanted() { Box::pin(settle_in_span(job)).await } else { conclude(job).await }
+    // Most calls have neither a span nor an origin: one branch, and a small future.
+    if span::wanted() | job.context.origin().is_some() {
+        Box::pin(settle_observed(job)).await;
+    } else {
+        conclude::<false>(job).await;
+    }
 }
 
-async fn settle_in_span(job: &mut Job<'_>) {
+/// Settles a call that has a span, or whose caller wants it recorded or waits only so long.
+async fn settle_observed(job: &mut Job<'_>) {
+    if !span::wanted() {
+        return conclude::<true>(job).await;
+    }
     let span = span::open(job);
     async {
-        conclude(job).await;
+        conclude::<true>(job).await;
         span::record(job);
     }
     .instrument(span)
@@ -49,9 +59,10 @@ pub(super) fn not_resumable() -> ToolError {
     ToolError::denied("the tool needs approval, for which this caller cannot wait")
 }
 
-/// Turns whatever happens to a call into its one answer.
-async fn conclude(job: &mut Job<'_>) {
-    match attempt(job).await {
+/// Turns whatever happens to a call into its one answer. Only with `ORIGIN` the context is asked where the call comes from.
+async fn conclude<const ORIGIN: bool>(job: &mut Job<'_>) {
+    let mut recorded = None;
+    match attempt::<ORIGIN>(job, &mut recorded).await {
         Ok(()) => {}
         Err(NotRun::Error(error)) => job.answer = Some(Err(error)),
         Err(NotRun::Answered(mut output)) => {
@@ -63,8 +74,13 @@ async fn conclude(job: &mut Job<'_>) {
             return;
         }
         Err(NotRun::Suspended) => job.answer = Some(Err(not_resumable())),
+        // The error policies had their say when it ran.
+        Err(NotRun::Recorded) => return,
     }
     finish(job);
+    if ORIGIN && let Some(recorded) = recorded {
+        recorded.end(job).await;
+    }
 }
 
 /// Gives the answer its last form.
@@ -82,11 +98,14 @@ fn finish(job: &mut Job<'_>) {
 ///
 /// Every call passes through here, so its future is kept small (`benches/calls.rs many` prints the size): what only
 /// some calls wait for is boxed.
-async fn attempt(job: &mut Job<'_>) -> Result<(), NotRun> {
+async fn attempt<const ORIGIN: bool>(
+    job: &mut Job<'_>,
+    recorded: &mut Option<Box<RecordedCall>>,
+) -> Result<(), NotRun> {
     let policies = job.policies;
     let mut unlisted = None;
     let admitted @ Admitted { tool, metadata, definition } = find(job, &mut unlisted)?;
-    if is_long(job.arguments) {
+    if job.arguments.is_long() {
         Box::pin(check(job, admitted)).await?;
     } else {
         check_short(job, admitted)?;
@@ -100,6 +119,10 @@ async fn attempt(job: &mut Job<'_>) -> Result<(), NotRun> {
         None
     };
 
+    if ORIGIN && job.context.origin().is_some() {
+        *recorded = begin(job, admitted).await?;
+    }
+
     debug!(gen_ai.tool.name = job.name, "call started");
     job.return_direct = metadata.is_return_direct();
     let sink = job.batch.as_mut().and_then(|batch| batch.sink.take());
@@ -110,11 +133,11 @@ async fn attempt(job: &mut Job<'_>) -> Result<(), NotRun> {
     let mut context = job.context.for_call(CallScope {
         call_id: job.call_id,
         definition,
-        // The calls of a composite tool have deadlines of their own.
-        timeout: metadata.timeout().or(policies.timeout.filter(|_| !metadata.is_composite())),
+        timeout: if ORIGIN { time_limit(job, metadata) } else { own_time_limit(policies, metadata) },
         sink,
         pool: &policies.pool,
         exclusive: permits.as_ref().and_then(|permits| permits.exclusive.as_ref()).map(Arc::downgrade),
+        recorded: if ORIGIN { recorded.as_ref().map(|recorded| recorded.scope()) } else { None },
     });
     if metadata.is_composite() {
         Executor(policies.clone()).insert_into(&mut context);

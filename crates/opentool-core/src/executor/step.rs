@@ -22,7 +22,15 @@ impl Executor {
         let ToolCall { id, name, mut arguments } = call;
         let mut job = Job::new(&self.0, Toolbox::none(), &name, &mut arguments, context);
         job.call_id = Some(&id);
-        job.batch = Some(Box::new(BatchPart { refusal, decision: None, gate: None, unlisted: Some(tool), sink: None }));
+        job.batch = Some(Box::new(BatchPart {
+            refusal,
+            decision: None,
+            gate: None,
+            unlisted: Some(tool),
+            sink: None,
+            // Its place in a recorded run is that of its context.
+            place: (0, 0),
+        }));
         settle(&mut job).await;
         let Job { answer, return_direct, edited, definition, .. } = job;
         let result = answer.unwrap_or_else(|| Err(not_resumable()));

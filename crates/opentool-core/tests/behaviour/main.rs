@@ -10,6 +10,7 @@ mod errors;
 mod events;
 mod formats;
 mod hardening;
+mod journal;
 mod limits;
 mod names;
 mod outcomes;

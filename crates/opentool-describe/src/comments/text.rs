@@ -107,6 +107,11 @@ impl CommentReader {
         let (part, words) = match name {
             "param" => {
                 let (name, text) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+                // `@param x - the value` and `@param x: the value` only set the name apart.
+                let name = name.trim_end_matches(':');
+                let text = text.trim_start();
+                let text =
+                    ["- ", "-- ", "– ", "— ", ": "].iter().find_map(|mark| text.strip_prefix(mark)).unwrap_or(text);
                 let direction = match options.replace(' ', "").as_str() {
                     "in" => Some((true, false)),
                     "out" => Some((false, true)),
@@ -130,8 +135,31 @@ impl CommentReader {
         self.comment.full = self.paragraphs.join("\n");
         self.comment.text = shortened(&self.comment.full);
         self.comment.returns = self.comment.returns.filter(|text| !text.is_empty());
+        for parameter in self.comment.parameters.values_mut() {
+            parameter.direction = parameter.direction.or_else(|| direction_in(&parameter.text));
+        }
         self.comment
     }
+}
+
+/// Which way data goes, where the description of a parameter says it in so many words.
+fn direction_in(text: &str) -> Option<(bool, bool)> {
+    const BUFFERS: [&str; 8] = ["buffer", "array", "vector", "matrix", "parameter", "argument", "quaternion", "."];
+    let lower = text.to_lowercase();
+    let lower = lower.trim_start_matches("the ").trim_start_matches(['[', '(']);
+    let says = |word: &str| {
+        let rest = lower.strip_prefix(word)?;
+        let is_mark = rest.starts_with([']', ')', ':']) || rest.is_empty();
+        let of_buffer = BUFFERS.iter().any(|buffer| rest.trim_start().starts_with(buffer));
+        (is_mark || of_buffer).then_some(())
+    };
+    let both =
+        ["in/out", "in,out", "in, out", "inout", "input/output", "input and output"].iter().find_map(|word| says(word));
+    if both.is_some() {
+        return Some((true, true));
+    }
+    let out = ["out", "output"].iter().find_map(|word| says(word)).map(|()| (false, true));
+    out.or_else(|| ["in", "input"].iter().find_map(|word| says(word)).map(|()| (true, false)))
 }
 
 /// A line, cut before each command that stands in it.
@@ -218,6 +246,32 @@ mod tests {
             ParameterComment { text: "Which one.".into(), direction: Some((true, true)) }
         );
         assert_eq!(comment.returns.as_deref(), Some("0 for success"));
+    }
+
+    #[test]
+    fn a_direction_may_be_said_in_words() {
+        for (text, expected) in [
+            ("(out) the sum", Some((false, true))),
+            ("Output vector", Some((false, true))),
+            ("The output array, of three numbers", Some((false, true))),
+            ("Output", Some((false, true))),
+            ("[in] a number", Some((true, false))),
+            ("input buffer", Some((true, false))),
+            ("in/out: how many", Some((true, true))),
+            ("output file name", None),
+            ("information to write", None),
+            ("input", Some((true, false))),
+            ("the value", None),
+        ] {
+            assert_eq!(direction_in(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_sets_a_name_apart_is_no_part_of_the_description() {
+        let comment = read("* @param x - the value\n * @param y: the other\n * @param[in] z -1 for none");
+        let said = |name: &str| comment.parameters[name].text.as_str();
+        assert_eq!([said("x"), said("y"), said("z")], ["the value", "the other", "-1 for none"]);
     }
 
     #[test]

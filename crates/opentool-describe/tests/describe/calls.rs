@@ -3,19 +3,31 @@
 use std::fmt::Write as _;
 use std::process::Command;
 
-use opentool_core::{Arguments, Invocation, Tool as _, ToolContext};
+use opentool_core::{Arguments, Invocation, Tool as _, ToolContext, ToolError, ToolOutput};
 use opentool_describe::Describer;
 use opentool_dyn::{DynLibrary, Exports, Isolation, find_library};
 use opentool_spec::{CTypeName, DynFunction, OpenDyn};
 use serde_json::{Map, Value, json};
 
 /// Calls a tool, and returns its result.
-fn call(library: &DynLibrary, name: &str, arguments: Value) -> Value {
+pub(crate) fn call(library: &DynLibrary, name: &str, arguments: Value) -> Value {
+    let output = run(library, name, &arguments).unwrap_or_else(|error| panic!("{name}: {error}"));
+    serde_json::from_str(&output.to_text()).unwrap()
+}
+
+/// Calls a tool that must fail, and returns its error.
+pub(crate) fn refused(library: &DynLibrary, name: &str, arguments: Value) -> String {
+    match run(library, name, &arguments) {
+        Ok(output) => panic!("{name} answered {}", output.to_text()),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn run(library: &DynLibrary, name: &str, arguments: &Value) -> Result<ToolOutput, ToolError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let tool = library.toolbox().get(name).unwrap_or_else(|| panic!("no tool `{name}`"));
     let (arguments, context) = (Arguments::from(arguments.to_string().as_str()), ToolContext::new());
-    let output = runtime.block_on(tool.call(Invocation::new(&arguments, &context)));
-    serde_json::from_str(&output.unwrap_or_else(|error| panic!("{name}: {error}")).to_text()).unwrap()
+    runtime.block_on(tool.call(Invocation::new(&arguments, &context)))
 }
 
 fn describe(library: &str, header: &str) -> (OpenDyn, DynLibrary) {

@@ -122,6 +122,81 @@ fn a_number_that_is_named_after_something_else_counts_nothing() {
 }
 
 #[test]
+fn how_much_was_sent_and_received_is_told_apart_from_codes() {
+    let header = "
+typedef struct line line; typedef enum { LINE_OK, LINE_BUSY } line_code;
+line *line_open(void);
+line_code line_recv(line *it, void *buffer, size_t buflen, size_t *n);
+line_code line_send(line *it, const void *buffer, size_t buflen, size_t *sent, long framesize);
+line_code line_read(line *it, void *buffer, size_t buflen);
+int line_data_cb(line *it, long datasize, size_t (*readfunc)(char *to, size_t size, void *arg),
+                 void (*freefunc)(void *arg), void *arg);";
+    let described = declared(header, &["line_open", "line_recv", "line_send", "line_read", "line_data_cb"]);
+    let length = |of: &str| parameter(&described, of, "buffer").extra.get("x-lengthParam").cloned();
+    assert_eq!(length("line_recv"), Some(json!("n")));
+    assert_eq!(length("line_send"), Some(json!("buflen")));
+    // A code says nothing of how much was read.
+    assert_eq!(length("line_read"), None);
+    let sent = parameter(&described, "line_send", "sent");
+    assert_eq!((sent.is_in, json!(sent.schema.schema_type)), (false, json!("integer")));
+    assert!(parameter(&described, "line_data_cb", "arg").extra.contains_key("x-userData"));
+}
+
+#[test]
+fn an_array_of_handles_that_is_counted_before_is_left_out() {
+    let header = "
+typedef struct message message; typedef struct event event;
+event *event_new(void); message *message_new(void);
+int message_set_events_n(message *to, size_t n_events, event **events);
+int message_first(message *of, const char *text, int nText, event **found);";
+    let described = declared(header, &["event_new", "message_new", "message_set_events_n", "message_first"]);
+    assert_eq!(skipped(&described, "message_set_events_n").reason, "takes `event **events`, an array of handles");
+    assert_eq!(parameter(&described, "message_first", "found").extra["x-handle"], json!("event"));
+}
+
+#[test]
+fn a_list_that_is_only_extended_begins_with_null_and_is_a_handle() {
+    let header = "
+struct slist { char *data; struct slist *next; };
+struct slist *slist_append(struct slist *list, const char *text);
+void slist_free_all(struct slist *list);";
+    let described = declared(header, &["slist_append", "slist_free_all"]);
+    let list = parameter(&described, "slist_append", "list");
+    assert_eq!((list.extra["x-handle"].clone(), list.required), (json!("slist"), false));
+    assert_eq!(json!(function(&described, "slist_append").returns)["x-handle"], json!("slist"));
+    assert_eq!(parameter(&described, "slist_free_all", "list").extra["x-closes"], json!(true));
+}
+
+#[test]
+fn an_array_that_is_said_to_be_output_is_not_marked() {
+    let header = "
+/** Adds. @param a - one @param out - (out) the sum */
+void add(const double a[3], double out[3]);
+/** Adds. @param[out] out the sum */
+void add_more(const double a[3], double out[3]);
+/** Adds. @param a one @param out Output vector */
+void add_most(const float a[3], float *out);
+/** Adds. @param out the sum */
+void add_some(const double a[3], double out[3]);
+/** Hashes. @param out output buffer */
+void hash(const char *text, unsigned char out[20]);
+/** Writes. @param out output: */
+void put(const char *out);";
+    let described = declared(header, &["add", "add_more", "add_most", "add_some", "hash", "put"]);
+    let out = |of: &str| {
+        let found = parameter(&described, of, "out");
+        (found.is_in, found.extra.contains_key("x-review"))
+    };
+    for name in ["add", "add_more", "add_most", "hash"] {
+        assert_eq!(out(name), (false, false), "{name}");
+    }
+    assert_eq!(out("add_some"), (false, true));
+    // What may not be written to goes in, whatever is said.
+    assert_eq!(out("put"), (true, false));
+    assert_eq!(parameter(&described, "add", "a").description.as_deref(), Some("one"));
+}
+
+#[test]
 fn what_two_parameters_count_is_left_out() {
     let header =
         "size_t store(const void *buf, size_t size, size_t nitems); int keep(const void *buf, size_t size, int fd);";

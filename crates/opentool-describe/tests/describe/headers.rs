@@ -214,3 +214,15 @@ fn functions_that_macros_rename_go_by_the_name_that_programs_write() {
     assert_eq!(add.extra["x-symbol"], json!("__vendor_add"));
     assert!(skipped(&described, "__vendor_hidden").reason.contains("reserved for the system"));
 }
+
+#[test]
+fn a_header_of_the_system_that_is_a_link_to_another_is_described() {
+    // As `ncurses.h` is a link to `curses.h`, which is how the compiler then names it.
+    let vendor = Vendor::new("int a(void);", "int a(void) { return 0; }");
+    fs::create_dir_all(vendor.path("system")).unwrap();
+    vendor.write("system/api.h", "#include <stddef.h>\nint a(void);\n");
+    std::os::unix::fs::symlink("api.h", vendor.path("system/vendorapi.h")).unwrap();
+    let compiler = format!("cc -isystem {}", vendor.path("system").display());
+    let described = Describer::new().compiler(compiler).header("vendorapi.h").describe(&vendor.exports()).unwrap();
+    assert_eq!(described.document.functions.len(), 1, "{:?}", described.skipped);
+}

@@ -56,10 +56,149 @@ fn destructors_are_known_by_name_and_shape() {
     for name in ["session_release_memory", "session_parse", "file_write"] {
         assert!(!closes(name), "{name}");
     }
+    // By its name, what it is given the address of ends.
+    let destroyed = parameter(&described, "session_destroy", "which");
     assert_eq!(
-        skipped(&described, "session_destroy").reason,
-        "takes `session **which`, the address of a handle, which it ends"
+        shape(destroyed),
+        json!(["string", "void", "pointer", "in", "required", {"x-handle": "session", "x-indirect": true, "x-closes": true, "x-review": true}])
     );
+}
+
+/// Opens what was described, and calls it in this process.
+fn opened(vendor: &Vendor, described: &Description) -> opentool_dyn::DynLibrary {
+    let text = serde_json::to_string(&described.document).unwrap();
+    let builder = opentool_dyn::DynLibrary::builder().document_text(text).library(vendor.path("libvendor.so"));
+    let opened = builder.isolation(opentool_dyn::Isolation::None).open().unwrap();
+    assert_eq!(opened.disabled().collect::<Vec<_>>(), [], "every function that is described can be called");
+    opened
+}
+
+#[test]
+fn destructors_that_take_the_address_of_a_handle_end_it() {
+    let header = "
+typedef struct thing thing;
+thing *thing_new(int value);
+int thing_value(const thing *it);
+int things(void);
+/* Frees a thing and sets the pointer to NULL. */
+void thing_free(thing **it);
+/* Puts another thing there. */
+void thing_replace(thing **it, int value);
+";
+    let source = "
+#include <stdlib.h>
+struct thing { int value; };
+static int live = 0;
+thing *thing_new(int value) { thing *it = malloc(sizeof *it); it->value = value; live++; return it; }
+int thing_value(const thing *it) { return it->value; }
+int things(void) { return live; }
+void thing_free(thing **it) { if (*it) { free(*it); live--; } *it = 0; }
+void thing_replace(thing **it, int value) { *it = thing_new(value); }
+";
+    let vendor = Vendor::new(header, source);
+    let described = vendor.describe();
+    let library = opened(&vendor, &described);
+    let made = super::calls::call(&library, "thing_new", json!({ "value": 7 }))["result"].clone();
+    assert_eq!(super::calls::call(&library, "thing_value", json!({ "it": made })), json!({ "result": 7 }));
+    assert_eq!(super::calls::call(&library, "thing_free", json!({ "it": made })), json!({}));
+    assert_eq!(super::calls::call(&library, "things", json!({})), json!({ "result": 0 }));
+    for name in ["thing_value", "thing_free"] {
+        let error = super::calls::refused(&library, name, json!({ "it": made }));
+        assert!(error.contains("expected a handle of type `thing` that is open"), "{error}");
+    }
+}
+
+#[test]
+fn a_struct_that_a_macro_sets_to_zero_is_allocated_for_what_initialises_it() {
+    let header = "
+#include <stddef.h>
+typedef enum { RESERVED_ENUM = 0 } reserved;
+typedef struct {
+    const unsigned char *next_in; size_t avail_in;
+    unsigned char *next_out; size_t avail_out;
+    void *internal; reserved spare;
+} pack_stream;
+#define PACK_STREAM_INIT { NULL, 0, NULL, 0, NULL, RESERVED_ENUM }
+/** Initialize an encoder.
+ * @param strm A stream that is at least initialized with PACK_STREAM_INIT.
+ * @return 0 on success */
+int pack_easy_encoder(pack_stream *strm, int add);
+/** Encode data. It reads next_in and fills next_out. */
+int pack_code(pack_stream *strm);
+/** Free what the stream has. */
+void pack_end(pack_stream *strm);
+typedef struct { int kind; void *own; } odd_stream;
+#define ODD_STREAM_INIT { 1, NULL }
+/** Initialize an odd one. */
+int odd_encoder(odd_stream *strm);
+";
+    let source = "
+#include <stdlib.h>
+int pack_easy_encoder(pack_stream *strm, int add) {
+    if (strm->internal || strm->next_in || strm->avail_out) return 1;
+    strm->internal = malloc(sizeof(int)); *(int *)strm->internal = add; return 0;
+}
+int pack_code(pack_stream *strm) {
+    while (strm->avail_in && strm->avail_out) {
+        *strm->next_out++ = *strm->next_in++ + *(int *)strm->internal; strm->avail_in--; strm->avail_out--;
+    }
+    return 0;
+}
+void pack_end(pack_stream *strm) { free(strm->internal); strm->internal = 0; }
+int odd_encoder(odd_stream *strm) { return strm->kind; }
+";
+    let vendor = Vendor::new(header, source);
+    let described = vendor.describe();
+    assert_eq!(
+        skipped(&described, "odd_encoder").reason,
+        "takes `odd_stream *strm`, a struct that the caller must make"
+    );
+    let library = opened(&vendor, &described);
+    let call = |name: &str, arguments: Value| super::calls::call(&library, name, arguments);
+    let stream = call("pack_easy_encoder", json!({ "add": 1 }))["strm"].clone();
+    let coded = call("pack_code", json!({ "strm": stream, "next_in": "SEFM" }));
+    assert_eq!((&coded["next_out"], &coded["avail_in"]), (&json!("SUJN"), &json!(0)), "{coded}");
+    call("pack_end", json!({ "strm": stream }));
+    let error = super::calls::refused(&library, "pack_code", json!({ "strm": stream }));
+    assert!(error.contains("that is open"), "{error}");
+}
+
+#[test]
+fn a_variadic_function_is_called_as_its_comment_shows() {
+    let header = "
+/** Sets an option.
+ *
+ * Call it as `int option_set(int option, const char *name, double value)`.
+ */
+int option_set(int option, ...);
+/** Adds numbers, `sum(2, 40, 2)`. */
+int sum(int count, ...);
+/** Either either(int which, int number) or either(int which, const char *text). */
+int either(int which, ...);
+";
+    let source = "
+#include <string.h>
+int option_set(int option, ...) {
+    va_list all; va_start(all, option);
+    const char *name = va_arg(all, const char *); double value = va_arg(all, double); va_end(all);
+    return option + (int)strlen(name) + (int)(value * 2);
+}
+int sum(int count, ...) { return count; }
+int either(int which, ...) { return which; }
+";
+    let vendor = Vendor::new(header, source);
+    let described = vendor.describe();
+    let option = function(&described, "option_set");
+    assert_eq!(option.extra["x-fixedArgs"], json!(1));
+    assert!(option.extra.contains_key("x-review"));
+    assert_eq!(skipped(&described, "sum").reason, "takes any number of arguments (`...`)");
+    assert_eq!(
+        skipped(&described, "either").reason,
+        "takes any number of arguments (`...`), and its comment shows several ways to call it"
+    );
+    let library = opened(&vendor, &described);
+    let arguments = json!({ "option": 100, "name": "four", "value": 1.5 });
+    assert_eq!(super::calls::call(&library, "option_set", arguments), json!({ "result": 107 }));
 }
 
 #[test]

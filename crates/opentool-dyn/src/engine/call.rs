@@ -171,7 +171,7 @@ impl Call<'_> {
                 Passing::Cell { out, .. } if is_given || *out => (&raw mut slot.word).cast(),
                 Passing::HandleOut { .. } | Passing::Indirect { .. } => (&raw mut slot.word).cast(),
                 Passing::Text { .. } | Passing::Array { .. } if is_given => slot.block.as_mut_ptr(),
-                Passing::Handle { kind, closes } if is_given => {
+                Passing::Handle { kind, closes, indirect } if is_given => {
                     let handle_use = match closes {
                         true => HandleUse::Closes,
                         false if self.function.has_fields && self.function.has_fields_of(index) => HandleUse::Exclusive,
@@ -180,7 +180,12 @@ impl Call<'_> {
                     match self.handles.object(slot.block.as_bytes(), kind, handle_use) {
                         Ok(object) => {
                             slot.count = object.size.unwrap_or(usize::MAX);
-                            object.pointer
+                            if *indirect {
+                                slot.set_cell_pointer(object.pointer);
+                                (&raw mut slot.word).cast()
+                            } else {
+                                object.pointer
+                            }
                         }
                         Err(message) => {
                             // What was about to be closed before this one stays open.
@@ -198,6 +203,8 @@ impl Call<'_> {
                     }
                 }
                 Passing::Struct { layout, goes_in: false, .. } => self.buffer(frame, index, layout.size)?,
+                // Nothing to end: the address of a null pointer.
+                Passing::Handle { indirect: true, .. } => (&raw mut slot.word).cast(),
                 Passing::Cell { .. }
                 | Passing::Text { .. }
                 | Passing::Array { .. }

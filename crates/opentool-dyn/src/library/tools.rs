@@ -35,6 +35,9 @@ pub(super) fn toolbox(shared: &Arc<Shared>, timeout: Option<Duration>) -> Result
             Effect::Write => metadata.with_read_only(false).with_destructive(false),
             Effect::Unknown => metadata,
         };
+        if planned.idempotent {
+            metadata = metadata.with_idempotent(true);
+        }
         if let Some(timeout) = timeout {
             metadata = metadata.with_timeout(timeout.saturating_add(WAITING));
         }

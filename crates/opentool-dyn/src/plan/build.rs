@@ -81,6 +81,7 @@ fn make<'a>(schemas: &Schemas<'a>, faults: Option<&Vec<String>>, function: &'a D
         global: None,
         errno: false,
         effect: Effect::Unknown,
+        idempotent: false,
     };
     if made.disabled.is_none()
         && let Err(fault) = fill(schemas, function, &mut made)
@@ -98,6 +99,7 @@ fn fill<'a>(schemas: &Schemas<'a>, function: &'a DynFunction, made: &mut Functio
         symbol.clone_into(&mut made.symbol);
     }
     made.effect = keys.effect()?;
+    made.idempotent = keys.flag("x-idempotent")?;
     made.errno = keys.flag("x-errno")?;
     if function.parameters.len() > MOST_PARAMETERS {
         let count = function.parameters.len();

@@ -95,10 +95,13 @@ impl<'a> ParameterBuilder<'_, 'a> {
             let Shape::Plain(PlainType { is_pointer: true, .. }) = shape else {
                 return Err("`x-handle` needs a pointer".to_owned());
             };
-            if indirect {
+            if indirect && out {
                 return Err("a handle that the function makes needs no `x-indirect`".to_owned());
             }
-            return self.handle(kind.into(), out, closes, keys);
+            if indirect && !closes {
+                return Err("`x-indirect` of a handle that goes in needs `x-closes`: the function ends it".to_owned());
+            }
+            return self.handle(kind.into(), out, (closes, indirect), keys);
         }
         if closes {
             return Err("`x-closes` needs `x-handle`".to_owned());
@@ -126,7 +129,13 @@ impl<'a> ParameterBuilder<'_, 'a> {
         }
     }
 
-    fn handle(&mut self, kind: Arc<str>, out: bool, closes: bool, keys: Extensions<'a>) -> Result<Passing, String> {
+    fn handle(
+        &mut self,
+        kind: Arc<str>,
+        out: bool,
+        (closes, indirect): (bool, bool),
+        keys: Extensions<'a>,
+    ) -> Result<Passing, String> {
         if keys.flag("x-inOut")? {
             return Err("a handle does not go in and out: name it twice".to_owned());
         }
@@ -135,7 +144,7 @@ impl<'a> ParameterBuilder<'_, 'a> {
             (true, Some(size)) => Ok(Passing::Allocated { kind, size, family: self.family(keys)? }),
             (true, None) => Ok(Passing::HandleOut { kind, family: self.family(keys)? }),
             (false, Some(_)) => Err("`x-allocate` needs a handle that goes out: say `\"isIn\": false`".to_owned()),
-            (false, None) => Ok(Passing::Handle { kind, closes }),
+            (false, None) => Ok(Passing::Handle { kind, closes, indirect }),
         }
     }
 

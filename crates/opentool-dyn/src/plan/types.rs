@@ -81,6 +81,8 @@ pub(crate) struct Function {
     pub(crate) errno: bool,
     /// What it does to the world.
     pub(crate) effect: Effect,
+    /// Whether to call it twice does no more than to call it once (`x-idempotent`).
+    pub(crate) idempotent: bool,
 }
 
 /// How one parameter is read and passed.
@@ -153,8 +155,8 @@ pub(crate) enum Passing {
     Array { element: Element, count: Option<usize> },
     /// The address of a buffer for elements.
     ArrayOut { element: Element, buffer: Buffer },
-    /// A pointer that the library returned before.
-    Handle { kind: Arc<str>, closes: bool },
+    /// A pointer that the library returned before, or the address of a private cell with it.
+    Handle { kind: Arc<str>, closes: bool, indirect: bool },
     /// The address of a private cell, in which the library puts a pointer.
     HandleOut { kind: Arc<str>, family: Option<Family> },
     /// The address of memory that lives as long as the handle that it becomes.

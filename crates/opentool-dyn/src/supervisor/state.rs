@@ -94,9 +94,10 @@ impl Inner {
         self.plan.functions.get(function).map_or("?", |function| &function.name)
     }
 
-    /// Whether the document says that a function changes nothing.
-    pub(super) fn only_reads(&self, function: usize) -> bool {
-        self.plan.functions.get(function).is_some_and(|function| function.effect == Effect::Read)
+    /// Whether a call of a function may run again: the document says that it changes nothing, or no more than the first time.
+    pub(super) fn may_repeat(&self, function: usize) -> bool {
+        let function = self.plan.functions.get(function);
+        function.is_some_and(|function| function.effect == Effect::Read || function.idempotent)
     }
 
     /// A reference for the monitor.

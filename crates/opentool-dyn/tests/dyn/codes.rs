@@ -133,7 +133,10 @@ fn effects_are_in_the_metadata() {
     let effect = |name: &str, effect: &str| {
         with(function(name, vec![], Value::Null), json!({ "x-symbol": "count_live", "x-effect": effect }))
     };
-    let library = here("text", vec![effect("r", "read"), effect("w", "write"), effect("d", "destructive")]);
+    let repeatable = with(effect("i", "write"), json!({ "x-idempotent": true }));
+    let library = here("text", vec![effect("r", "read"), effect("w", "write"), effect("d", "destructive"), repeatable]);
+    let repeats = |name: &str| library.toolbox().get(name).unwrap().metadata().idempotent();
+    assert_eq!(["r", "w", "d", "i"].map(repeats), [None, None, None, Some(true)]);
     let facts = |name: &str| {
         let metadata = library.toolbox().get(name).unwrap().metadata();
         (metadata.is_read_only(), metadata.is_destructive(), metadata.checks_own_arguments())

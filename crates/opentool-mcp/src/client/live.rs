@@ -193,8 +193,8 @@ impl LiveServer {
     ) -> Result<ServerResult, McpError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let mut options = PeerRequestOptions::no_options();
-        if let Some(trace) = context.typed::<TraceContext>() {
-            options = options.with_meta(trace_meta(trace));
+        if let Some(meta) = request_meta(context) {
+            options = options.with_meta(meta);
         }
         let mut pending = self.send(request, options).await?;
         asking.sent(&pending.id);
@@ -314,13 +314,23 @@ fn report(context: &ToolContext, progress: ProgressNotificationParam, last: &mut
     }
 }
 
-fn trace_meta(trace: &TraceContext) -> RequestMetaObject {
-    let mut meta = RequestMetaObject::default();
-    meta.0.set_traceparent(trace.traceparent());
-    if let Some(state) = trace.tracestate() {
-        meta.0.set_tracestate(state);
+/// What a call says about itself: its trace, and the key of a recorded call.
+fn request_meta(context: &ToolContext) -> Option<RequestMetaObject> {
+    let (trace, key) = (context.typed::<TraceContext>(), context.call_key());
+    if trace.is_none() && key.is_none() {
+        return None;
     }
-    meta
+    let mut meta = RequestMetaObject::default();
+    if let Some(trace) = trace {
+        meta.0.set_traceparent(trace.traceparent());
+        if let Some(state) = trace.tracestate() {
+            meta.0.set_tracestate(state);
+        }
+    }
+    if let Some(key) = key {
+        meta.0.insert("dev.opentool/idempotency-key".to_owned(), key.to_string().into());
+    }
+    Some(meta)
 }
 
 /// Asks a server of the newer revisions for changes of its tools; the older ones tell them unasked.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use opentool_core::{
-    ErrorKind, Host, Outcome, Progress, Question, ToolCall, ToolContext, ToolError, ToolEvent, TraceContext,
+    ErrorKind, Host, IdempotencyKey, Journal, Outcome, Progress, Question, ToolCall, ToolContext, ToolError, ToolEvent,
+    TraceContext,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -30,6 +31,8 @@ pub(crate) struct CallRequest {
     pub(crate) progress_token: Option<Box<RawValue>>,
     /// The trace that the request itself names.
     pub(crate) trace: Option<TraceContext>,
+    /// What makes the call the same one however often it is sent.
+    key: Option<IdempotencyKey>,
     input: Input,
 }
 
@@ -63,9 +66,17 @@ impl CallRequest {
         let meta = params.meta();
         let trace = meta.traceparent.and_then(string).and_then(|parent| TraceContext::parse(&parent));
         let state = meta.tracestate.and_then(string);
+        let key = match meta.idempotency_key {
+            None => None,
+            Some(key) => Some(string(key).and_then(|key| IdempotencyKey::parse(&key)).ok_or_else(|| {
+                let rule = IdempotencyKey::RULE;
+                ProtocolError::invalid_params(format!("`dev.opentool/idempotency-key` in `_meta`: {rule}"))
+            })?),
+        };
         Ok(Self {
             call: ToolCall::new(&*id, &*name, arguments),
             progress_token: meta.progress_token().map(ToOwned::to_owned),
+            key,
             input: Input {
                 can_ask: ask::answers_questions(meta.capabilities),
                 state: params.request_state.and_then(string).map(Cow::into_owned),
@@ -96,6 +107,27 @@ impl CallRequest {
             }
         }
         Ok(Asking { collector: Collector::new(known), can_ask, identity })
+    }
+
+    /// Says whether the call has a key, so that it goes on without its client and can be asked for again.
+    pub(crate) fn is_keyed(&self) -> bool {
+        self.key.is_some()
+    }
+
+    /// Returns a context that records the call, where it has a key. A call that continues another one with answers is another call.
+    pub(crate) fn recorded(
+        &self,
+        context: ToolContext,
+        journal: &Arc<dyn Journal>,
+        key_name: Option<&Arc<str>>,
+    ) -> ToolContext {
+        let Some(key) = &self.key else { return context };
+        let caller = key_name.map(|name| &**name).unwrap_or_default();
+        let scope = match &self.input.state {
+            Some(state) => format!("{caller}\n{state}"),
+            None => caller.to_owned(),
+        };
+        context.with_idempotency_key(journal.clone(), key.clone().of_caller(scope))
     }
 
     /// Returns the context of the call: with the trace that it names, otherwise that of its transport.
@@ -144,16 +176,16 @@ pub(crate) async fn run(
     call: ToolCall,
     context: &ToolContext,
     progress: Option<ProgressReport<'_>>,
-    asking: Option<Asking>,
+    asking: Option<&Asking>,
 ) -> FinishedCall {
     let CallFrame { engine, host, caller, id } = frame;
     let running = async {
         match progress {
-            None => Ok(host.run(call, context).await),
+            None => Ok(host.run_until_dropped(call, context).await),
             Some(report) => watch(host, call, context, caller.revision, &report).await,
         }
     };
-    let outcome = match &asking {
+    let outcome = match asking {
         None => running.await,
         Some(asking) => tokio::select! {
             biased;

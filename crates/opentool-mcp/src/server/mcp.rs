@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use opentool_core::{BoxFuture, Host};
+use opentool_core::{BoxFuture, Host, Journal};
 use opentool_server::{Frontend, FrontendRequest, FrontendResponse};
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -102,6 +102,12 @@ impl Mcp {
     /// Sets how many calls may be in flight over stdio: 1,024. Over HTTP the server's own limit holds.
     pub fn max_calls_in_flight(self, calls: usize) -> Self {
         self.set(|settings| settings.max_calls = calls)
+    }
+
+    /// Sets where calls with a key (`dev.opentool/idempotency-key` in the `_meta` of a call) are recorded over stdio, instead of in memory.
+    /// Over HTTP it is the journal of the server.
+    pub fn journal(self, journal: impl Journal) -> Self {
+        self.set(|settings| settings.journal = Some(Arc::new(journal)))
     }
 
     /// Serves the tools of a host over the standard input and output of this process, until the client closes its side.

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
-use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
@@ -38,7 +40,8 @@ pub(crate) struct Unreadable<'a> {
 
 /// The members of a message, each as its text. Of a member that comes twice it is not known which one counts, so serde refuses it.
 #[derive(Deserialize)]
-struct Members<'a> {
+#[serde(bound(deserialize = "P: ReadParams<'de>"))]
+struct Members<'a, P> {
     #[serde(borrow)]
     jsonrpc: Option<&'a RawValue>,
     /// `null` is there, and is none.
@@ -46,8 +49,8 @@ struct Members<'a> {
     id: Option<&'a RawValue>,
     #[serde(borrow)]
     method: Option<&'a RawValue>,
-    #[serde(borrow)]
-    params: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "P::read")]
+    params: Option<P>,
     #[serde(borrow)]
     result: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -59,11 +62,57 @@ fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
+/// How the parameters of a message are read.
+trait ReadParams<'de>: Sized {
+    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error>;
+}
+
+/// As a text, whatever they are.
+impl<'de> ReadParams<'de> for &'de RawValue {
+    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+        Option::deserialize(deserializer)
+    }
+}
+
+/// As an object with members of the right kind.
+impl<'de> ReadParams<'de> for Params<'de> {
+    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
+        object(deserializer)
+    }
+}
+
+/// Reads an object, or `null`, which is none. Serde itself would also take an array, for the members in their order.
+fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    struct ObjectVisitor<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+        type Value = Option<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_none<E>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+            deserializer.deserialize_map(self)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Self::Value, A::Error> {
+            T::deserialize(MapAccessDeserializer::new(members)).map(Some)
+        }
+    }
+
+    deserializer.deserialize_option(ObjectVisitor(PhantomData))
+}
+
 /// The parameters that any of the methods takes, each as its text.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Params<'a> {
-    #[serde(borrow, rename = "_meta")]
+    #[serde(borrow, rename = "_meta", default, deserialize_with = "object")]
     meta: Option<Meta<'a>>,
     #[serde(borrow)]
     pub(crate) name: Option<&'a RawValue>,
@@ -102,19 +151,33 @@ pub(crate) struct Meta<'a> {
     pub(crate) traceparent: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(crate) tracestate: Option<&'a RawValue>,
+    /// What makes a call the same one however often it is sent.
+    #[serde(borrow, rename = "dev.opentool/idempotency-key")]
+    pub(crate) idempotency_key: Option<&'a RawValue>,
 }
 
 impl<'a> Message<'a> {
     /// Reads a message from its text.
     pub(crate) fn read(text: &'a [u8]) -> Result<Self, Unreadable<'a>> {
+        // Once for the whole text: serde would check the text of each member.
+        let text = std::str::from_utf8(text).map_err(|error| {
+            let message = format!("the message is not JSON: it is not UTF-8 from byte {} on", error.valid_up_to() + 1);
+            Unreadable { error: ProtocolError::new(ProtocolError::PARSE, message), id: None }
+        })?;
         let unreadable = |error: serde_json::Error| Unreadable { error: reason(&error), id: None };
-        if !text.trim_ascii_start().starts_with(b"{") {
+        if !text.trim_ascii_start().starts_with('{') {
             // Serde would take an array for the members in their order.
-            serde_json::from_slice::<IgnoredAny>(text).map_err(unreadable)?;
+            serde_json::from_str::<IgnoredAny>(text).map_err(unreadable)?;
             return Err(Unreadable { error: ProtocolError::invalid_request("a message is one JSON object"), id: None });
         }
-        let members: Members<'a> = serde_json::from_slice(text).map_err(unreadable)?;
-        members.into_message()
+        // In one pass where the parameters are right, which nearly all are (`scripts/bench mcp`); otherwise the other members are
+        // read first, so that the answer names the request and what is wrong with it.
+        if let Ok(Members { jsonrpc, id, method, params, result, error }) = serde_json::from_str(text) {
+            let beside = Members { jsonrpc, id, method, params: None, result, error };
+            return beside.into_message(|_| Ok(params.unwrap_or_default()));
+        }
+        let members: Members<'a, &'a RawValue> = serde_json::from_str(text).map_err(unreadable)?;
+        members.into_message(read_params)
     }
 
     /// Reads the messages of a batch, and of more than so many only so many; none where the text is no array.
@@ -162,8 +225,11 @@ fn reason(error: &serde_json::Error) -> ProtocolError {
     }
 }
 
-impl<'a> Members<'a> {
-    fn into_message(self) -> Result<Message<'a>, Unreadable<'a>> {
+impl<'a> Members<'a, &'a RawValue> {
+    fn into_message(
+        self,
+        read_params: impl FnOnce(Option<&'a RawValue>) -> Result<Params<'a>, ProtocolError>,
+    ) -> Result<Message<'a>, Unreadable<'a>> {
         let id = self.id.filter(|id| is_id(id));
         let invalid = |message: &str| Unreadable { error: ProtocolError::invalid_request(message), id };
         if self.jsonrpc.map(RawValue::get) != Some(r#""2.0""#) {
@@ -178,15 +244,7 @@ impl<'a> Members<'a> {
             };
         };
         let Some(method) = string(method) else { return Err(invalid("`method` must be a string")) };
-        let params = match self.params {
-            None => Params::default(),
-            Some(params) if params.get().starts_with('{') => serde_json::from_str(params.get()).map_err(|error| {
-                Unreadable { error: ProtocolError::invalid_params(format!("`params` cannot be used: {error}")), id }
-            })?,
-            Some(_) => {
-                return Err(Unreadable { error: ProtocolError::invalid_params("`params` must be an object"), id });
-            }
-        };
+        let params = read_params(self.params).map_err(|error| Unreadable { error, id })?;
         match (self.id, id) {
             (None, _) => Ok(Message::Notification { method, params }),
             (Some(_), Some(id)) => Ok(Message::Request { id, method, params }),
@@ -195,11 +253,26 @@ impl<'a> Members<'a> {
     }
 }
 
+fn read_params(params: Option<&RawValue>) -> Result<Params<'_>, ProtocolError> {
+    match params {
+        None => Ok(Params::default()),
+        Some(params) if params.get().starts_with('{') => serde_json::from_str(params.get())
+            .map_err(|error| ProtocolError::invalid_params(format!("`params` cannot be used: {error}"))),
+        Some(_) => Err(ProtocolError::invalid_params("`params` must be an object")),
+    }
+}
+
 impl<'a> Params<'a> {
     /// Returns what the request says about itself.
     pub(crate) fn meta(&self) -> &Meta<'a> {
-        const NONE: &Meta<'static> =
-            &Meta { revision: None, capabilities: None, progress_token: None, traceparent: None, tracestate: None };
+        const NONE: &Meta<'static> = &Meta {
+            revision: None,
+            capabilities: None,
+            progress_token: None,
+            traceparent: None,
+            tracestate: None,
+            idempotency_key: None,
+        };
         self.meta.as_ref().unwrap_or(NONE)
     }
 }
@@ -255,12 +328,28 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#, ProtocolError::INVALID_PARAMS),
             (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":1}}"#, ProtocolError::INVALID_PARAMS),
             (
+                r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":["a",{},1,"b","c"]}}"#,
+                ProtocolError::INVALID_PARAMS,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"m","params":[{},"n",{},"c",[],"v",{},{},"s",1]}"#,
+                ProtocolError::INVALID_PARAMS,
+            ),
+            (
                 r#"{"jsonrpc":"2.0","id":1,"method":"f","params":{"name":"a","name":"b"}}"#,
                 ProtocolError::INVALID_PARAMS,
             ),
         ] {
             assert_eq!(Message::read(text.as_bytes()).unwrap_err().error.code, code, "{text}");
         }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_no_json() {
+        let error = Message::read(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}").unwrap_err().error;
+        assert_eq!(error.code, ProtocolError::PARSE);
+        let shown = serde_json::to_string(&error).unwrap();
+        assert!(shown.contains("not UTF-8 from byte 35 on"), "{shown}");
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! What can be set about the server: [`Settings`].
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use opentool_core::Journal;
 
 /// The settings of a server, with their defaults.
 #[derive(Clone, Debug)]
@@ -16,6 +19,8 @@ pub(crate) struct Settings {
     pub(crate) max_listeners: usize,
     pub(crate) max_line: usize,
     pub(crate) max_calls: usize,
+    /// Where calls with a key are recorded over stdio; in memory where there is none.
+    pub(crate) journal: Option<Arc<dyn Journal>>,
 }
 
 impl Default for Settings {
@@ -32,6 +37,7 @@ impl Default for Settings {
             max_listeners: 1024,
             max_line: 16 * 1024 * 1024,
             max_calls: 1024,
+            journal: None,
         }
     }
 }

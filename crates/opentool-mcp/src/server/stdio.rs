@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use opentool_core::{BoxFuture, Cancellation, Host, ToolContext};
+use opentool_core::{BoxFuture, Cancellation, Host, Journal, MemoryBudget, MemoryJournal, ToolContext};
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -25,6 +25,9 @@ use super::sink::MessageSink;
 /// How many messages may wait for the client to read.
 const BACKLOG: usize = 64;
 
+/// How many bytes of outcomes are kept in memory for calls with a key.
+const MAX_KEPT: usize = 64 * 1024 * 1024;
+
 /// How long calls may still run once the client has closed its side.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -36,7 +39,9 @@ where
 {
     let (sender, receiver) = mpsc::channel(BACKLOG);
     let writing = tokio::spawn(write_lines(writer, receiver));
+    let in_memory = || -> Arc<dyn Journal> { Arc::new(MemoryJournal::new(MemoryBudget::new(MAX_KEPT))) };
     let connection = Connection {
+        journal: engine.settings.journal.clone().unwrap_or_else(in_memory),
         calls_allowed: Arc::new(Semaphore::new(engine.settings.max_calls.clamp(1, Semaphore::MAX_PERMITS))),
         engine,
         host: Arc::new(host),
@@ -100,6 +105,8 @@ struct Connection {
     /// Given when the client has closed its side.
     closing: Cancellation,
     tasks: JoinSet<()>,
+    /// Where calls with a key are recorded.
+    journal: Arc<dyn Journal>,
 }
 
 impl Connection {
@@ -211,7 +218,7 @@ impl Connection {
             let error = ProtocolError::internal(format!("too many calls in flight: the server runs {limit} at once"));
             return Some(answer::error(Some(id), &error));
         };
-        let mut context = request.context(None);
+        let mut context = request.recorded(request.context(None), &self.journal, None);
         let mut asking = None;
         if caller.revision.is_stateless() {
             match request.asking(&self.engine, None) {
@@ -292,7 +299,7 @@ impl LineCall {
         let CallRequest { call, progress_token, .. } = request;
         let progress = progress_token.as_deref().map(|token| ProgressReport { token, sink: &lines });
         let frame = CallFrame { engine: &engine, host: &host, caller, id: &id };
-        let finished = call::run(frame, call, &context, progress, asking).await;
+        let finished = call::run(frame, call, &context, progress, asking.as_ref()).await;
         // A client that has cancelled its request waits for no answer.
         if !context.is_cancelled() {
             lines.send(finished.message).await;

@@ -1,6 +1,7 @@
 //! A server that has its address: [`BoundServer`].
 
 use std::fmt;
+use std::future::ready;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,6 +18,9 @@ use crate::shutdown::{ShutdownHandle, ShutdownState};
 /// How long a connection must be idle to be closed once the server drains: its client may have sent a request that is still
 /// on its way.
 const DRAIN_IDLE: Duration = Duration::from_millis(500);
+
+/// How often it is looked whether calls that have no connection any more are over.
+const DETACHED_POLL: Duration = Duration::from_millis(10);
 
 /// How long the last responses may take to be sent.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
@@ -106,7 +110,10 @@ impl BoundServer {
         tokio::pin!(cut_off);
         loop {
             tokio::select! {
-                finished = tasks.join_next() => if finished.is_none() { break },
+                finished = tasks.join_next(), if !tasks.is_empty() => drop(finished),
+                // Calls with a key go on without their connection.
+                () = sleep(DETACHED_POLL), if tasks.is_empty() && shutdown.has_detached_calls() => {}
+                () = ready(()), if tasks.is_empty() && !shutdown.has_detached_calls() => break,
                 () = &mut cut_off => break,
                 // Probes are answered to the end.
                 accepted = next_admin(admin.as_ref()) => if let Some(admin) = &mut admin { admin.accept(accepted).await },
@@ -116,6 +123,9 @@ impl BoundServer {
         shutdown.cut_off.cancel();
         let end = Instant::now() + FLUSH_TIMEOUT;
         while let Ok(Some(_)) = timeout_at(end, tasks.join_next()).await {}
+        while shutdown.has_detached_calls() && Instant::now() < end {
+            sleep(DETACHED_POLL).await;
+        }
         tasks.shutdown().await;
         tracing::info!(target: "opentool::server", "stopped");
     }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Method, StatusCode};
-use opentool_core::{BoxFuture, Cancellation, ErrorKind, Host, MemoryBudget, MemoryReservation, TraceContext};
+use opentool_core::{BoxFuture, Cancellation, ErrorKind, Host, Journal, MemoryBudget, MemoryReservation, TraceContext};
 use tokio::sync::mpsc;
 
 use super::record::{CallNote, RunningCall};
@@ -147,6 +147,12 @@ impl<'a> FrontendRequest<'a> {
     #[must_use]
     pub fn memory_budget(&self) -> &MemoryBudget {
         &self.state.settings.body.budget
+    }
+
+    /// Returns where calls with a key are recorded, for the [context](opentool_core::ToolContext::with_idempotency_key) of a call.
+    #[must_use]
+    pub fn journal(&self) -> &Arc<dyn Journal> {
+        &self.state.settings.journal
     }
 
     /// Counts a call of a tool in the metrics, for as long as the returned value is kept.

@@ -6,6 +6,8 @@ use http::header::{
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const TIMEOUT: HeaderName = HeaderName::from_static("opentool-timeout-ms");
 
 /// The headers of a request that the server itself reads.
 ///
@@ -21,6 +23,9 @@ pub(crate) struct RequestHeaders<'a> {
     pub(crate) origin: Header<'a>,
     pub(crate) traceparent: Header<'a>,
     pub(crate) tracestate: Header<'a>,
+    pub(crate) idempotency_key: Header<'a>,
+    /// How many milliseconds the caller waits.
+    pub(crate) timeout: Header<'a>,
 }
 
 /// The values of one header.
@@ -51,6 +56,10 @@ impl<'a> RequestHeaders<'a> {
                 &mut found.traceparent
             } else if *name == TRACESTATE {
                 &mut found.tracestate
+            } else if *name == IDEMPOTENCY_KEY {
+                &mut found.idempotency_key
+            } else if *name == TIMEOUT {
+                &mut found.timeout
             } else {
                 continue;
             };

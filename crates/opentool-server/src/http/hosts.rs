@@ -71,8 +71,9 @@ impl AllowedHosts {
 
 /// Splits off the port; an IPv6 address keeps its brackets, a name loses the dot of its root.
 fn split(host: &str) -> (&str, Option<&str>) {
-    let (name, port) = match host.rfind(':') {
-        Some(colon) if !host[colon..].contains(']') => (&host[..colon], Some(&host[colon + 1..])),
+    let mark = host.bytes().rposition(|byte| matches!(byte, b':' | b']'));
+    let (name, port) = match mark {
+        Some(colon) if host.as_bytes()[colon] == b':' => (&host[..colon], Some(&host[colon + 1..])),
         _ => (host, None),
     };
     (name.strip_suffix('.').unwrap_or(name), port)

@@ -6,3 +6,4 @@ mod cut_off;
 pub(crate) mod frontend;
 mod load;
 mod stream;
+mod terms;

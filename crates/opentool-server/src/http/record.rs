@@ -15,7 +15,8 @@ use crate::metrics::{InFlight, Metrics};
 /// A request while it is answered. It is logged and counted when it is finished or, where the client went away, dropped.
 pub(crate) struct RequestRecord<'a> {
     metrics: &'a Metrics,
-    started: Instant,
+    /// Set where the request is logged.
+    started: Option<Instant>,
     pub(crate) method: &'static str,
     pub(crate) route: Route,
     route_name: &'a str,
@@ -37,7 +38,7 @@ impl<'a> RequestRecord<'a> {
     ) -> Self {
         Self {
             metrics,
-            started: Instant::now(),
+            started: log::is_enabled().then(Instant::now),
             method: known_method(method),
             route,
             route_name,
@@ -63,9 +64,7 @@ impl<'a> RequestRecord<'a> {
 
     fn write(&self, status: StatusCode, sent: usize) {
         self.metrics.count_response(status);
-        if !log::is_enabled() {
-            return;
-        }
+        let Some(started) = self.started else { return };
         let line = AccessLine {
             method: self.method,
             route: self.route_name,
@@ -77,7 +76,7 @@ impl<'a> RequestRecord<'a> {
             received: self.received,
             sent,
             status,
-            duration: self.started.elapsed(),
+            duration: started.elapsed(),
         };
         line.write();
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use opentool_core::{BoxFuture, TraceContext};
+use opentool_core::{BoxFuture, Journal, TraceContext};
 
 use super::body::BodyLimits;
 use super::hosts::AllowedHosts;
@@ -28,6 +28,8 @@ pub(crate) struct Settings {
     /// What is known about the sources of the tools, where the application says it.
     pub(crate) sources: Vec<SourceState>,
     pub(crate) trace_hook: Option<Arc<TraceHook>>,
+    /// Where calls with a key are recorded.
+    pub(crate) journal: Arc<dyn Journal>,
 }
 
 /// What runs when a caller stops the server.

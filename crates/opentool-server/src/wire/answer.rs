@@ -142,6 +142,7 @@ fn default_code(kind: ErrorKind) -> i32 {
         ErrorKind::Timeout => 504,
         ErrorKind::Cancelled => 499,
         ErrorKind::Unavailable => 503,
+        ErrorKind::Uncertain => 409,
         _ => 500,
     }
 }

@@ -8,6 +8,7 @@ mod drain;
 mod frontends;
 mod half_close;
 mod hostile;
+mod idempotency;
 mod large_bodies;
 mod limits;
 mod listening;

@@ -48,6 +48,7 @@ const OF_FUNCTION: &[(&str, Wanted)] = &[
     ("x-returnsCode", Wanted::Codes),
     ("x-free", Wanted::Name),
     ("x-effect", Wanted::OneOf(&["read", "write", "destructive"])),
+    ("x-idempotent", Wanted::Flag),
     ("x-global", Wanted::Flag),
 ];
 const OF_PARAMETER: &[(&str, Wanted)] = &[

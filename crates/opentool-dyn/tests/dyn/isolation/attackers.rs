@@ -34,6 +34,7 @@ pub(super) fn attacker_document() -> Value {
         takes_text("rewind_and_crash", "path"),
         takes_text("forge_skip", "path"),
         with(plain("read_count"), json!({ "x-effect": "read" })),
+        with(plain("set_count"), json!({ "x-symbol": "read_count", "x-effect": "write", "x-idempotent": true })),
         function("tell", vec![], returns("result", "string", "char *")),
         function("divide_doubles", quotient.into(), returns("quotient", "number", "double")),
     ]);
@@ -99,11 +100,12 @@ async fn a_forged_answer_to_a_call_that_waits_is_not_taken() {
 }
 
 #[tokio::test]
-async fn reading_calls_run_again_where_another_may_have_ended_their_worker() {
+async fn reading_and_idempotent_calls_run_again_where_another_may_have_ended_their_worker() {
     let document = with(attacker_document(), json!({ "x-threadSafe": true }));
     let library = building(&document, &attacker_library()).open().unwrap();
-    for name in ["abort_now", "smash_page", "smash_pipe"] {
-        let reading = join_all((0..10).map(|_| call(&library, "read_count", json!({}))));
+    let attacks = ["abort_now", "smash_page", "smash_pipe"];
+    for (name, innocent) in attacks.into_iter().flat_map(|name| [(name, "read_count"), (name, "set_count")]) {
+        let reading = join_all((0..10).map(|_| call(&library, innocent, json!({}))));
         let (failed, read) = tokio::join!(failure(&library, name, json!({})), reading);
         assert!(failed.contains(&format!("`{name}` failed")), "{failed}");
         assert!(read.iter().all(|read| read.as_ref().is_ok_and(|read| *read == json!({ "result": 0 }))), "{read:?}");

@@ -27,6 +27,7 @@ async fn plays_the_host_that_another_test_started() {
     match role.split_once(':') {
         Some(("shuffled", seed)) => play_shuffled(seed.parse().unwrap()).await,
         _ if role == "forged" => take_forged_reply().await,
+        _ if role == "unconfined" => open_without_landlock().await,
         _ => hang().await,
     }
 }
@@ -62,6 +63,41 @@ async fn take_forged_reply() {
     println!("refused");
 }
 
+/// What a library may be opened with where the system has no Landlock.
+async fn open_without_landlock() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |permissions: Permissions| {
+        super::building(&super::hostile_document(), &crate::harness::library("hostile")).permissions(permissions).open()
+    };
+    let refused = |permissions: Permissions| open(permissions).unwrap_err().to_string();
+    let writing = refused(Permissions::new().write(folder.path()));
+    assert!(writing.contains("`--allow write=PATH` would let it write all that you may"), "{writing}");
+    assert!(writing.contains("Linux does it with Landlock"), "{writing}");
+    assert!(writing.contains("`--allow unconfined-files` runs it all the same"), "{writing}");
+    if is_root() {
+        let as_root = refused(Permissions::new());
+        assert!(as_root.contains("as root it could read and change every file"), "{as_root}");
+        assert!(as_root.contains("run as another user, or `--allow unconfined-files`"), "{as_root}");
+    } else {
+        let library = open(Permissions::new()).unwrap();
+        works(&library).await;
+    }
+    for permissions in [Permissions::new(), Permissions::new().write(folder.path())] {
+        let library = open(permissions.unconfined_files(true)).unwrap();
+        works(&library).await;
+        let confinement = library.confinement().unwrap();
+        assert!(!confinement.files && !confinement.is_complete(), "{confinement}");
+        assert!(confinement.missing.iter().any(|missing| missing.starts_with("files: ")), "{confinement}");
+    }
+    println!("refused");
+}
+
+fn is_root() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let uids = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap();
+    uids.split_whitespace().nth(1) == Some("0")
+}
+
 async fn hang() {
     let libraries = [hostile(Permissions::new()), hostile(Permissions::new().unsafe_calls())];
     call(&libraries[1], "leave_daemon", json!({})).await.unwrap();
@@ -87,7 +123,11 @@ fn shuffle<T>(items: &mut [T], seed: u64) {
 }
 
 fn start_host(role: &str) -> Child {
-    Command::new(std::env::current_exe().unwrap())
+    start_host_by(Command::new(std::env::current_exe().unwrap()), role)
+}
+
+fn start_host_by(mut command: Command, role: &str) -> Child {
+    command
         .args(["--exact", "isolation::hosts::plays_the_host_that_another_test_started", "--nocapture"])
         .env(ROLE, role)
         .stdout(Stdio::piped())
@@ -133,6 +173,20 @@ fn the_cases_pass_in_any_order_and_leave_nothing_behind() {
             nothing_is_left_of(number);
         }
     }
+}
+
+#[test]
+fn without_landlock_writing_and_root_are_refused_unless_the_operator_insists() {
+    // The system calls of Landlock fail below it as on a kernel that has none.
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("without-landlock");
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/without_landlock.c");
+    assert!(Command::new("cc").arg("-o").args([&program, &source]).status().unwrap().success());
+    let mut command = Command::new(&program);
+    command.arg(std::env::current_exe().unwrap());
+    let output = start_host_by(command, "unconfined").wait_with_output().unwrap();
+    let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    assert!(output.status.success() && text.contains("refused"), "{text}");
 }
 
 #[test]

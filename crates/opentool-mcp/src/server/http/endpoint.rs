@@ -1,6 +1,8 @@
 //! The one path of the protocol: [`Endpoint`].
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 
 use futures_util::future::join_all;
 use http::header::{ALLOW, HeaderValue};
@@ -80,7 +82,8 @@ impl Endpoint {
         }
         let body = request.take_body();
         if let Some(messages) = Message::split(&body, MAX_BATCH + 1) {
-            return self.answer_batch(&request, &messages).await;
+            // Boxed, as are the other rare ones: the future of a call is made for every request.
+            return Box::pin(self.answer_batch(&request, &messages)).await;
         }
         let action = match Message::read(&body) {
             Ok(message) => self.decide(&request, message).await,
@@ -127,8 +130,8 @@ impl Endpoint {
             return Action::Answer(Answer::bad_request(Some(id), &error));
         }
         match method {
-            "server/discover" => Action::Answer(Answer::ok(self.engine.discover(host, id, caller).await)),
-            "tools/list" => Action::Answer(Answer::ok(self.engine.list(host, id, params, caller).await)),
+            "server/discover" => Action::Answer(Answer::ok(Box::pin(self.engine.discover(host, id, caller)).await)),
+            "tools/list" => Action::Answer(Answer::ok(Box::pin(self.engine.list(host, id, params, caller)).await)),
             "tools/call" => match CallRequest::read(id, params) {
                 Ok(call) => {
                     let mirrored = self.engine.mirrored(host);
@@ -166,7 +169,7 @@ impl Endpoint {
         let caller = Caller { revision, has_key: request.key_name().is_some() };
         Action::Answer(Answer::ok(match method {
             "initialize" => {
-                let (message, revision) = self.engine.initialize(host, id, params).await;
+                let (message, revision) = Box::pin(self.engine.initialize(host, id, params)).await;
                 let session = revision.and_then(|revision| {
                     let can_ask = revision.has_structured_content() && ask::answers_questions(params.capabilities);
                     self.sessions.begin(revision, can_ask, request.key_name().cloned())
@@ -174,7 +177,7 @@ impl Endpoint {
                 return Action::Answer(Answer { status: StatusCode::OK, message, session });
             }
             "ping" | "logging/setLevel" => self.engine.empty(host, id, caller),
-            "tools/list" => self.engine.list(host, id, params, caller).await,
+            "tools/list" => Box::pin(self.engine.list(host, id, params, caller)).await,
             "tools/call" => match CallRequest::read(id, params) {
                 Ok(call) => return plan(id, call, caller, session),
                 Err(error) => answer::error(Some(id), &error),
@@ -282,7 +285,7 @@ impl Endpoint {
 
     async fn call_in_batch(&self, request: &FrontendRequest<'_>, planned: PlannedCall) -> Vec<u8> {
         match CallTask::new(&self.engine, request, planned, None) {
-            Ok(task) => task.run(None).await.message,
+            Ok(mut task) => task.run(None).await.message,
             Err(refused) => refused.message,
         }
     }
@@ -300,27 +303,39 @@ impl Endpoint {
         let streams =
             (planned.request.progress_token.is_some() || can_ask) && headers::accepts_events(request.headers());
         let session = planned.session.clone();
-        let task = match CallTask::new(&self.engine, request, planned, Some(body)) {
+        // In the older revisions a client that goes away has not cancelled its call; with a key it may ask for the answer again.
+        let ends_with_client = is_stateless && !planned.request.is_keyed();
+        let mut task = match CallTask::new(&self.engine, request, planned, Some(body)) {
             Ok(task) => task,
             Err(refused) => return refused.into(),
         };
         if streams {
             let (sink, mut responses) = LazyEvents::new(session, self.replay_budget.clone());
-            tokio::spawn(task.stream(sink, is_stateless).in_current_span());
+            tokio::spawn(task.stream(sink, ends_with_client).in_current_span());
             let response = responses.recv().await;
             return response.unwrap_or_else(|| FrontendResponse::empty(StatusCode::INTERNAL_SERVER_ERROR));
         }
-        let answered = if is_stateless {
+        if ends_with_client {
             // A client that goes away drops this future, which cancels the call.
-            task.run(None).await
+            let finished = task.run(None).await;
+            task.respond(finished)
         } else {
-            // In the older revisions a client that goes away has not cancelled its call.
-            match tokio::spawn(task.run(None).in_current_span()).await {
-                Ok(finished) => finished,
-                Err(_) => return FrontendResponse::empty(StatusCode::INTERNAL_SERVER_ERROR),
+            // One that waits gets a task of its own, which goes on without its client.
+            let mut running = Box::pin(
+                async move {
+                    let finished = task.run(None).await;
+                    task.respond(finished)
+                }
+                .in_current_span(),
+            );
+            match poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx))).await {
+                Poll::Ready(response) => response,
+                Poll::Pending => match tokio::spawn(running).await {
+                    Ok(response) => response,
+                    Err(_) => FrontendResponse::empty(StatusCode::INTERNAL_SERVER_ERROR),
+                },
             }
-        };
-        answered.into_response()
+        }
     }
 
     fn open_subscription(&self, request: &FrontendRequest<'_>, id: Box<RawValue>, filter: Filter) -> FrontendResponse {

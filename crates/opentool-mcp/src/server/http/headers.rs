@@ -1,6 +1,6 @@
 //! What the headers of a request say, and whether that is what its body says.
 
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
+use http::header::{ACCEPT, AsHeaderName, CONTENT_TYPE, HeaderMap, HeaderName};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -10,18 +10,18 @@ use crate::server::message::{Params, string};
 use crate::server::mirror::{MirroredParam, decoded};
 use crate::server::revision::Revision;
 
-const REVISION: &str = "mcp-protocol-version";
-const METHOD: &str = "mcp-method";
-const NAME: &str = "mcp-name";
-pub(super) const SESSION: &str = "mcp-session-id";
-const LAST_EVENT: &str = "last-event-id";
+const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// The methods that only the stateless revisions have.
 const STATELESS_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
 
 /// Finds the revision of a request: what its header says, which must be what its body says.
 pub(super) fn revision(headers: &HeaderMap, method: &str, params: &Params<'_>) -> Result<Revision, ProtocolError> {
-    let header = single(headers, REVISION)?;
+    let header = single(headers, &REVISION)?;
     let in_body = match params.meta().revision.map(string) {
         Some(None) => return Err(ProtocolError::invalid_params("the protocol version in `_meta` must be a string")),
         Some(Some(revision)) => Some(revision),
@@ -48,7 +48,7 @@ pub(super) fn revision(headers: &HeaderMap, method: &str, params: &Params<'_>) -
 
 /// Finds the revision of a request whose body says nothing about it.
 pub(super) fn legacy_revision(headers: &HeaderMap) -> Result<Revision, ProtocolError> {
-    match single(headers, REVISION)? {
+    match single(headers, &REVISION)? {
         None => Ok(Revision::WITHOUT_HEADER),
         Some(header) => Revision::parse(header).ok_or_else(|| ProtocolError::unsupported_revision(header)),
     }
@@ -60,7 +60,7 @@ pub(super) fn check_stateless(headers: &HeaderMap, method: &str, params: &Params
         let message = "`_meta` must have `io.modelcontextprotocol/clientCapabilities`, an object";
         return Err(ProtocolError::invalid_params(message));
     }
-    match single(headers, METHOD)? {
+    match single(headers, &METHOD)? {
         Some(header) if header == method => {}
         Some(header) => return Err(differs("Mcp-Method", header, method)),
         None => return Err(ProtocolError::header_mismatch("the header Mcp-Method is missing")),
@@ -68,7 +68,7 @@ pub(super) fn check_stateless(headers: &HeaderMap, method: &str, params: &Params
     if method == "tools/call"
         && let Some(name) = params.name.and_then(string)
     {
-        let header = single(headers, NAME)?;
+        let header = single(headers, &NAME)?;
         let header = header.ok_or_else(|| ProtocolError::header_mismatch("the header Mcp-Name is missing"))?;
         let text = decoded(header).ok_or_else(|| ProtocolError::header_mismatch("the header Mcp-Name is broken"))?;
         if text != name {
@@ -90,7 +90,7 @@ pub(super) fn check_mirrored(
     // What is no object is refused later.
     let arguments: Value = arguments.and_then(|json| serde_json::from_str(json.get()).ok()).unwrap_or_default();
     for param in mirrored {
-        let header = single(headers, &param.header)?;
+        let header = single(headers, param.header.as_str())?;
         if !param.matches(header, &arguments) {
             let message = format!("the header {} does not repeat its argument", param.header);
             return Err(ProtocolError::header_mismatch(message));
@@ -101,12 +101,12 @@ pub(super) fn check_mirrored(
 
 /// Returns the session that a request belongs to.
 pub(super) fn session(headers: &HeaderMap) -> Option<&str> {
-    headers.get(SESSION)?.to_str().ok()
+    headers.get(&SESSION)?.to_str().ok()
 }
 
 /// Returns the last event that a client has got of a stream which it takes up again.
 pub(super) fn last_event(headers: &HeaderMap) -> Option<&str> {
-    headers.get(LAST_EVENT)?.to_str().ok()
+    headers.get(&LAST_EVENT)?.to_str().ok()
 }
 
 /// Says whether the content type is JSON. A page may send other types without asking first, so this is a check of security.
@@ -134,22 +134,22 @@ fn accepts(headers: &HeaderMap, wanted: &str, by_default: bool) -> bool {
     let family = wanted.split('/').next().unwrap_or_default();
     values.flat_map(|value| value.as_bytes().split(|byte| *byte == b',')).any(|range| {
         let essence = range.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
-        let essence = essence.to_ascii_lowercase();
-        essence == wanted.as_bytes() || essence == b"*/*" || essence == format!("{family}/*").as_bytes()
+        let is_family =
+            || essence.strip_suffix(b"/*").is_some_and(|named| named.eq_ignore_ascii_case(family.as_bytes()));
+        essence.eq_ignore_ascii_case(wanted.as_bytes()) || essence == b"*/*" || is_family()
     })
 }
 
 /// Returns a header that may stand once only.
-fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, ProtocolError> {
+fn single<N: AsHeaderName + AsRef<str> + Copy>(headers: &HeaderMap, name: N) -> Result<Option<&str>, ProtocolError> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
+    let wrong = |what| ProtocolError::header_mismatch(format!("the header {} {what}", name.as_ref()));
     if values.next().is_some() {
-        return Err(ProtocolError::header_mismatch(format!("the header {name} is there twice")));
+        return Err(wrong("is there twice"));
     }
-    value
-        .to_str()
-        .map(|value| Some(value.trim_matches([' ', '\t'])))
-        .map_err(|_| ProtocolError::header_mismatch(format!("the header {name} has a character that is not allowed")))
+    let value = value.to_str().map_err(|_| wrong("has a character that is not allowed"))?;
+    Ok(Some(value.trim_matches([' ', '\t'])))
 }
 
 fn differs(header: &str, in_header: &str, in_body: &str) -> ProtocolError {

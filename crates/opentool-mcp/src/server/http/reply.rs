@@ -1,7 +1,7 @@
 //! Answers that are ready: [`Answer`].
 
 use http::StatusCode;
-use http::header::{HeaderName, HeaderValue, RETRY_AFTER};
+use http::header::{HeaderValue, RETRY_AFTER};
 use opentool_server::FrontendResponse;
 use serde_json::value::RawValue;
 
@@ -38,7 +38,7 @@ impl From<Answer> for FrontendResponse {
             response = response.with_header(RETRY_AFTER, HeaderValue::from_static("1"));
         }
         match answer.session.and_then(|id| HeaderValue::from_str(&id).ok()) {
-            Some(id) => response.with_header(HeaderName::from_static(headers::SESSION), id),
+            Some(id) => response.with_header(headers::SESSION, id),
             None => response,
         }
     }

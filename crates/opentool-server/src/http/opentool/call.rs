@@ -14,6 +14,7 @@ use super::super::response::{HttpResponse, json};
 use super::super::state::ServerState;
 use super::admit::{LARGE_BODY, OwnedCall, Refused, accepts, admit, admit_large, receive};
 use super::cut_off::until_cut_off;
+use super::terms::{CallTerms, run_detached};
 use crate::wire::answer::{self, Recipient};
 use crate::wire::id::RequestId;
 
@@ -22,7 +23,7 @@ const TYPED_OUTPUT: &str = "application/json;output=typed";
 
 pub(super) async fn answer<B: Body<Data = Bytes>>(
     host: &Host,
-    state: &ServerState,
+    state: &Arc<ServerState>,
     headers: &RequestHeaders<'_>,
     body: B,
     context: &ToolContext,
@@ -36,24 +37,68 @@ pub(super) async fn answer<B: Body<Data = Bytes>>(
     let (request, in_flight) = admit(state, headers, &bytes)?;
     let call = ToolCall::new(request.id.to_text(), &*request.method, request.params);
     let mut running = RunningCall::new(&state.metrics, in_flight, Arc::clone(&call.name));
-    let answer = run(host, state, call, context, Recipient { id: request.id, reads_output }, &mut running).await;
+    let to = Recipient { id: request.id, reads_output };
+    if let Some(terms) = CallTerms::read(headers, request.id)? {
+        let call = TermedCall { call, terms, running, reservation };
+        return Ok(Box::pin(answer_on_terms(host, state, call, context, to, record)).await);
+    }
+    let answer = run(host, state, call, context, to, &mut running).await;
     record.note_call(running.note());
     Ok(json(StatusCode::OK, answer))
 }
 
+/// A call about which its caller said something.
+struct TermedCall {
+    call: ToolCall,
+    terms: CallTerms,
+    running: RunningCall,
+    reservation: MemoryReservation,
+}
+
+async fn answer_on_terms(
+    host: &Host,
+    state: &Arc<ServerState>,
+    call: TermedCall,
+    context: &ToolContext,
+    to: Recipient<'_>,
+    record: &mut RequestRecord<'_>,
+) -> HttpResponse {
+    let TermedCall { call, terms, mut running, reservation } = call;
+    let context = terms.context(state, context);
+    if terms.key.is_none() {
+        let answer = run(host, state, call, &context, to, &mut running).await;
+        record.note_call(running.note());
+        return json(StatusCode::OK, answer);
+    }
+    let name = Arc::clone(&call.name);
+    let (outcome, running) = run_detached(host, state, call, context, running, reservation).await;
+    if let Some(running) = running {
+        record.note_call(running.note());
+    }
+    let answer = match outcome {
+        Ok(outcome) => answer_outcome(&outcome, to),
+        Err(error) => answer::tool_error(&error, &name, to),
+    };
+    json(StatusCode::OK, answer)
+}
+
 async fn answer_large(
     host: &Host,
-    state: &ServerState,
+    state: &Arc<ServerState>,
     headers: &RequestHeaders<'_>,
     (bytes, reservation): (Bytes, MemoryReservation),
     context: &ToolContext,
     record: &mut RequestRecord<'_>,
 ) -> Result<HttpResponse, Refused> {
-    let OwnedCall { call, id, in_flight, reservation: _reservation } =
-        admit_large(state, headers, bytes, reservation).await?;
+    let OwnedCall { call, id, in_flight, reservation } = admit_large(state, headers, bytes, reservation).await?;
     let mut running = RunningCall::new(&state.metrics, in_flight, Arc::clone(&call.name));
     let context = context.clone().with_typed(state.settings.body.budget.clone());
     let recipient = Recipient { id: RequestId::new(Some(&id)), reads_output: accepts(headers, TYPED_OUTPUT) };
+    if let Some(terms) = CallTerms::read(headers, recipient.id)? {
+        let call = TermedCall { call, terms, running, reservation };
+        return Ok(answer_on_terms(host, state, call, &context, recipient, record).await);
+    }
+    let _reservation = reservation;
     let answer = run(host, state, call, &context, recipient, &mut running).await;
     record.note_call(running.note());
     Ok(json(StatusCode::OK, answer))
@@ -68,7 +113,7 @@ async fn run(
     running: &mut RunningCall,
 ) -> Vec<u8> {
     let name = Arc::clone(&call.name);
-    match until_cut_off(&state.shutdown, pin!(host.run(call, context))).await {
+    match until_cut_off(&state.shutdown, pin!(host.run_until_dropped(call, context))).await {
         Ok(outcome) => {
             running.finish(error_kind(&outcome));
             answer_outcome(&outcome, to)

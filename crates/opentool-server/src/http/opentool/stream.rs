@@ -23,6 +23,7 @@ use super::super::state::ServerState;
 use super::admit::{LARGE_BODY, OwnedCall, Refused, accepts, admit, admit_large, receive};
 use super::call::answer_outcome;
 use super::cut_off::{stopped, until_cut_off};
+use super::terms::CallTerms;
 use crate::wire::answer::{self, Recipient};
 use crate::wire::event;
 use crate::wire::id::RequestId;
@@ -53,6 +54,11 @@ pub(super) async fn answer<B: Body<Data = Bytes>>(
         let call = ToolCall::new(request.id.to_text(), &*request.method, request.params);
         OwnedCall { call, id: request.id.as_raw().to_owned(), in_flight, reservation }
     };
+    let terms = CallTerms::read(headers, RequestId::new(Some(&id)))?;
+    if let Some(terms) = &terms {
+        context = terms.context(state, &context);
+    }
+    let is_keyed = terms.is_some_and(|terms| terms.key.is_some());
     let mut running = RunningCall::new(&state.metrics, in_flight, Arc::clone(&call.name));
     let (sender, receiver) = mpsc::channel(BACKLOG);
     let (stream, guard) = EventStream::new(receiver);
@@ -61,14 +67,14 @@ pub(super) async fn answer<B: Body<Data = Bytes>>(
     // A task of its own: the call goes on, and its deadline counts, while the client reads slowly.
     tokio::spawn(
         async move {
-            let _kept = (guard, reservation);
+            let _kept = (guard, reservation, is_keyed.then(|| state.shutdown.detach()));
             let recipient =
                 Recipient { id: RequestId::new(Some(&id)), reads_output: result_event == ResultEvent::Result };
-            let writer = EventWriter { recipient, result_event, events: &sender };
+            let writer = EventWriter { recipient, result_event, events: &sender, is_keyed };
             tokio::select! {
                 () = writer.run(&host, &state, call, &context, &mut running) => {}
-                // The client is gone: dropping the call cancels it.
-                () = sender.closed() => {}
+                // The client is gone: dropping the call cancels it, unless it has a key and may be asked for again.
+                () = sender.closed(), if !is_keyed => {}
             }
         }
         .in_current_span(),
@@ -109,6 +115,8 @@ struct EventWriter<'a> {
     recipient: Recipient<'a>,
     result_event: ResultEvent,
     events: &'a mpsc::Sender<Bytes>,
+    /// Whether the call goes on without its client.
+    is_keyed: bool,
 }
 
 /// The client does not read.
@@ -170,6 +178,9 @@ impl EventWriter<'_> {
     }
 
     async fn send(&self, frame: Vec<u8>) -> Result<(), Stalled> {
-        self.events.send_timeout(frame.into(), MAX_STALL).await.map_err(|_| Stalled)
+        match self.events.send_timeout(frame.into(), MAX_STALL).await {
+            Err(_) if !self.is_keyed => Err(Stalled),
+            _ => Ok(()),
+        }
     }
 }

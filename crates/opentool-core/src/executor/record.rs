@@ -1,0 +1,179 @@
+//! The record of a call in a journal: its start, and its outcome before it is seen.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+use tracing::{debug, warn};
+
+use super::admit::Admitted;
+use super::interrupt::unless_cancelled;
+use super::job::{Job, NotRun, panicked};
+use super::policies::Policies;
+use crate::context::RecordedScope;
+use crate::journal::{CallOrigin, Recording};
+use crate::{
+    Begun, CallEffect, CallEnd, CallKey, CallStart, ErrorKind, Journal, Reconciled, RecordedResult, ToolError,
+    ToolMetadata, UncertainDecision,
+};
+
+/// Returns how long a call may run by what its tool or the executor says. The calls of a composite tool have deadlines of their own.
+pub(super) fn own_time_limit(policies: &Policies, metadata: &ToolMetadata) -> Option<Duration> {
+    metadata.timeout().or(policies.timeout.filter(|_| !metadata.is_composite()))
+}
+
+/// Returns how long a call may run: as long as its tool or the executor says, and no longer than its caller waits.
+pub(super) fn time_limit(job: &Job<'_>, metadata: &ToolMetadata) -> Option<Duration> {
+    let own = own_time_limit(job.policies, metadata);
+    match job.context.time_limit() {
+        None => own,
+        Some(left) => Some(own.map_or(left, |own| own.min(left))),
+    }
+}
+
+/// A call whose start a journal has recorded.
+pub(super) struct RecordedCall {
+    journal: Arc<dyn Journal>,
+    key: Arc<CallKey>,
+    effect: CallEffect,
+    attempt: u32,
+    has_ended: bool,
+}
+
+/// Records the start of a call, where its context says so.
+///
+/// # Errors
+///
+/// Where the call does not run: it has run before, or it may not run again, or its start cannot be recorded.
+pub(super) async fn begin(job: &mut Job<'_>, admitted: Admitted<'_>) -> Result<Option<Box<RecordedCall>>, NotRun> {
+    if job.context.time_limit() == Some(Duration::ZERO) {
+        return Err(late().into());
+    }
+    let Some(recording) = job.context.origin().and_then(|origin| origin.recording.clone()) else { return Ok(None) };
+    let beginning = AssertUnwindSafe(begin_recorded(job, admitted, &recording)).catch_unwind();
+    beginning.await.unwrap_or_else(|panic| Err(panicked(panic).into())).map(|recorded| Some(Box::new(recorded)))
+}
+
+async fn begin_recorded(
+    job: &mut Job<'_>,
+    admitted: Admitted<'_>,
+    recording: &Recording,
+) -> Result<RecordedCall, NotRun> {
+    let Recording { journal, identity } = recording;
+    let in_batch = job.resumable.then(|| job.batch.as_ref().map(|batch| batch.place)).flatten();
+    let (run, place) = identity.place(job.context.caller().unwrap_or_default(), job.name, in_batch);
+    let key = Arc::new(CallKey::new(run, place, job.name, job.arguments));
+    let effect = admitted.metadata.effect();
+    loop {
+        let call = CallStart {
+            key: &key,
+            effect,
+            call_id: job.call_id.map(|id| &**id).unwrap_or_default(),
+            arguments: job.arguments,
+            caller: job.context.caller(),
+            is_keyed: identity.is_keyed(),
+        };
+        match journal.begin(call).await? {
+            Begun::Run { attempt } => {
+                return Ok(RecordedCall { journal: journal.clone(), key, effect, attempt, has_ended: false });
+            }
+            Begun::Answer(RecordedResult { result, return_direct }) => {
+                debug!(gen_ai.tool.name = job.name, "call answered from the journal");
+                job.answer = Some(result);
+                job.return_direct = return_direct;
+                return Err(NotRun::Recorded);
+            }
+            Begun::InFlight => wait_for_twin(job, &**journal, &key).await?,
+            Begun::Uncertain => reconcile(job, admitted, &**journal, &key).await?,
+        }
+    }
+}
+
+/// Waits for the same call, which runs already, as long as the caller does.
+async fn wait_for_twin(job: &Job<'_>, journal: &dyn Journal, key: &CallKey) -> Result<(), ToolError> {
+    let waiting = unless_cancelled(job.context, journal.changed(key));
+    match job.context.time_limit().filter(|_| Handle::try_current().is_ok()) {
+        None => waiting.await,
+        Some(left) => timeout(left, waiting).await.unwrap_or_else(|_| Err(late())),
+    }
+}
+
+/// Asks the tool whether an uncertain call had its effect, and lets the journal know; an error where it stays uncertain.
+async fn reconcile(
+    job: &Job<'_>,
+    admitted: Admitted<'_>,
+    journal: &dyn Journal,
+    key: &CallKey,
+) -> Result<(), ToolError> {
+    let Some(reconcile) = admitted.metadata.reconcile() else { return Err(uncertain(key)) };
+    let asking = unless_cancelled(job.context, reconcile.reconcile(key, job.arguments, job.context));
+    let limit = time_limit(job, admitted.metadata).filter(|_| Handle::try_current().is_ok());
+    let answer = match limit {
+        None => asking.await,
+        Some(limit) => timeout(limit, asking).await.unwrap_or_else(|_| Err(ToolError::timeout(limit))),
+    };
+    let decision = match answer.and_then(|answer| answer) {
+        Ok(Reconciled::Happened(output)) => UncertainDecision::Happened(output),
+        Ok(Reconciled::DidNotHappen) => UncertainDecision::RunAgain,
+        Ok(Reconciled::Unknown) => return Err(uncertain(key)),
+        Err(error) => return Err(uncertain(key).with_detail(format!("the tool cannot find out: {error}"))),
+    };
+    journal.decide(key, decision).await
+}
+
+fn uncertain(key: &CallKey) -> ToolError {
+    let message = format!(
+        "the call began and was interrupted, and it is not known whether it had its effect: it does not run again by itself \
+         (call {} of run {})",
+        key.place, key.run
+    );
+    ToolError::uncertain(message)
+}
+
+fn late() -> ToolError {
+    ToolError::new(ErrorKind::Timeout, "the caller does not wait any longer")
+}
+
+impl RecordedCall {
+    /// What the context of the call says about its record.
+    pub(super) fn scope(&self) -> RecordedScope {
+        let inner = (self.effect == CallEffect::Composite).then(|| {
+            let recording = Recording::run(self.journal.clone(), self.key.run.clone(), self.key.place.clone());
+            Arc::new(CallOrigin { recording: Some(recording), deadline: None })
+        });
+        RecordedScope { key: self.key.clone(), attempt: self.attempt, inner }
+    }
+
+    /// Records the outcome; where that fails, the failure is the outcome.
+    pub(super) async fn end(mut self: Box<Self>, job: &mut Job<'_>) {
+        let Some(result) = &job.answer else { return };
+        let end = CallEnd { key: &self.key, attempt: self.attempt, result, return_direct: job.return_direct };
+        let ending = AssertUnwindSafe(async { self.journal.end(end).await }).catch_unwind();
+        let ended = ending.await.unwrap_or_else(|panic| Err(panicked(panic)));
+        match ended {
+            Ok(()) => self.has_ended = true,
+            Err(error) => {
+                warn!(gen_ai.tool.name = job.name, %error, "the outcome of a call cannot be recorded");
+                job.answer = Some(Err(self.unrecorded(&error)));
+                job.return_direct = false;
+            }
+        }
+    }
+
+    fn unrecorded(&self, error: &ToolError) -> ToolError {
+        let message = format!("the outcome of the call cannot be recorded: {error}");
+        if self.effect.is_repeatable() { ToolError::unavailable(message) } else { ToolError::uncertain(message) }
+    }
+}
+
+impl Drop for RecordedCall {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            let abandoning = || self.journal.abandon(&self.key, self.attempt);
+            let _ = std::panic::catch_unwind(AssertUnwindSafe(abandoning));
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Calls that are recorded, so that a crash repeats none of them: [`Journal`].
+
+mod canonical;
+mod key;
+mod origin;
+mod record;
+
+pub use self::key::CallKey;
+pub use self::origin::IdempotencyKey;
+pub(crate) use self::origin::{CallOrigin, Recording};
+pub use self::record::{Begun, CallEffect, CallEnd, CallStart, Journal, RecordedResult, UncertainDecision};

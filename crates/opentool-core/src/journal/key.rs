@@ -1,0 +1,117 @@
+use std::fmt;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::canonical::{digest, part};
+use crate::Arguments;
+
+/// How many bytes a key may have on the wire.
+const MAX_KEY: usize = 255;
+
+/// What makes a call this one and no other: its run, its place in the run, its tool, and its arguments as run.
+///
+/// It is the same for every attempt of the call, in every process. Written as text it is what a tool sends to a system that
+/// takes idempotency keys: at most 255 visible ASCII characters.
+///
+/// ```
+/// use opentool_core::{Arguments, CallKey};
+///
+/// let key = CallKey::new("r1", "2.0", "transfer", &Arguments::from(r#"{"to":"ann","cents":100}"#));
+/// let same = CallKey::new("r1", "2.0", "transfer", &Arguments::from(r#"{ "cents": 100, "to": "ann" }"#));
+/// assert_eq!(key, same);
+/// assert!(key.to_string().starts_with("r1/2.0/transfer/"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct CallKey {
+    /// The run that the call belongs to.
+    pub run: Arc<str>,
+    /// The place of the call in its run.
+    pub place: Arc<str>,
+    /// The tool, by the name under which it is called.
+    pub tool: Arc<str>,
+    /// The hash of the arguments, which does not depend on their layout or the order of their members.
+    pub arguments_hash: Arc<str>,
+}
+
+impl CallKey {
+    /// Makes the key of a call.
+    #[must_use]
+    pub fn new(
+        run: impl Into<Arc<str>>,
+        place: impl Into<Arc<str>>,
+        tool: impl Into<Arc<str>>,
+        arguments: &Arguments,
+    ) -> Self {
+        let arguments_hash = hexadecimal(&digest(arguments.as_str())[..16]).into();
+        Self { run: run.into(), place: place.into(), tool: tool.into(), arguments_hash }
+    }
+
+    /// Says whether a key of the same run and place is that of the same call.
+    #[must_use]
+    pub fn is_same_call(&self, tool: &str, arguments_hash: &str) -> bool {
+        *self.tool == *tool && *self.arguments_hash == *arguments_hash
+    }
+}
+
+impl fmt::Display for CallKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { run, place, tool, arguments_hash } = self;
+        let parts = [run, place, tool, arguments_hash];
+        let length = parts.iter().map(|part| part.len() + 1).sum::<usize>() - 1;
+        if length <= MAX_KEY && parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_graphic())) {
+            return write!(f, "{run}/{place}/{tool}/{arguments_hash}");
+        }
+        write!(f, "sha256:{}", hash_of(&parts.map(|part| &**part)))
+    }
+}
+
+/// The run of a call that its caller gave a key: one run for each caller, tool and key.
+pub(crate) fn keyed_run(caller: &str, tool: &str, key: &str) -> String {
+    format!("key-{}", &hash_of(&[caller, tool, key])[..32])
+}
+
+fn hash_of(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for text in parts {
+        part(&mut hash, b'p', text.as_bytes());
+    }
+    hexadecimal(&hash.finalize())
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        for digit in [byte >> 4, byte & 15] {
+            text.push(char::from(b"0123456789abcdef"[usize::from(digit)]));
+        }
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_fits_into_a_header_whatever_its_parts_are() {
+        let plain = CallKey::new("r1", "1.0", "add", &Arguments::none());
+        assert_eq!(plain.to_string().split('/').count(), 4);
+        for tool in ["a".repeat(300), "naïve".to_owned(), "a b".to_owned()] {
+            let text = CallKey::new("r1", "1.0", tool, &Arguments::none()).to_string();
+            assert!(text.len() <= MAX_KEY && text.bytes().all(|byte| byte.is_ascii_graphic()), "{text}");
+            assert!(text.starts_with("sha256:"));
+        }
+    }
+
+    #[test]
+    fn keys_of_callers_and_tools_are_apart() {
+        let runs =
+            [("ann", "pay", "k"), ("bob", "pay", "k"), ("ann", "send", "k"), ("an", "npay", "k"), ("ann", "pay", "l")];
+        let mut seen: Vec<_> = runs.iter().map(|(caller, tool, key)| keyed_run(caller, tool, key)).collect();
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen.len(), runs.len());
+        assert_eq!(keyed_run("ann", "pay", "k"), keyed_run("ann", "pay", "k"));
+    }
+}

@@ -1,0 +1,176 @@
+//! What a journal holds, as it is read: runs, steps and calls.
+
+use opentool_core::{CallEffect, RecordedResult};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RunState {
+    /// It goes on, or its process ended before it did.
+    Running,
+    /// It waits for a decision.
+    Waiting,
+    /// It is over.
+    Done,
+    /// It is over, without a result.
+    Failed,
+}
+
+impl RunState {
+    /// Returns the state as a stable word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Done => "done",
+            Self::Failed => "failed",
+        }
+    }
+
+    pub(crate) fn parse(text: &str) -> Self {
+        match text {
+            "waiting" => Self::Waiting,
+            "done" => Self::Done,
+            "failed" => Self::Failed,
+            _ => Self::Running,
+        }
+    }
+}
+
+/// How far a call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CallState {
+    /// It began, and has no outcome.
+    Started,
+    /// It has its outcome.
+    Done,
+    /// It began, and it is not known whether it had its effect.
+    Uncertain,
+}
+
+impl CallState {
+    /// Returns the state as a stable word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Started => "started",
+            Self::Done => "done",
+            Self::Uncertain => "uncertain",
+        }
+    }
+
+    pub(crate) fn parse(text: &str) -> Self {
+        match text {
+            "done" => Self::Done,
+            "uncertain" => Self::Uncertain,
+            _ => Self::Started,
+        }
+    }
+}
+
+/// A run in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RunSummary {
+    /// Its id.
+    pub id: String,
+    /// What kind of run it is: `chat`, `workflow`, or `call` for one call with a key.
+    pub kind: String,
+    /// How far it is.
+    pub state: RunState,
+    /// What it is about.
+    pub title: String,
+    /// Who asked for it, where that is known.
+    pub caller: Option<String>,
+    /// When it was made, in milliseconds since 1970.
+    pub created_ms: i64,
+    /// When it was last written to by its owner, in milliseconds since 1970.
+    pub updated_ms: i64,
+    /// The run that it was forked from.
+    pub parent: Option<String>,
+    /// The step at which it was forked.
+    pub forked_at: Option<i64>,
+    /// How many calls it has.
+    pub calls: u64,
+    /// How many of them are uncertain.
+    pub uncertain: u64,
+    /// How many of them began and have no outcome.
+    pub started: u64,
+    /// The process that it belongs to, if that is alive.
+    pub process: Option<i64>,
+}
+
+impl RunSummary {
+    /// Returns the state as a person wants to know it: `uncertain` where a call is, `interrupted` where its process is not there any more.
+    #[must_use]
+    pub fn shown_state(&self) -> &'static str {
+        match self.state {
+            _ if self.uncertain > 0 => "uncertain",
+            RunState::Running if self.kind == "call" && self.calls > 0 && self.started == 0 => "done",
+            RunState::Running if self.process.is_none() => "interrupted",
+            state => state.as_str(),
+        }
+    }
+}
+
+/// A step of a run: something that its owner noted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct StepRecord {
+    /// Its number, from 1.
+    pub number: i64,
+    /// What it is, in a word.
+    pub kind: String,
+    /// When it was noted, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// What was noted: JSON.
+    pub body: Box<RawValue>,
+}
+
+/// A call of a run.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CallRecord {
+    /// Its place in the run.
+    pub place: String,
+    /// The id that its caller gave it.
+    pub call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// What it may do.
+    pub effect: CallEffect,
+    /// How far it is.
+    pub state: CallState,
+    /// How often it began.
+    pub attempt: u32,
+    /// The hash of its arguments.
+    pub arguments_hash: String,
+    /// Its arguments as run: JSON.
+    pub arguments: Box<RawValue>,
+    /// When it last began, in milliseconds since 1970.
+    pub begun_ms: i64,
+    /// When it had its outcome, in milliseconds since 1970.
+    pub ended_ms: Option<i64>,
+    /// Its outcome.
+    pub outcome: Option<RecordedResult>,
+    /// What was decided about it, in a word, while it was uncertain.
+    pub decision: Option<String>,
+}
+
+/// A run with everything in it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RunRecord {
+    /// What the list says about it.
+    pub summary: RunSummary,
+    /// Its steps, in order.
+    pub steps: Vec<StepRecord>,
+    /// Its calls, in the order in which they began.
+    pub calls: Vec<CallRecord>,
+}

@@ -1,0 +1,149 @@
+//! The file of a journal while it is used: one writer at a time, readers beside it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use opentool_core::BoxFuture;
+use sha2::{Digest, Sha256};
+use sqlx::{Connection as _, SqliteConnection, SqlitePool};
+use tokio::runtime::Handle;
+use tokio::sync::Mutex;
+
+use crate::error::JournalError;
+use crate::file::Connections;
+use crate::lease::Owner;
+
+/// Larger values are stored once, by their hash.
+pub(crate) const LARGE: usize = 256 * 1024;
+
+/// When a commit is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// When it is on the disk.
+    Full,
+    /// When it survives the process.
+    Normal,
+}
+
+pub(crate) struct Store {
+    pub(crate) path: PathBuf,
+    pub(crate) owner: Owner,
+    /// None once the journal is closed. Writers of this process queue here, in order; at the file they would poll its lock.
+    writers: Mutex<Option<Writers>>,
+    readers: SqlitePool,
+}
+
+struct Writers {
+    full: SqliteConnection,
+    normal: SqliteConnection,
+}
+
+/// Why a write was not done.
+pub(crate) enum WriteError {
+    Sqlite(sqlx::Error),
+    Journal(JournalError),
+}
+
+impl From<sqlx::Error> for WriteError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<JournalError> for WriteError {
+    fn from(error: JournalError) -> Self {
+        Self::Journal(error)
+    }
+}
+
+impl From<serde_json::Error> for WriteError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Journal(error.into())
+    }
+}
+
+impl Store {
+    pub(crate) fn new(path: &Path, owner: Owner, connections: Connections) -> Self {
+        let Connections { full, normal, readers } = connections;
+        Self { path: path.to_owned(), owner, writers: Mutex::new(Some(Writers { full, normal })), readers }
+    }
+
+    /// Writes, in a task of its own: a caller that does not wait any longer must not leave half a transaction behind.
+    pub(crate) async fn write<T, W>(self: &Arc<Self>, durability: Durability, write: W) -> Result<T, JournalError>
+    where
+        T: Send + 'static,
+        W: for<'c> FnOnce(&'c mut SqliteConnection, &'c Self) -> BoxFuture<'c, Result<T, WriteError>> + Send + 'static,
+    {
+        let store = self.clone();
+        let runtime = Handle::try_current().map_err(|_| JournalError::ShuttingDown)?;
+        let writing = runtime.spawn(async move {
+            let mut writers = store.writers.lock().await;
+            let writers = writers.as_mut().ok_or(JournalError::ShuttingDown)?;
+            let connection = match durability {
+                Durability::Full => &mut writers.full,
+                Durability::Normal => &mut writers.normal,
+            };
+            match write(connection, &store).await {
+                Ok(written) => Ok(written),
+                Err(error) => {
+                    // A statement that failed may have left a transaction open; without one this fails, which is fine.
+                    let _ = sqlx::raw_sql("ROLLBACK").execute(connection).await;
+                    Err(store.error(error))
+                }
+            }
+        });
+        writing.await.unwrap_or(Err(JournalError::ShuttingDown))
+    }
+
+    fn error(&self, error: WriteError) -> JournalError {
+        match error {
+            WriteError::Sqlite(error) => self.sqlite(&error),
+            WriteError::Journal(error) => error,
+        }
+    }
+
+    pub(crate) fn sqlite(&self, error: &sqlx::Error) -> JournalError {
+        JournalError::from_sqlite(&self.path, error)
+    }
+
+    pub(crate) fn readers(&self) -> &SqlitePool {
+        &self.readers
+    }
+
+    /// Ends the lease and closes the file.
+    pub(crate) async fn close(&self) {
+        if let Some(Writers { full, mut normal }) = self.writers.lock().await.take() {
+            let _ = self.owner.resign(&mut normal).await;
+            self.readers.close().await;
+            let _ = normal.close().await;
+            let _ = full.close().await;
+        }
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("path", &self.path).field("owner", &self.owner.id).finish_non_exhaustive()
+    }
+}
+
+/// A text as a row holds it: itself, or the hash under which it is stored.
+pub(crate) struct StoredText {
+    pub(crate) text: Option<String>,
+    pub(crate) hash: Option<Vec<u8>>,
+}
+
+/// Makes a text fit into a row; a large one is stored by its hash, in the transaction of the row.
+pub(crate) async fn store_text(connection: &mut SqliteConnection, text: String) -> sqlx::Result<StoredText> {
+    if text.len() <= LARGE {
+        return Ok(StoredText { text: Some(text), hash: None });
+    }
+    let hash = Sha256::digest(text.as_bytes()).to_vec();
+    sqlx::query("INSERT INTO blobs (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING")
+        .bind(&hash)
+        .bind(text)
+        .execute(connection)
+        .await?;
+    Ok(StoredText { text: None, hash: Some(hash) })
+}
