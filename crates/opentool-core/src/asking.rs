@@ -21,7 +21,7 @@ impl ToolContext {
     /// Returns this context for calls after which the call that makes them must not begin anew: questions that would need that
     /// are refused.
     pub(crate) fn never_begun_anew(self) -> Self {
-        if !self.typed::<AttachedRespondent>().is_some_and(AttachedRespondent::begins_anew) {
+        if !self.respondent().is_some_and(AttachedRespondent::begins_anew) {
             return self;
         }
         self.with_respondent(|_| async {

@@ -120,7 +120,15 @@ impl ToolContext {
     /// Makes an empty context.
     #[must_use]
     pub const fn new() -> Self {
-        Self { values: None, cancellation: OnceLock::new(), parent: None, caller: None, respondent: None, scope: None, origin: None }
+        Self {
+            values: None,
+            cancellation: OnceLock::new(),
+            parent: None,
+            caller: None,
+            respondent: None,
+            scope: None,
+            origin: None,
+        }
     }
 
     /// Adds a JSON value under a name, replacing one that is there.

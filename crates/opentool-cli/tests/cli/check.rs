@@ -198,7 +198,7 @@ fn the_examples_of_the_repository_are_clean() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let ran = run(&["check", "--strict", examples.to_str().unwrap()]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
-    assert_eq!(ran.stdout, "ok: 5 documents checked, nothing to report\n");
+    assert_eq!(ran.stdout, "ok: 6 documents checked, nothing to report\n");
 }
 
 #[test]

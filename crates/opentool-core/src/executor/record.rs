@@ -150,6 +150,11 @@ impl RecordedCall {
     /// Records the outcome; where that fails, the failure is the outcome.
     pub(super) async fn end(mut self: Box<Self>, job: &mut Job<'_>) {
         let Some(result) = &job.answer else { return };
+        // A call inside it waits for a decision, after which this one is entered again.
+        let is_undecided = || result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Uncertain);
+        if self.effect == CallEffect::Composite && is_undecided() {
+            return;
+        }
         let end = CallEnd { key: &self.key, attempt: self.attempt, result, return_direct: job.return_direct };
         let ending = AssertUnwindSafe(async { self.journal.end(end).await }).catch_unwind();
         let ended = ending.await.unwrap_or_else(|panic| Err(panicked(panic)));

@@ -81,7 +81,7 @@ impl Run {
         // The same in every attempt of the run, so that a step is known again.
         let place = format!("{}.{}", step.name, self.iterations[at]);
         let id = match context.call_id() {
-            "" => place,
+            "" => place.clone(),
             outer => format!("{outer}/{place}"),
         };
         let call = ToolCall::new(id, step.function.clone(), arguments);
@@ -89,7 +89,7 @@ impl Run {
         self.turn.count(&call);
         self.repeats[at].count(&call);
         let sent = call.arguments.clone();
-        let mut inner = context.clone();
+        let mut inner = context.clone().with_place(place);
         if !self.may_be_repeated {
             inner = inner.never_begun_anew();
         }

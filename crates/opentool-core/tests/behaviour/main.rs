@@ -27,6 +27,7 @@ mod signed;
 mod sources;
 mod spans;
 mod turns;
+mod workflow_records;
 mod workflows;
 
 use opentool_core::testing::FakeTool;
