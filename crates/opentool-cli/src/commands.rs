@@ -15,6 +15,7 @@ mod library;
 mod load;
 mod mcp;
 mod respondent;
+mod runs;
 mod schema;
 mod serve;
 mod tools;
@@ -76,6 +77,7 @@ enum Command {
     Call(call::Call),
     Chat(Box<chat::Chat>),
     Mcp(Box<mcp::McpCommand>),
+    Runs(runs::Runs),
     Load(load::Load),
     Version(version::Version),
     Check(check::Check),
@@ -137,6 +139,7 @@ impl Cli {
             Command::Call(call) => call.run(),
             Command::Chat(chat) => chat.run(),
             Command::Mcp(mcp) => mcp.run(),
+            Command::Runs(runs) => runs.run(),
             Command::Load(load) => load.run(),
             Command::Version(version) => version.run(),
             Command::Check(check) => check.run(),
