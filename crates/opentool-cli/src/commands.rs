@@ -17,6 +17,7 @@ mod mcp;
 mod models;
 mod provider_name;
 mod respondent;
+mod runs;
 mod schema;
 mod serve;
 mod tools;
@@ -80,6 +81,7 @@ enum Command {
     Chat(Box<chat::Chat>),
     Models(models::Models),
     Mcp(Box<mcp::McpCommand>),
+    Runs(runs::Runs),
     Load(load::Load),
     Version(version::Version),
     Check(check::Check),
@@ -142,6 +144,7 @@ impl Cli {
             Command::Chat(chat) => chat.run(),
             Command::Models(models) => models.run(),
             Command::Mcp(mcp) => mcp.run(),
+            Command::Runs(runs) => runs.run(),
             Command::Load(load) => load.run(),
             Command::Version(version) => version.run(),
             Command::Check(check) => check.run(),

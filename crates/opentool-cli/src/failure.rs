@@ -5,6 +5,7 @@ use std::io;
 use opentool::{ToolError, ToolboxError};
 use opentool_chat::{Cause, ChatError};
 use opentool_client::ClientError;
+use opentool_journal::JournalError;
 use opentool_mcp::McpError;
 
 use crate::terminal::visible;
@@ -71,6 +72,8 @@ pub(crate) enum Failure {
     Chat { source: Box<ChatError> },
     #[error("{message}")]
     Library { message: String },
+    #[error("{}", visible(&source.to_string()))]
+    Journal { source: Box<JournalError> },
     #[error("cannot start: {}", reason(source))]
     Runtime { source: io::Error },
 }
@@ -95,6 +98,11 @@ impl Failure {
     pub(crate) fn library(error: &dyn std::error::Error) -> Self {
         let message = error.to_string();
         Failure::Library { message: message.lines().map(|line| visible(line)).collect::<Vec<_>>().join("\n") }
+    }
+
+    /// A journal that cannot be used, or does not do what was asked.
+    pub(crate) fn journal(source: JournalError) -> Self {
+        Failure::Journal { source: Box::new(source) }
     }
 
     /// A command line that asks for something that cannot be.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use opentool_core::{Executor, FnTool, Host, ToolCall, ToolContext, ToolMetadata};
-use opentool_journal::{RunState, SqliteJournal};
+use opentool_journal::{RunStatus, SqliteJournal};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Add {
@@ -73,7 +73,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("FULL: p50 {:?}, p99 {:?}", percentile(&mut full, 50), percentile(&mut full, 99));
 
     for n in 0..10_000 {
-        journal.start_run("bench", &n.to_string()).await?.finish(RunState::Done).await?;
+        journal.start_run("bench", &n.to_string()).await?.finish(RunStatus::Done).await?;
     }
     let mut lists = Vec::new();
     for _ in 0..5 {

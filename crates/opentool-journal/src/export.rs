@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::error::JournalError;
 use crate::form;
 use crate::journal::SqliteJournal;
-use crate::row::{CallRecord, CallState, RunRecord, RunState, RunSummary, StepRecord};
+use crate::row::{CallRecord, CallStatus, RunRecord, RunStatus, RunSummary, StepRecord};
 
 /// The version of the lines.
 const VERSION: u32 = 1;
@@ -72,7 +72,7 @@ struct RunLine {
     version: u32,
     id: String,
     kind: String,
-    state: RunState,
+    state: RunStatus,
     title: String,
     caller: Option<String>,
     created_ms: i64,
@@ -87,7 +87,7 @@ struct CallLine {
     call_id: String,
     tool: String,
     effect: CallEffect,
-    state: CallState,
+    state: CallStatus,
     attempt: u32,
     key: String,
     arguments_hash: String,
@@ -159,8 +159,8 @@ impl RunExport {
             parent: run.parent,
             forked_at: run.forked_at,
             calls: calls.len() as u64,
-            uncertain: count(CallState::Uncertain),
-            started: count(CallState::Started),
+            uncertain: count(CallStatus::Uncertain),
+            started: count(CallStatus::Started),
             process: None,
         };
         Ok(Self { record: RunRecord { summary, steps, calls } })

@@ -32,5 +32,5 @@ pub mod testing;
 pub use self::error::JournalError;
 pub use self::export::{ExportError, RunExport};
 pub use self::journal::{JournalOptions, SqliteJournal};
-pub use self::row::{CallRecord, CallState, RunRecord, RunState, RunSummary, StepRecord};
+pub use self::row::{CallRecord, CallStatus, RunRecord, RunStatus, RunSummary, StepRecord};
 pub use self::run::Run;

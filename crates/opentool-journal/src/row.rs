@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum RunState {
+pub enum RunStatus {
     /// It goes on, or its process ended before it did.
     Running,
     /// It waits for a decision.
@@ -19,7 +19,7 @@ pub enum RunState {
     Failed,
 }
 
-impl RunState {
+impl RunStatus {
     /// Returns the state as a stable word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -45,7 +45,7 @@ impl RunState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum CallState {
+pub enum CallStatus {
     /// It began, and has no outcome.
     Started,
     /// It has its outcome.
@@ -54,7 +54,7 @@ pub enum CallState {
     Uncertain,
 }
 
-impl CallState {
+impl CallStatus {
     /// Returns the state as a stable word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -83,7 +83,7 @@ pub struct RunSummary {
     /// What kind of run it is: `chat`, `workflow`, or `call` for one call with a key.
     pub kind: String,
     /// How far it is.
-    pub state: RunState,
+    pub state: RunStatus,
     /// What it is about.
     pub title: String,
     /// Who asked for it, where that is known.
@@ -112,8 +112,8 @@ impl RunSummary {
     pub fn shown_state(&self) -> &'static str {
         match self.state {
             _ if self.uncertain > 0 => "uncertain",
-            RunState::Running if self.kind == "call" && self.calls > 0 && self.started == 0 => "done",
-            RunState::Running if self.process.is_none() => "interrupted",
+            RunStatus::Running if self.kind == "call" && self.calls > 0 && self.started == 0 => "done",
+            RunStatus::Running if self.process.is_none() => "interrupted",
             state => state.as_str(),
         }
     }
@@ -146,7 +146,7 @@ pub struct CallRecord {
     /// What it may do.
     pub effect: CallEffect,
     /// How far it is.
-    pub state: CallState,
+    pub state: CallStatus,
     /// How often it began.
     pub attempt: u32,
     /// The hash of its arguments.

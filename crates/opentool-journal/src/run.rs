@@ -10,7 +10,7 @@ use crate::clock::unix_ms;
 use crate::error::JournalError;
 use crate::id::new_id;
 use crate::journal::SqliteJournal;
-use crate::row::RunState;
+use crate::row::RunStatus;
 use crate::store::{Durability, Store, WriteError, store_text};
 #[cfg(feature = "testing")]
 use crate::testing::CommitPoint;
@@ -182,7 +182,7 @@ impl Run {
     /// # Errors
     ///
     /// Where the run does not belong to this process any more.
-    pub async fn finish(&self, state: RunState) -> Result<(), JournalError> {
+    pub async fn finish(&self, state: RunStatus) -> Result<(), JournalError> {
         let (run, generation) = (self.id.clone(), self.generation);
         self.journal
             .0

@@ -11,7 +11,7 @@ use crate::form;
 use crate::id::new_id;
 use crate::journal::SqliteJournal;
 use crate::retention::{self, forget_blobs};
-use crate::row::{CallRecord, CallState, RunRecord, RunState, RunSummary, StepRecord};
+use crate::row::{CallRecord, CallStatus, RunRecord, RunStatus, RunSummary, StepRecord};
 use crate::store::{Durability, Store, WriteError, store_text};
 #[cfg(feature = "testing")]
 use crate::testing::CommitPoint;
@@ -176,7 +176,7 @@ impl SqliteJournal {
 fn summary(row: ListRow) -> RunSummary {
     let (id, kind, state, title, caller, created_ms, updated_ms, parent, forked_at, calls, uncertain, started, process) =
         row;
-    let state = RunState::parse(&state);
+    let state = RunStatus::parse(&state);
     RunSummary {
         id,
         kind,
@@ -210,7 +210,7 @@ fn call(row: &SqliteRow) -> sqlx::Result<CallRecord> {
         call_id: row.try_get("call_id")?,
         tool: row.try_get("tool")?,
         effect: effect(row.try_get("effect")?),
-        state: CallState::parse(row.try_get("state")?),
+        state: CallStatus::parse(row.try_get("state")?),
         attempt: row.try_get("attempt")?,
         arguments_hash: row.try_get("arguments_hash")?,
         arguments: json(row, "arguments")?,
@@ -264,7 +264,7 @@ async fn decide(
         _ => false,
     };
     if !is_uncertain {
-        let state = CallState::parse(&state).as_str();
+        let state = CallStatus::parse(&state).as_str();
         return Err(JournalError::NotUncertain { run: run.to_owned(), place: place.to_owned(), state }.into());
     }
     let (state, word, outcome) = match decision {

@@ -8,6 +8,7 @@ mod signals;
 use std::{env, io, net::TcpListener, path::PathBuf};
 
 use clap::{ArgMatches, Args, FromArgMatches as _};
+use opentool_journal::JournalOptions;
 use opentool_mcp::Mcp;
 use opentool_server::{BoundServer, ConfigBuilder, ConfigError, ListenAddr, ServeError, Server};
 
@@ -115,7 +116,17 @@ async fn serve(options: &Options, named: &NamedSources, export: Option<&'static 
     let known = options.known.metadata();
     let joined = sources::join(&sources, &known, &connect).await?;
     known::check(&known, &joined.names)?;
-    let server = server(options, &joined, export)?.configure(|config| with_states(config, &sources, &joined.parts));
+    let mut server = server(options, &joined, export)?.configure(|config| with_states(config, &sources, &joined.parts));
+    let journal = match &options.journal {
+        None => None,
+        Some(path) => {
+            let opening = JournalOptions::new().run_unrecorded(options.run_unrecorded == Some(true)).open(path);
+            Some(opening.await.map_err(Failure::journal)?)
+        }
+    };
+    if let Some(journal) = journal.clone() {
+        server = server.configure(|config| config.journal(journal));
+    }
     let host = options.host.as_deref().unwrap_or(DEFAULT_HOST);
     let port = options.port.unwrap_or(DEFAULT_PORT);
     let bound = server.bind((host, port)).await.map_err(|error| explain(error, host, port))?;
@@ -123,6 +134,9 @@ async fn serve(options: &Options, named: &NamedSources, export: Option<&'static 
     reload_on(hangups, &bound);
     drain_on(signals, &bound);
     bound.serve().await;
+    if let Some(journal) = journal {
+        journal.close().await;
+    }
     sources::close(&sources).await;
     Ok(())
 }

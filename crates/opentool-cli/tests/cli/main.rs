@@ -11,6 +11,7 @@ mod describe;
 #[allow(unreachable_pub, reason = "the tests of the documents include the file too")]
 mod documents;
 mod drain;
+mod durable;
 mod fix;
 mod formats;
 #[cfg(target_os = "linux")]

@@ -1,7 +1,9 @@
 //! The requests that the client sends.
 
+use std::sync::Arc;
+
 use opentool_client::{Client, ClientError, FunctionCall};
-use opentool_core::{ToolContext, TraceContext};
+use opentool_core::{Executor, IdempotencyKey, MemoryBudget, MemoryJournal, ToolCall, ToolContext, TraceContext};
 
 use crate::script::{Server, json, result};
 use crate::{add, object};
@@ -101,6 +103,26 @@ async fn the_trace_function_overrides_the_context() {
     let context = ToolContext::new().with_typed(TraceContext::parse(TRACE).unwrap());
     client.call_in(add(), &context).await.unwrap();
     assert_eq!(server.only_request().header("traceparent"), Some(current.as_str()));
+}
+
+#[tokio::test]
+async fn the_key_and_the_time_of_a_recorded_call_are_sent() {
+    const DOCUMENT: &str = r#"{"opentool":"1.1.0","info":{"title":"Bank","version":"1.0.0"},
+        "functions":[{"name":"pay","description":"Pay.","parameters":[]}]}"#;
+    let server = Server::start([json(200, DOCUMENT), result("{}"), result("{}")]).await;
+    let host = Executor::new().host(Client::new(server.url()).toolbox().await.unwrap());
+    let journal = Arc::new(MemoryJournal::new(MemoryBudget::new(1 << 20)));
+    let key = IdempotencyKey::parse("order-17").unwrap();
+    let recorded = ToolContext::new().with_idempotency_key(journal, key);
+    for context in [recorded, ToolContext::new()] {
+        host.run(ToolCall::new("1", "pay", "{}"), &context).await.result.unwrap();
+    }
+    let seen = server.seen();
+    let sent = seen[1].header("idempotency-key").unwrap();
+    assert!(sent.starts_with("key-") && sent.contains("/0/pay/") && sent.len() <= 255, "{sent}");
+    let time: u64 = seen[1].header("opentool-timeout-ms").unwrap().parse().unwrap();
+    assert!((20_000..=30_000).contains(&time), "{time}");
+    assert_eq!(seen[2].header("idempotency-key"), None, "a call that is not recorded has no key");
 }
 
 /// The environment belongs to the whole process, so the test runs itself again in one of its own.

@@ -7,7 +7,7 @@ use opentool_core::testing::FakeTool;
 use opentool_core::{
     ErrorKind, Executor, ToolCall, ToolContext, ToolError, ToolMetadata, ToolOutput, Toolbox, Turn, UncertainDecision,
 };
-use opentool_journal::{CallState, JournalError, RunState};
+use opentool_journal::{CallStatus, JournalError, RunStatus};
 use tokio::time::{sleep, timeout};
 
 use super::{SHORT, folder, host, keyed, open, pay};
@@ -215,11 +215,11 @@ async fn a_round_is_run_again_from_its_record() {
     let outcomes = executor.run(&second, calls(), &mut Turn::new(), &run.context(&context)).finish().await;
     let texts: Vec<_> = outcomes.iter().map(|outcome| outcome.output().unwrap().to_text()).collect();
     assert_eq!((texts, logs.0.count(), logs.1.count()), (vec!["first".to_owned(); 2], 0, 0));
-    run.finish(RunState::Done).await.unwrap();
+    run.finish(RunStatus::Done).await.unwrap();
     let record = journal.run(run.id()).await.unwrap();
     assert_eq!(
         record.calls.iter().map(|call| (call.place.as_str(), call.state)).collect::<Vec<_>>(),
-        [("1.0", CallState::Done), ("1.1", CallState::Done)]
+        [("1.0", CallStatus::Done), ("1.1", CallStatus::Done)]
     );
     let after = executor.run(&second, calls(), &mut Turn::new(), &run.context(&context)).finish().await;
     assert!(after.iter().all(|outcome| outcome.is_error()), "a finished run takes no more calls");

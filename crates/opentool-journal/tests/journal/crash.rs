@@ -16,7 +16,7 @@ use opentool_core::{
     ErrorKind, Executor, Outcome, ToolCall, ToolContext, ToolMetadata, ToolOutput, Toolbox, Turn, UncertainDecision,
 };
 use opentool_journal::testing::CommitPoint;
-use opentool_journal::{JournalError, JournalOptions, Run, RunState, SqliteJournal};
+use opentool_journal::{JournalError, JournalOptions, Run, RunStatus, SqliteJournal};
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use tempfile::TempDir;
 use tokio::time::sleep;
@@ -142,7 +142,7 @@ async fn child_run(files: &Files, kind: &str) {
             files.add("seen", &output.to_text());
         }
     }
-    let _ = run.finish(RunState::Done).await;
+    let _ = run.finish(RunStatus::Done).await;
     journal.close().await;
 }
 
@@ -170,7 +170,7 @@ async fn child_work(files: &Files) {
         };
         let outcome = call(&run, pay(files, "other", false), &format!(r#"{{"run":"{id}"}}"#), 1).await;
         assert!(outcome.output().is_some(), "{outcome:?}");
-        run.finish(RunState::Done).await.unwrap();
+        run.finish(RunStatus::Done).await.unwrap();
     }
     journal.close().await;
 }
@@ -259,7 +259,7 @@ async fn check(files: &Files, kind: &str, point: &str) {
         assert!(outcome.error().unwrap().message().contains("given up"), "{at}");
         assert_eq!(files.lines("effects").len(), effects, "{at}");
     }
-    run.finish(RunState::Done).await.unwrap();
+    run.finish(RunStatus::Done).await.unwrap();
     journal.close().await;
 }
 
@@ -319,7 +319,7 @@ async fn of_two_processes_on_one_journal_each_run_has_one() {
     let count = env::var("CRASH_TWO").ok().and_then(|runs| runs.parse().ok()).unwrap_or(200);
     for n in 0..count {
         let run = journal.start_run("test", &n.to_string()).await.unwrap();
-        run.finish(RunState::Waiting).await.unwrap();
+        run.finish(RunStatus::Waiting).await.unwrap();
         files.add("runs", run.id());
     }
     let workers = [0, 1].map(|_| spawn(&files, "work", "other", "", ""));
@@ -336,7 +336,7 @@ async fn of_two_processes_on_one_journal_each_run_has_one() {
     assert_eq!((effects.len(), effects.values().copied().max()), (count, Some(1)), "none by two, none left by both");
     let worked = |process: &String| files.lines("effects").iter().any(|line| line.split(' ').nth(1) == Some(process));
     assert!(processes.iter().any(worked), "{processes:?}");
-    assert!(journal.runs(usize::MAX).await.unwrap().iter().all(|run| run.state == RunState::Done));
+    assert!(journal.runs(usize::MAX).await.unwrap().iter().all(|run| run.state == RunStatus::Done));
 }
 
 /// Stops a child at a point, lets another process take its run over, and continues the child.

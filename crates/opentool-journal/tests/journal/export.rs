@@ -2,7 +2,7 @@
 
 use opentool_core::testing::FakeTool;
 use opentool_core::{ToolCall, ToolContext, ToolError, ToolOutput};
-use opentool_journal::{ExportError, RunExport, RunState};
+use opentool_journal::{ExportError, RunExport, RunStatus};
 use serde_json::{Value, json};
 
 use super::{folder, host, open};
@@ -20,7 +20,7 @@ async fn an_export_reads_back_as_it_was_written() {
         host.run(ToolCall::new("1", tool, r#"{"n":12345678901234567890123}"#), &context).await;
     }
     run.add_step("end", &json!({"text": "x".repeat(300_000)})).await.unwrap();
-    run.finish(RunState::Done).await.unwrap();
+    run.finish(RunStatus::Done).await.unwrap();
 
     let text = journal.export(run.id()).await.unwrap().to_string();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

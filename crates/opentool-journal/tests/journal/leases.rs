@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use opentool_core::testing::FakeTool;
 use opentool_core::{ErrorKind, ToolCall, ToolContext};
-use opentool_journal::{JournalError, RunState};
+use opentool_journal::{JournalError, RunStatus};
 use tokio::time::sleep;
 
 use super::{SHORT, execute, folder, host, open};
@@ -19,7 +19,7 @@ async fn a_run_of_a_living_process_cannot_be_claimed() {
     assert!(matches!(refused, JournalError::Owned { .. }), "the lease is renewed: {refused}");
     assert!(refused.to_string().contains(&std::process::id().to_string()));
     assert!(first.claim(run.id()).await.is_ok(), "it is this process's own");
-    run.finish(RunState::Waiting).await.unwrap();
+    run.finish(RunStatus::Waiting).await.unwrap();
     second.claim(run.id()).await.unwrap();
     assert!(matches!(first.claim(run.id()).await, Err(JournalError::Owned { .. })));
     assert!(matches!(first.claim("nothing").await, Err(JournalError::UnknownRun { .. })));
@@ -51,7 +51,7 @@ async fn an_owner_that_comes_back_late_starts_nothing() {
     assert_eq!((late.error().unwrap().kind(), log.count()), (ErrorKind::Unavailable, 0));
     assert!(!late.error().unwrap().is_retryable());
     assert!(matches!(run.add_step("model", "no").await, Err(JournalError::Lost { .. })));
-    assert!(matches!(run.finish(RunState::Done).await, Err(JournalError::Lost { .. })));
+    assert!(matches!(run.finish(RunStatus::Done).await, Err(JournalError::Lost { .. })));
     assert!(host.run(call(), &taken.context(&ToolContext::new())).await.output().is_some());
     taken.add_step("end", "paid").await.unwrap();
     assert_eq!(other.run(run.id()).await.unwrap().steps.len(), 2);
@@ -64,7 +64,7 @@ async fn of_many_that_claim_one_run_one_gets_it() {
     let mut runs = Vec::new();
     for n in 0..20 {
         let run = first.start_run("chat", &n.to_string()).await.unwrap();
-        run.finish(RunState::Waiting).await.unwrap();
+        run.finish(RunStatus::Waiting).await.unwrap();
         runs.push(run.id().to_owned());
     }
     let (one, two) = (open(&path).await, open(&path).await);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use opentool_core::testing::FakeTool;
 use opentool_core::{ToolCall, ToolContext};
-use opentool_journal::{JournalError, JournalOptions, RunState};
+use opentool_journal::{JournalError, JournalOptions, RunStatus};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
@@ -15,7 +15,7 @@ async fn a_list_says_how_far_each_run_is() {
     let (_folder, path) = folder();
     let journal = open(&path).await;
     let done = journal.start_run("chat", "done").await.unwrap();
-    done.finish(RunState::Done).await.unwrap();
+    done.finish(RunStatus::Done).await.unwrap();
     let _running = journal.start_run("chat", "running").await.unwrap();
     let host = host([FakeTool::new("pay").hangs()]);
     let uncertain = keyed(&journal, "k").with_caller("ann");
@@ -67,7 +67,7 @@ async fn a_run_of_a_living_process_cannot_be_deleted() {
     let run = journal.start_run("chat", "hello").await.unwrap();
     run.add_step("input", "hello").await.unwrap();
     assert!(matches!(other.delete(run.id()).await, Err(JournalError::Owned { .. })));
-    run.finish(RunState::Done).await.unwrap();
+    run.finish(RunStatus::Done).await.unwrap();
     other.delete(run.id()).await.unwrap();
     assert!(matches!(other.run(run.id()).await, Err(JournalError::UnknownRun { .. })));
     assert!(matches!(other.delete(run.id()).await, Err(JournalError::UnknownRun { .. })));
@@ -85,11 +85,11 @@ async fn what_is_old_is_forgotten_and_what_is_uncertain_is_not() {
     pay(&answers, &keyed(&journal, "uncertain")).await;
     pay(&answers, &keyed(&journal, "old")).await;
     let open_run = journal.start_run("chat", "open").await.unwrap();
-    journal.start_run("chat", "over").await.unwrap().finish(RunState::Done).await.unwrap();
+    journal.start_run("chat", "over").await.unwrap().finish(RunStatus::Done).await.unwrap();
     sleep(Duration::from_millis(20)).await;
     assert_eq!(journal.forget_old_runs().await.unwrap(), 2);
     let mut left: Vec<_> = journal.runs(10).await.unwrap().into_iter().map(|run| run.title).collect();
     left.sort_unstable();
     assert_eq!(left, ["open", "pay"]);
-    open_run.finish(RunState::Failed).await.unwrap();
+    open_run.finish(RunStatus::Failed).await.unwrap();
 }

@@ -161,3 +161,36 @@ async fn a_result_of_ten_megabytes_arrives() {
     let result = call(&server, "large", json!({})).await;
     assert!(result["content"][0]["text"].as_str() == Some(&large), "it is not what the tool answered");
 }
+
+fn with_key(key: &str) -> crate::client::Request {
+    stateless("tools/call", json!({ "name": "pay", "_meta": { "dev.opentool/idempotency-key": key } }))
+}
+
+#[tokio::test]
+async fn a_repeated_key_has_the_answer_of_the_first_call() {
+    let tool = FakeTool::new("pay").answers("paid");
+    let log = tool.log();
+    let server = start(Server::new(tool)).await;
+    let first = server.ask(&with_key("order-17")).await.json();
+    let second = server.ask(&with_key("order-17")).await.json();
+    assert_eq!(first["result"]["content"], text("paid"));
+    assert_eq!((&first["result"], log.count()), (&second["result"], 1));
+    let refused = server.ask(&with_key("two words")).await.json();
+    assert!(refused["error"]["message"].as_str().unwrap().contains("1 to 255 visible ASCII characters"), "{refused}");
+    assert_eq!(log.count(), 1);
+}
+
+#[cfg(feature = "client")]
+#[tokio::test]
+async fn a_key_goes_on_to_the_server_behind_a_gateway() {
+    let tool = FakeTool::new("pay").answers("paid");
+    let log = tool.log();
+    let original = start(Server::new(tool)).await;
+    // Each gateway forgets what it answered, as one that was killed has.
+    for _ in 0..2 {
+        let url = opentool_mcp::ServerUrl::new(format!("http://{}/mcp", original.addr));
+        let gateway = start(Server::new(opentool_mcp::McpClient::from_url(url))).await;
+        assert_eq!(gateway.ask(&with_key("order-17")).await.json()["result"]["content"], text("paid"));
+    }
+    assert_eq!(log.count(), 1);
+}

@@ -114,6 +114,14 @@ pub(super) struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(hide_possible_values = true, help_heading = "Running")]
     pub(super) assert_formats: Option<bool>,
+    /// A file in which calls with an `Idempotency-Key` are recorded, so that their outcomes survive the server; without it they are kept in
+    /// memory
+    #[arg(long, value_name = "FILE", help_heading = "Running")]
+    pub(super) journal: Option<PathBuf>,
+    /// Lets calls run that cannot be recorded, for instance while the disk is full: after a crash nothing is then known of them
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(hide_possible_values = true, help_heading = "Running")]
+    pub(super) run_unrecorded: Option<bool>,
     /// Lets a caller with a key stop the server by POST /stop
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(hide_possible_values = true, help_heading = "Running")]
