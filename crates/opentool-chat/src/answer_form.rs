@@ -54,8 +54,11 @@ pub struct AnswerForm {
     is_wrapped: bool,
     tries: u32,
     /// Reads the text as the type, where there is one.
-    read: Option<fn(&str) -> Result<(), String>>,
+    read: Option<ReadCheck>,
 }
+
+/// Reads a text as a type, and says why that does not work.
+type ReadCheck = fn(&str) -> Result<(), String>;
 
 /// An answer that does not have its form.
 #[derive(Debug)]
@@ -274,6 +277,8 @@ pub(crate) type SharedForm = Arc<AnswerForm>;
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     fn form(schema: Value) -> AnswerForm {
@@ -325,7 +330,7 @@ mod tests {
         impl TryFrom<String> for Even {
             type Error = &'static str;
             fn try_from(text: String) -> Result<Self, Self::Error> {
-                if text.len() % 2 == 0 { Ok(Self) } else { Err("the text must have an even length") }
+                if text.len().is_multiple_of(2) { Ok(Self) } else { Err("the text must have an even length") }
             }
         }
         let form = AnswerForm::of::<Even>().unwrap();

@@ -138,6 +138,8 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use proptest::prelude::*;
     use serde_json::json;
 

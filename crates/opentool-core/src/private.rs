@@ -149,15 +149,10 @@ pub fn check_parameter<T: ToolParameter>() {}
     label = "this type cannot be read from a model's arguments",
     note = "derive `serde::Deserialize` and `schemars::JsonSchema` for it; of a type of another crate see whether schemars or that crate has a feature for it"
 )]
-pub trait ToolParameter {
-    /// The type itself. Named so, a type without the traits is one error and not one for each use that the derives make of it.
-    type Itself;
-}
+pub trait ToolParameter {}
 
 #[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned + JsonSchema> ToolParameter for T {
-    type Itself = T;
-}
+impl<T: DeserializeOwned + JsonSchema> ToolParameter for T {}
 
 /// What `#[param(required = false)]` puts in the place of an argument that is not there.
 pub fn default_parameter<T: ParameterDefault>() -> T {

@@ -167,11 +167,6 @@ impl Parameter {
             let returned = self.field_type(&quote!('static));
             quote_spanned!(span=> fn #function #declared() -> #returned #where_clause { #value })
         });
-        // The derives know the bounds of a generic type only where they see its parameters.
-        let ty = match self.kind == ParameterKind::Owned && !has_field_attributes(carried) && generics.is_none() {
-            true => quote_spanned!(span=> <#ty as __private::ToolParameter>::Itself),
-            false => ty,
-        };
         (quote_spanned!(span=> #(#carried)* #attributes #ident: #ty,), default_function)
     }
 }

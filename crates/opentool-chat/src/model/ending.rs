@@ -110,7 +110,7 @@ impl Run {
         let partial = exchange.partial.clone().unwrap_or_default();
         let ran = exchange.messages().iter().any(|message| matches!(message, Message::Tool(_) | Message::Assistant(_)));
         // A memory that has just failed is not asked again.
-        if matches!(cause, Cause::Memory(_)) || !(ran || !partial.text.is_empty()) {
+        if matches!(cause, Cause::Memory(_)) || (!ran && partial.text.is_empty()) {
             return Ok(());
         }
         let mut messages = exchange.history.get(self.saved..).unwrap_or_default().to_vec();

@@ -60,7 +60,7 @@ pub(super) struct Approval {
 
 impl ApprovalPolicy for Approval {
     fn needed(&self, tool: &dyn Tool, _: &Arguments) -> bool {
-        // A tool may ask for approval itself, whoever it asks; with no one to be asked it must be approved all the same.
+        // What asks for approval itself needs a decision even where the user wants no question; it is then approved.
         self.which.asks_about(tool) || tool.metadata().needs_approval()
     }
 
