@@ -22,6 +22,7 @@ import tempfile
 import traceback
 import unicodedata
 import urllib.error
+import urllib.parse
 import urllib.request
 import uuid
 import zlib
@@ -647,6 +648,58 @@ def _(it):
     it.answers("unicode_name_character", ord("\u0416"), name="CYRILLIC CAPITAL LETTER ZHE")
 
 
+@library("curl", "libcurl4-openssl-dev", "libcurl.so.4", ["curl/curl.h"], allow=["--allow", "net"])
+def _(it):
+    it.answers("curl_version", it.native_text("curl_version"))
+    handle = it.call("curl_easy_init")["result"]
+    text = "a b&c=\u00fc/100%"
+    it.answers("curl_easy_escape", urllib.parse.quote(text, safe=""), handle=handle, string=text)
+    it.answers("curl_easy_unescape", text, handle=handle, string=urllib.parse.quote(text, safe=""))
+    it.answers("curl_getdate", 784111777, p="Sun, 06 Nov 1994 08:49:37 GMT", unused=None)
+    it.answers("curl_easy_cleanup", None, curl=handle)
+    it.fails("curl_easy_escape", handle=handle, string="x")
+    url = it.call("curl_url")["result"]
+    it.answers("curl_url_set", 0, handle=url, what="CURLUPART_URL", part="https://example.org:8443/path?q=1#top", flags=0)
+    for part, expected in [("CURLUPART_HOST", "example.org"), ("CURLUPART_PORT", "8443"), ("CURLUPART_QUERY", "q=1")]:
+        it.answers("curl_url_get", expected, "part", handle=url, what=part, flags=0)
+    it.answers("curl_url_cleanup", None, handle=url)
+    # A list begins with NULL, and goes into the headers of a part.
+    names = it.call("curl_slist_append", data="A: 1")["result"]
+    it.same("curl_slist_append", it.call("curl_slist_append", list=names, data="B: 2")["result"], names)
+    it.answers("curl_slist_free_all", None, list=names)
+    it.fails("curl_slist_append", list=names, data="C: 3")
+
+
+@library("ncurses", "libncurses-dev", "libncurses.so.6", ["ncurses.h"])
+def _(it):
+    # What needs no terminal.
+    it.answers("COLOR_PAIR", 3 << 8, **{it.parameters("COLOR_PAIR")[0]: 3})
+    it.answers("PAIR_NUMBER", 5, **{it.parameters("PAIR_NUMBER")[0]: 5 << 8})
+    it.answers("get_escdelay", 1000)
+    it.answers("set_escdelay", 0, **{it.parameters("set_escdelay")[0]: 250})
+    it.answers("get_escdelay", 250)
+    it.answers("isendwin", False)
+    it.answers("start_color", -1)
+
+
+@library("riemann", "libriemann-client-dev", "libriemann-client.so.0", ["riemann/riemann-client.h"], is_random=True)
+def _(it):
+    it.answers("riemann_client_version_string", it.native_text("riemann_client_version_string"))
+    query = it.call("riemann_query_new", string="service = 1")["result"]
+    message = it.call("riemann_message_create_with_query", query=query)["result"]
+    # A protocol buffer: the query is field 5, and its text field 1, each with a tag and a length.
+    it.answers("riemann_message_get_packed_size", 2 + 2 + len("service = 1"), message=message)
+    it.right |= {"riemann_query_new", "riemann_message_create_with_query"}
+    other = it.call("riemann_message_clone", message=message)["result"]
+    it.answers("riemann_message_get_packed_size", 2 + 2 + len("service = 1"), message=other)
+    it.right.add("riemann_message_clone")
+    it.answers("riemann_message_free", None, message=other)
+    it.fails("riemann_message_get_packed_size", message=other)
+    attribute = it.call("riemann_attribute_create", key="k", value="v")["result"]
+    it.answers("riemann_attribute_free", None, attrib=attribute)
+    it.fails("riemann_attribute_free", attrib=attribute)
+
+
 @library("path_utils", "libpath-utils-dev", "libpath_utils.so.1", ["path_utils.h"], is_random=True)
 def _(it):
     path = "/usr/share/doc/bash.txt"
@@ -747,18 +800,25 @@ Library.native_text, Library.parameters = native_text, parameters
 Library.has = lambda self, function: any(one["name"] == function for one in self.document["functions"])
 
 
-def reasons(report):
-    """Why functions were skipped, and how many for each reason."""
-    counts = collections.Counter()
+def skipped(report):
+    """The functions that were skipped, each with the reason."""
     body = report.split("\nskipped:\n", 1)[-1] if "skipped:\n" in report else ""
+    reason = None
     for line in body.splitlines():
         several = re.match(r"  (\d+) functions: each (.*):$", line)
         single = re.match(r"  (\S[^:]*(?:::[^:]*)*): (.*)$", line)
         if several:
-            counts[why(several[2])] += int(several[1])
+            reason = why(several[2])
         elif single and not line.startswith("    "):
-            counts[why(single[2])] += 1
-    return counts
+            reason = None
+            yield single[1], why(single[2])
+        elif reason and line.startswith("    ") and "a shim would help" not in line:
+            yield from ((name, reason) for name in line.strip().rstrip(",").split(", "))
+
+
+def reasons(report):
+    """Why functions were skipped, and how many for each reason."""
+    return collections.Counter(reason for _, reason in skipped(report))
 
 
 def why(reason):
@@ -838,22 +898,32 @@ def attempt(it, folder):
         server.wait(20)
 
 
-# What the name of a function has in it that ends something, as far as a word of its own can say.
-ENDING = re.compile(
-    r"(?i)(?:^|_|(?<=[a-z0-9]))(free|close|destroy|delete|release|dispose|unref|decref|finali[sz]e|finish|cleanup|deinit|terminate|teardown|fini|end|clear)"
-    r"(?:_v\d|_\d+|_r|_w|_all|_full|_ex|_ret|$)"
-)
+ENDINGS = (
+    "free close destroy delete release dispose unref decref finalize finalise finish cleanup deinit terminate teardown fini end randclear"
+).split()
+QUALIFIERS = re.compile(r"v?\d+|r|w|all|full|ex|ret|safe|instance|8")
+# Why a function is left out that has nothing to do with what it ends.
+ELSEWHERE = ("in no header", "in another header", "not exported", "reserved name", "frees memory")
+
+
+def ends(function):
+    """Whether the name of a function says that it ends something."""
+    words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", function)]
+    while len(words) > 1 and QUALIFIERS.fullmatch(words[-1]):
+        words.pop()
+    return bool(words) and any(words[-1] == word or (len(word) > 3 and words[-1].endswith(word)) for word in ENDINGS)
 
 
 def destructors(it):
-    """The functions that end a handle by their name and shape, and those of them that the document says it of."""
+    """The functions that end an object by name and shape, and those of them of which the document says so."""
     named, found = [], []
-    for function in getattr(it, "document", {"functions": []})["functions"]:
+    for function in it.document["functions"]:
         handles = [one for one in function["parameters"] if one.get("isIn", True) and one.get("x-handle", "NULL") != "NULL"]
         closes = any(one.get("x-closes") for one in function["parameters"])
-        if closes or (len(handles) == 1 == len(function["parameters"]) and ENDING.search(function["name"])):
+        if closes or (len(handles) == 1 == len(function["parameters"]) and ends(function["name"])):
             named.append(function["name"])
             found += [function["name"]] if closes else []
+    named += [name for name, reason in skipped(it.report) if ends(name) and reason not in ELSEWHERE]
     return named, found
 
 

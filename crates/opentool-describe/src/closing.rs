@@ -58,9 +58,9 @@ fn is_qualifier(word: &str) -> bool {
     QUALIFIERS.contains(&word) || is_version(word.trim_start_matches('v'))
 }
 
-/// Whether the name says that a struct that the caller made is emptied: `mpz_clear`.
+/// Whether the name says that a struct that the caller made is emptied: `mpz_clear`, `gmp_randclear`.
 pub(crate) fn clears(function: &str) -> bool {
-    words::split(function).last().is_some_and(|last| last == "clear")
+    words::split(function).last().is_some_and(|last| last.ends_with("clear"))
 }
 
 #[cfg(test)]

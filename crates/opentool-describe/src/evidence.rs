@@ -260,6 +260,7 @@ fn null_in(sentence: &str) -> Option<MayBeNull> {
         "may also be null",
         "null is allowed",
         "null means",
+        "set to null",
         "optional",
     ];
     // "A NULL-terminated string" and "returns NULL" are about something else.
@@ -277,12 +278,14 @@ mod tests {
 
     #[test]
     fn comments_say_what_may_be_null() {
-        let comment =
-            about("Opens a thing. The `context` may be NULL. If name is NULL, a default is used; key must not be NULL");
+        let comment = about(
+            "Opens a thing. The `context` may be NULL. If name is NULL, a default is used; key must not be NULL. The unused one should be set to NULL",
+        );
         let evidence = Evidence::new(Some(&comment));
         assert_eq!(evidence.null("context"), Some(MayBeNull::Yes));
         assert_eq!(evidence.null("name"), Some(MayBeNull::Yes));
         assert_eq!(evidence.null("key"), Some(MayBeNull::No));
+        assert_eq!(evidence.null("unused"), Some(MayBeNull::Yes));
         assert_eq!(evidence.null("other"), None);
         let shared = Comment { is_shared: true, ..comment };
         assert_eq!(Evidence::new(Some(&shared)).null("context"), None);

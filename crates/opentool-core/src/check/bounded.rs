@@ -9,18 +9,15 @@ use super::{
     indexed::IndexedText,
     instance::TextJson,
     memory::{CheckMemory, OutOfMemory},
-    references::has_references,
+    references::count_references,
     value::JsonValue,
 };
 use crate::patterns::{self, PatternEngine};
 
-/// What the validator takes for a result that it remembers, at most: an entry of a hash table that doubles as it grows.
-const REMEMBERED: usize = 96;
-
-/// A compiled schema, and whether its references can multiply the work.
+/// A compiled schema, and how many references it has, which can multiply the work.
 pub(super) struct BoundedValidator {
     validator: Validator<TextJson>,
-    has_references: bool,
+    references: usize,
 }
 
 /// What came of a check.
@@ -37,14 +34,14 @@ impl BoundedValidator {
     pub(super) fn compile(schema: &Value, patterns: PatternEngine, formats: bool) -> Result<Self, SchemaError> {
         let options = patterns.options().should_validate_formats(formats);
         let validator = options.build(schema).map_err(|error| explain::schema_error(&error))?;
-        Ok(Self { validator, has_references: has_references(schema)? })
+        Ok(Self { validator, references: count_references(schema)? })
     }
 
     /// Whether a text satisfies the schema.
     pub(super) fn check(&self, document: &IndexedText<'_>, memory: &mut CheckMemory) -> Result<Verdict, OutOfMemory> {
         patterns::start_budget();
-        if self.has_references {
-            memory.grow(document.limit_steps() * REMEMBERED)?;
+        if self.references > 0 {
+            memory.grow(document.limit_steps(self.references))?;
         }
         let is_valid = self.validator.is_valid(JsonValue::root(document));
         Ok(match is_valid {
@@ -57,8 +54,8 @@ impl BoundedValidator {
     /// The validator itself, to say what is wrong with a text of which it was said that something is.
     pub(super) fn explaining(&self, document: &IndexedText<'_>) -> &Validator<TextJson> {
         patterns::start_budget();
-        if self.has_references {
-            document.limit_steps();
+        if self.references > 0 {
+            document.limit_steps(self.references);
         }
         &self.validator
     }

@@ -32,18 +32,11 @@ const MANY_STEPS: usize = 64 << 20;
 /// How many steps a check may take for each byte of the text in any case.
 const LEAST_STEPS_PER_BYTE: usize = 4;
 
-/// How many results the validator may remember however short the text is.
-const MIN_REMEMBERED: usize = 2048;
+/// What the validator takes for each place in its hash table of results, where the table has just been made twice as large.
+const BYTES_PER_PLACE: usize = 40;
 
-/// How many bytes of the text there must be for each further result that is remembered.
-const BYTES_PER_REMEMBERED: usize = 192;
-
-/// Only results of objects and arrays as long as one part of so many of the text are remembered: what is in shorter ones is soon
-/// checked again.
-const PARTS: usize = 1024;
-
-/// Results of objects and arrays as long as this are remembered in any text.
-const LONG_CONTAINER: usize = 256;
+/// How many bytes its table may take however short the text is, and besides half of the text.
+const LEAST_TABLE: usize = 96 << 10;
 
 /// How many places of repeated names are kept; an error lists no more.
 const MAX_DUPLICATES: usize = 16;
@@ -66,8 +59,8 @@ pub(super) struct IndexedText<'t> {
     limit: Cell<Option<ReadLimit>>,
     /// How many steps the validator may still take.
     steps: Cell<usize>,
-    /// How many results of objects and arrays the validator may still remember.
-    remembered: Cell<usize>,
+    /// How long an object or array must be for the validator to remember its result.
+    least_remembered: Cell<usize>,
 }
 
 /// Bounds what an explanation of a refusal costs, since the validator keeps everything it finds.
@@ -145,7 +138,7 @@ impl<'t> IndexedText<'t> {
             has_null_member,
             limit: Cell::new(None),
             steps: Cell::new(usize::MAX),
-            remembered: Cell::new(0),
+            least_remembered: Cell::new(usize::MAX),
         })
     }
 
@@ -190,15 +183,51 @@ impl<'t> IndexedText<'t> {
         self.limit.set(Some(ReadLimit { values: (self.text.len() / 32).max(100_000), errors: 1_000 }));
     }
 
-    /// Lets the validator take only so many steps, in proportion to the text, and remember only so many results; says how many
-    /// those are.
-    pub(super) fn limit_steps(&self) -> usize {
+    /// Lets the validator take only so many steps, in proportion to the text, and remember only so many results of a schema with
+    /// so many references; says how many bytes those take at most.
+    pub(super) fn limit_steps(&self, references: usize) -> usize {
         let length = self.text.len();
         let steps = length.saturating_mul(STEPS_PER_BYTE).min(MANY_STEPS);
         self.steps.set(steps.max(length.saturating_mul(LEAST_STEPS_PER_BYTE)).saturating_add(MIN_STEPS));
-        let remembered = MIN_REMEMBERED.min(length) + length / BYTES_PER_REMEMBERED;
-        self.remembered.set(remembered);
-        remembered
+        // The table has a power of two of places, seven of eight of them in use.
+        let places = 1_usize << ((LEAST_TABLE + length / 2) / BYTES_PER_PLACE).ilog2();
+        let (least, remembered) = self.longest(references, places / 8 * 7);
+        self.least_remembered.set(least);
+        (remembered * 8 / 7 + 1).next_power_of_two() * BYTES_PER_PLACE
+    }
+
+    /// How long objects and arrays must be for the results of the schema for them, one for each reference, to be no more than
+    /// `most`, and how many results those are.
+    fn longest(&self, references: usize, most: usize) -> (usize, usize) {
+        let all = self.ends.len().saturating_mul(references);
+        if all <= most {
+            return (0, all);
+        }
+        // How many there are of each length, by its number of binary digits.
+        let mut counts = [0_usize; usize::BITS as usize];
+        let starts = self.starts.iter().enumerate().flat_map(|(word, bits)| {
+            let mut bits = *bits;
+            std::iter::from_fn(move || {
+                let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+                bits &= bits - 1;
+                Some(word * 64 + bit)
+            })
+        });
+        for (start, end) in starts.zip(&self.ends) {
+            let length = (*end as usize).saturating_sub(start).max(1);
+            if let Some(count) = counts.get_mut(length.ilog2() as usize) {
+                *count += 1;
+            }
+        }
+        let mut remembered = 0;
+        for (digits, count) in counts.into_iter().enumerate().rev() {
+            let more = count.saturating_mul(references);
+            if remembered + more > most {
+                return (2 << digits, remembered);
+            }
+            remembered += more;
+        }
+        (0, remembered)
     }
 
     /// Counts a step of the validator; says whether it may be taken.
@@ -212,13 +241,7 @@ impl<'t> IndexedText<'t> {
     /// Whether the validator may remember its result for the object or array that begins at `start`, so that it need not check
     /// it again.
     pub(super) fn may_remember(&self, start: usize) -> bool {
-        let left = self.remembered.get();
-        let least = LONG_CONTAINER.min(self.text.len() / PARTS);
-        let remembers = left > 0 && self.end_of(start).saturating_sub(start) >= least;
-        if remembers {
-            self.remembered.set(left - 1);
-        }
-        remembers
+        self.end_of(start).saturating_sub(start) >= self.least_remembered.get()
     }
 
     /// Whether a limit was reached: what is found from then on is about a part of the text only.

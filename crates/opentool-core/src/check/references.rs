@@ -4,7 +4,7 @@
 //! of which each asks twice for the next one ask a thousand million times for the last. Such a schema is refused. What
 //! references multiply only with the nesting of the arguments is bounded as they are checked.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use opentool_spec::json::pointer;
 use serde_json::{Map, Value};
@@ -20,16 +20,18 @@ const MAX_CHAIN: usize = 32;
 /// The keywords whose value is a reference.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// Says whether a schema has any reference, and refuses one whose references multiply too much.
-pub(super) fn has_references(schema: &Value) -> Result<bool, SchemaError> {
+/// Counts the different references of a schema, and refuses one whose references multiply too much.
+pub(super) fn count_references(schema: &Value) -> Result<usize, SchemaError> {
     let mut places = Vec::new();
     find(schema, &mut String::new(), &mut places);
     let names = Names::new(schema);
+    let mut different = HashSet::new();
     for (place, found) in &places {
         let mut work = Work { names: &names, left: MAX_SCHEMAS, open: Vec::new() };
         work.follow(found).map_err(|message| SchemaError::Invalid { pointer: place.clone(), message })?;
+        different.extend(found.as_object().into_iter().flat_map(references));
     }
-    Ok(!places.is_empty())
+    Ok(different.len())
 }
 
 /// Finds the objects that hold a reference, with their places.

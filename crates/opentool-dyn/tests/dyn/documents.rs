@@ -224,6 +224,14 @@ fn keys_with_wrong_values_disable_their_function() {
         ),
         (with(function("nothing", vec![], Value::Null), json!({ "x-effect": "none" })), "read, write, destructive"),
         (with(function("nothing", vec![], Value::Null), json!({ "x-fixedArgs": 1 })), "`x-fixedArgs`"),
+        (
+            function(
+                "nothing",
+                vec![with(takes("it", "string", "void *"), json!({ "x-handle": "it", "x-indirect": true }))],
+                Value::Null,
+            ),
+            "`x-indirect` of a handle that goes in needs `x-closes`",
+        ),
         (with(function("nothing", vec![], Value::Null), json!({ "x-free": "free" })), "`x-free` needs a pointer"),
         (with(function("nothing", vec![], returns("errno", "integer", "int")), json!({ "x-errno": true })), "`errno`"),
         (function("nothing", vec![takes("...", "integer", "int")], Value::Null), "variadic"),

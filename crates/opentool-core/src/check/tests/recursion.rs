@@ -157,18 +157,28 @@ fn ordinary_recursive_schemas_are_checked_as_ever() {
 
 #[test]
 fn what_the_validator_remembers_is_counted_in_the_budget() {
-    let schema =
-        with(json!({ "$ref": "#/$defs/l" }), json!({ "l": { "type": "array", "items": { "$ref": "#/$defs/l" } } }));
-    let deep = format!("{}{}", "[".repeat(120), "]".repeat(120));
-    let text = format!(r#"{{"x":[{}]}}"#, vec![deep; 4000].join(","));
-    let enough = MemoryBudget::new(3 * text.len());
+    let schema = with(
+        json!({ "$ref": "#/$defs/l" }),
+        json!({ "l": { "type": ["array", "number"], "items": { "$ref": "#/$defs/l" } } }),
+    );
+    // Few long lists: all of them are remembered, and take more than the index.
+    let list = format!("[{}]", vec!["1"; 100].join(","));
+    let text = format!(r#"{{"x":[{}]}}"#, vec![list; 2000].join(","));
+    let enough = MemoryBudget::new(text.len());
     assert!(checker(&schema).check_within(&text, Strictness::Lenient, Some(&enough)).is_ok());
     assert_eq!(enough.held(), 0);
-    // What the index takes, and no more.
-    let little = MemoryBudget::new(text.len() * 22 / 10);
+    let little = MemoryBudget::new(text.len() * 3 / 10);
     let checked = checker(&schema).check_within(&text, Strictness::Lenient, Some(&little));
     assert!(matches!(checked, Err(Unchecked::OutOfMemory)), "{checked:?}");
     assert_eq!(little.held(), 0);
+    // The index alone would fit.
+    let plain = with(json!({ "anyOf": [{ "type": "array" }, { "type": "null" }] }), json!({}));
+    assert!(checker(&plain).check_within(&text, Strictness::Lenient, Some(&little)).is_ok());
+    // Many deep lists: only as many are remembered as fit beside the index.
+    let deep = format!("{}{}", "[".repeat(120), "]".repeat(120));
+    let text = format!(r#"{{"x":[{}]}}"#, vec![deep; 1000].join(","));
+    let enough = MemoryBudget::new(3 * text.len());
+    assert!(checker(&schema).check_within(&text, Strictness::Lenient, Some(&enough)).is_ok());
 }
 
 #[test]
