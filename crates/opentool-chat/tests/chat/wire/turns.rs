@@ -42,11 +42,24 @@ fn whole_call(wire: Wire, text: &str, calls: &[Call<'_>]) -> String {
             .collect()
     };
     match wire {
-        Wire::OpenAi => json!({ "choices": [{ "index": 0, "message": { "role": "assistant", "content": text,
+        Wire::OpenAi | Wire::Azure => json!({ "choices": [{ "index": 0, "message": { "role": "assistant", "content": text,
             "tool_calls": functions(true) }, "finish_reason": "tool_calls" }] }),
         Wire::Anthropic => {
             let uses = calls.iter().map(|(id, name, input)| json!({ "type": "tool_use", "id": id, "name": name, "input": input }));
             json!({ "type": "message", "role": "assistant", "content": uses.collect::<Vec<_>>(), "stop_reason": "tool_use" })
+        }
+        Wire::Responses => {
+            let calls = calls.iter().map(|(id, name, given)| {
+                json!({ "type": "function_call", "id": format!("f{id}"), "call_id": id, "name": name,
+                    "arguments": given.to_string(), "status": "completed" })
+            });
+            json!({ "id": "1", "object": "response", "status": "completed", "output": calls.collect::<Vec<_>>() })
+        }
+        Wire::Gemini => {
+            let calls =
+                calls.iter().map(|(id, name, args)| json!({ "functionCall": { "id": id, "name": name, "args": args } }));
+            json!({ "candidates": [{ "index": 0, "content": { "role": "model", "parts": calls.collect::<Vec<_>>() },
+                "finishReason": "STOP" }] })
         }
         Wire::Ollama => json!({ "model": "tiny", "message": { "role": "assistant", "content": text,
             "tool_calls": functions(false) }, "done": true, "done_reason": "stop" }),
@@ -92,7 +105,8 @@ async fn a_limit_ends_with_an_answer_over_every_wire() {
             assert_eq!((answer.text().as_str(), answer.end()), ("What I know.", TurnEnd::AnsweredAtLimit));
             let last = server.seen()[2].json();
             match wire {
-                Wire::OpenAi => assert_eq!(last["tool_choice"], "none"),
+                Wire::OpenAi | Wire::Azure | Wire::Responses => assert_eq!(last["tool_choice"], "none"),
+                Wire::Gemini => assert_eq!(last["toolConfig"]["functionCallingConfig"]["mode"], "NONE"),
                 Wire::Anthropic => assert_eq!(last["tool_choice"]["type"], "none"),
                 Wire::Ollama => {}
             }
