@@ -252,6 +252,21 @@ mod tests {
     }
 
     #[test]
+    fn readers_in_quick_succession_do_not_use_a_half_written_file() {
+        let (_folder, path, files) = watched("one\n");
+        fs::write(&path, "tw\n").unwrap();
+        std::thread::sleep(CHECK_INTERVAL);
+        let begun = Instant::now();
+        let read: Vec<_> = (0..5).map(|_| files.get()).collect();
+        // A busy machine may take longer than the interval, and then the file has stayed the same for a check.
+        if begun.elapsed() < CHECK_INTERVAL {
+            assert!(read.iter().all(|text| **text == "one\n"), "{read:?}");
+        }
+        std::thread::sleep(CHECK_INTERVAL);
+        assert_eq!(*files.get(), "tw\n");
+    }
+
+    #[test]
     fn a_file_that_cannot_be_used_is_reported_and_tried_again() {
         let (_folder, path, files) = watched("one\n");
         fs::remove_file(&path).unwrap();

@@ -22,6 +22,20 @@ fn answer(id: &str) -> Message {
     ToolMessage::new(vec![ToolAnswer::new(id, "now", "noon")]).into()
 }
 
+#[tokio::test]
+async fn a_memory_counts_its_conversations() {
+    let memory = InProcessMemory::new();
+    assert!(memory.is_empty());
+    memory.add("ann", &[Message::user("q")]).await.unwrap();
+    memory.add("ann", &[Message::assistant("a")]).await.unwrap();
+    memory.add("bob", &[Message::user("q")]).await.unwrap();
+    assert_eq!((memory.len(), memory.is_empty()), (2, false));
+    memory.clear("ann").await.unwrap();
+    assert_eq!((memory.len(), memory.is_empty()), (1, false));
+    memory.clear("bob").await.unwrap();
+    assert_eq!((memory.len(), memory.is_empty()), (0, true));
+}
+
 #[test]
 fn a_window_begins_with_a_question_after_the_system_message() {
     let mut conversation = vec![Message::system("Be terse.")];

@@ -58,6 +58,7 @@ int stream_run(stream *it, int flush) {
 int stream_dangles(stream *it) { return it->next_in != NULL || it->next_out != NULL || it->avail_in || it->avail_out; }
 int stream_end(stream *it) { free(it->state); it->state = NULL; streams_open--; return 0; }
 int streams(void) { return streams_open; }
+int stream_copies(stream *it, stream *from, stream *to) { it->total = 7; return from == to; }
 /* An event with a union, as libyaml has it. */
 int stream_event(stream *it, int which) {
     it->type = which;

@@ -244,6 +244,55 @@ fn keys_with_wrong_values_disable_their_function() {
 }
 
 #[test]
+fn keys_without_what_they_belong_to_disable_their_function() {
+    let number = |keys| function("nothing", vec![with(takes("t", "integer", "int"), keys)], Value::Null);
+    let handle = |keys| with(gives("t", "string", "void *"), with(json!({ "x-handle": "h" }), keys));
+    for (wrong, reason) in [
+        (number(json!({ "x-byValue": true })), "`x-byValue` needs a struct that goes in"),
+        (number(json!({ "x-offset": 4 })), "`x-offset` needs `x-field`"),
+        (number(json!({ "x-lengthField": {} })), "`x-lengthField` needs `x-field`"),
+        (number(json!({ "x-when": {} })), "`x-when` needs `x-field`"),
+        (number(json!({ "x-parent": "t" })), "`x-parent` needs a handle that the function makes"),
+        (number(json!({ "x-free": "free" })), "`x-free` needs a pointer that the function sets"),
+        (function("nothing", vec![handle(json!({ "x-close": "close" }))], Value::Null), "`x-close` needs `x-parent`"),
+    ] {
+        let reason_given = disabled(wrong.clone());
+        assert!(reason_given.contains(reason), "{wrong}: {reason_given}");
+    }
+    let allowed = number(json!({ "x-byValue": false, "x-free": null }));
+    let opened = open_here(&document(vec![allowed]), &library("types")).unwrap();
+    assert_eq!(opened.disabled().collect::<Vec<_>>(), [], "what is false or null is not there");
+}
+
+#[test]
+fn keys_of_a_schema_are_checked_like_those_of_a_parameter() {
+    let of_schema = |keys: Value| {
+        let mut parameter = takes("t", "string", "void *");
+        parameter["schema"] = with(parameter["schema"].clone(), keys);
+        function("nothing", vec![parameter], Value::Null)
+    };
+    for name in ["", "a\0b"] {
+        let reason = disabled(of_schema(json!({ "x-handle": name })));
+        assert!(reason.contains("`x-handle` must be a name"), "{name:?}: {reason}");
+    }
+}
+
+#[test]
+fn what_must_be_an_integer_is_neither_a_float_nor_a_boolean() {
+    for c in ["double", "bool"] {
+        let seen = if c == "bool" { "boolean" } else { "number" };
+        let code = with(function("nothing", vec![], returns("code", seen, c)), json!({ "x-returnsCode": true }));
+        let reason = disabled(code);
+        assert!(reason.contains("`x-returnsCode` needs an integer as the return value"), "{c}: {reason}");
+        let text = with(takes("text", "string", "char *"), json!({ "x-lengthParam": "length" }));
+        let reason = disabled(function("nothing", vec![text, takes("length", seen, c)], Value::Null));
+        assert!(reason.contains("`x-lengthParam` names `length`, which is no integer"), "{c}: {reason}");
+        let reason = disabled(function("nothing", vec![takes("t", "string", c)], Value::Null));
+        assert!(reason.contains(&format!("a string is not passed as `{c}`")), "{reason}");
+    }
+}
+
+#[test]
 fn ten_thousand_functions_open_and_answer() {
     let functions = (0..10_000).map(|n| {
         let parameters = vec![takes("minuend", "integer", "int"), takes("subtrahend", "integer", "int")];

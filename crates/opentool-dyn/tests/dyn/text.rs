@@ -156,6 +156,18 @@ fn a_buffer_is_never_smaller_than_its_size_parameter() {
     assert!(refused(&text, "size_told", r#"{"size":0}"#).message().contains("without a NUL within its 0 bytes"));
 }
 
+#[test]
+fn an_array_of_no_stated_size_has_room_for_four_kibibytes() {
+    for (c, count) in [("unsigned char *", 4096), ("int *", 1024), ("double *", 512)] {
+        let array = with(gives("array", "array", c), json!({ "x-sizeParam": "size", "x-lengthParam": "size" }));
+        let parameters = vec![array, gives("size", "integer", "unsigned long *")];
+        let size_told = function("size_told", parameters, returns("counted_size", "integer", "unsigned long"));
+        let result = call(&here("text", vec![size_told]), "size_told", json!({}));
+        assert_eq!((&result["counted_size"], &result["size"]), (&json!(count), &json!(count)), "{c}");
+        assert_eq!(result["array"].as_array().unwrap().len(), count, "{c}");
+    }
+}
+
 /// Copies doubles, with one count for what goes in and what goes out.
 fn copying(keys: Value) -> opentool_dyn::DynLibrary {
     let parameters = vec![

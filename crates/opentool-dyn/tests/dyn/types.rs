@@ -203,6 +203,18 @@ fn what_does_not_fit_is_refused_with_place_value_and_range() {
 }
 
 #[test]
+fn what_was_expected_is_named_by_its_json_type() {
+    let library = all();
+    for (name, expected) in [("value_double", "number"), ("value_float", "number"), ("value_int", "integer")] {
+        let error = refused(library, name, r#"{"v":true}"#);
+        assert_eq!(error.message(), format!("invalid arguments: /v: expected {expected}, got boolean true"));
+        let error = refused(library, name, "{}");
+        let missing = format!("missing required argument \"v\" ({expected})");
+        assert!(error.message().contains(&missing), "{error}");
+    }
+}
+
+#[test]
 fn integral_floats_are_integers_up_to_two_to_53() {
     let library = all();
     assert_eq!(call(library, "value_int", json!({ "v": 1.0 })), json!({ "it": 1 }));

@@ -44,7 +44,9 @@ async fn call(mut request: FrontendRequest<'_>) -> FrontendResponse {
         Err(error) => error.to_string(),
     };
     let key = request.key_name().map_or("nobody", |name| &**name);
+    let trace = request.trace().map_or("none", |trace| trace.trace_id());
     FrontendResponse::json(StatusCode::OK, text)
+        .with_header(HeaderName::from_static("x-trace"), HeaderValue::from_str(trace).unwrap())
         .with_header(HeaderName::from_static("x-key"), HeaderValue::from_str(key).unwrap())
         .with_call(&counted)
 }
@@ -91,6 +93,15 @@ async fn a_mounted_frontend_answers_behind_all_checks() {
     server.ask(get("/plain/more").key("k")).await.rpc_error(404, 404);
     server.ask(get("/opentool/plain").key("k")).await.rpc_error(404, 404);
     assert_eq!(server.ask(get("/opentool/version").key("k")).await.status, 200, "OpenTool is still served");
+}
+
+#[tokio::test]
+async fn a_mounted_frontend_sees_the_trace_of_a_request() {
+    let server = start(Server::new(every_way()).mount(Plain("/plain"))).await;
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let traced = server.ask(add().header("traceparent", parent)).await;
+    assert_eq!(traced.header("x-trace"), Some("4bf92f3577b34da6a3ce929d0e0e4736"));
+    assert_eq!(server.ask(add()).await.header("x-trace"), Some("none"));
 }
 
 #[tokio::test]

@@ -79,6 +79,16 @@ async fn metrics_count_calls_by_tool_and_outcome() {
     assert!(samples[r#"opentool_call_duration_seconds_sum{tool="slow"}"#] >= 0.05);
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn metrics_have_the_memory_of_the_process() {
+    let server = start(Server::new(every_way())).await;
+    let (samples, types) = parse(server.ask(get("/metrics")).await.text());
+    let bytes = samples["process_resident_memory_bytes"];
+    assert!((1_048_576.0..1_099_511_627_776.0).contains(&bytes), "{bytes} are neither kibibytes nor pages");
+    assert_eq!(types["process_resident_memory_bytes"], "gauge");
+}
+
 #[tokio::test]
 async fn tools_of_a_dynamic_source_get_a_label_once_they_ran() {
     let server = start(Server::new(Echo)).await;

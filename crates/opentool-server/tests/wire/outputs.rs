@@ -2,7 +2,7 @@
 
 use opentool_core::testing::FakeTool;
 use opentool_core::{Annotations, Link, Part, Resource, RichOutput, ToolDefinition, ToolError, ToolOutput, Toolbox};
-use opentool_server::Server;
+use opentool_server::{Server, call_result};
 use serde_json::value::RawValue;
 
 use crate::client::{Running, call, post, start};
@@ -114,6 +114,7 @@ async fn values_are_written_as_their_text_under_the_output_name() {
         (ToolOutput::text("\u{e9}\u{1}\""), "{\"pieces\":\"\u{e9}\\u0001\\\"\"}"),
     ] {
         assert_eq!(result(output.clone()).await, expected);
+        assert_eq!(call_result(&output, Some("pieces")), expected, "what another frontend writes is the same");
         // Only parts and rich outputs have a form of their own.
         let text = answer(&serve(Ok(output)).await, true).await;
         assert_eq!(text, format!(r#"{{"jsonrpc":"2.0","result":{expected},"error":null,"id":"1"}}"#));

@@ -230,7 +230,8 @@ async fn a_new_file_can_be_opened_by_many_at_once() {
 #[tokio::test]
 async fn a_locked_file_can_be_read_but_writing_it_is_an_error() {
     let (_folder, path) = folder();
-    let memory = SqliteMemory::open_within(&path, Duration::from_millis(50)).await.unwrap();
+    // Long enough that a busy machine gets its connections in this time.
+    let memory = SqliteMemory::open_within(&path, Duration::from_secs(1)).await.unwrap();
     memory.add("ann", &turn("before")).await.unwrap();
     let other = SqlitePool::connect_with(sqlx::sqlite::SqliteConnectOptions::new().filename(&path)).await.unwrap();
     let held = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
@@ -240,6 +241,44 @@ async fn a_locked_file_can_be_read_but_writing_it_is_an_error() {
     held.rollback().await.unwrap();
     memory.add("ann", &turn("after")).await.unwrap();
     assert_eq!(memory.get("ann").await.unwrap(), [turn("before"), turn("after")].concat());
+}
+
+/// A memory without a write-ahead log, as a copy or a restored backup may be, and a program that reads it.
+async fn read_without_write_ahead_log(path: &Path) -> (SqlitePool, sqlx::Transaction<'static, sqlx::Sqlite>) {
+    let memory = SqliteMemory::open(path).await.unwrap();
+    memory.add("ann", &turn("before")).await.unwrap();
+    memory.close().await;
+    execute(path, "PRAGMA journal_mode = DELETE").await;
+    let reader = SqlitePool::connect_with(sqlx::sqlite::SqliteConnectOptions::new().filename(path)).await.unwrap();
+    let mut reading = reader.begin().await.unwrap();
+    sqlx::query("SELECT count(*) FROM messages").execute(&mut *reading).await.unwrap();
+    (reader, reading)
+}
+
+#[tokio::test]
+async fn a_file_that_another_program_reads_is_opened_once_that_is_done() {
+    let (_folder, path) = folder();
+    let (_reader, reading) = read_without_write_ahead_log(&path).await;
+    let done = tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        reading.rollback().await.unwrap();
+    });
+    let memory = SqliteMemory::open(&path).await.unwrap();
+    done.await.unwrap();
+    assert_eq!(memory.get("ann").await.unwrap(), turn("before"));
+    memory.add("ann", &turn("after")).await.unwrap();
+    assert!(path.with_extension("sqlite-wal").exists(), "readers and a writer do not block each other again");
+}
+
+#[tokio::test]
+async fn a_file_that_another_program_goes_on_reading_is_an_error_in_time() {
+    let (_folder, path) = folder();
+    let (_reader, reading) = read_without_write_ahead_log(&path).await;
+    let opening = SqliteMemory::open_within(&path, Duration::from_millis(100));
+    let opened = tokio::time::timeout(Duration::from_secs(20), opening).await.expect("the wait has an end");
+    let error = opened.unwrap_err().to_string();
+    assert!(error.ends_with("memory.sqlite is held by another program: try again when it is done"), "{error}");
+    reading.rollback().await.unwrap();
 }
 
 #[tokio::test]

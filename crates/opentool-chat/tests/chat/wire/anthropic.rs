@@ -90,6 +90,24 @@ async fn finish_reasons_are_mapped_and_may_be_missing() {
 }
 
 #[tokio::test]
+async fn the_stop_sequence_that_ended_an_answer_is_in_its_metadata() {
+    let both = async |sequence: Value| {
+        let delta = json!({ "stop_reason": "stop_sequence", "stop_sequence": sequence });
+        let mut body = delta.clone();
+        body["content"] = json!([{ "type": "text", "text": "x" }]);
+        let text = start(0, json!({ "type": "text", "text": "x" }));
+        let end = json!({ "type": "message_delta", "delta": delta });
+        [whole(body).await, streamed(&[text, end, json!({ "type": "message_stop" })]).await]
+    };
+    for response in both(json!("END")).await {
+        assert_eq!(Value::from(response.metadata), json!({ "stop_sequence": "END" }));
+    }
+    for response in both(Value::Null).await {
+        assert_eq!(Value::from(response.metadata), json!({}));
+    }
+}
+
+#[tokio::test]
 async fn several_calls_interleaved_by_index_are_put_together() {
     let response = streamed(&[
         json!({ "type": "ping" }),

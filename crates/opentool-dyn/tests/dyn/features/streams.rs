@@ -158,6 +158,40 @@ fn a_field_beyond_its_struct_is_refused() {
 }
 
 #[test]
+fn a_field_that_goes_out_is_never_asked_of_the_caller() {
+    let mut functions = sized();
+    for parameter in functions[1]["parameters"].as_array_mut().unwrap().iter_mut().skip(3) {
+        parameter["required"] = json!(true);
+    }
+    for library in &opened(functions) {
+        let definition = library.toolbox().get("stream_run").unwrap().definition();
+        assert_eq!(definition.input_schema()["required"], json!(["stream", "flush"]));
+        let ran = call(library, "stream_run", json!({ "stream": init(library), "flush": 0, "input": "YWI=" }));
+        assert_eq!((&ran["output"], &ran["left"]), (&json!("QUI="), &json!(0)));
+    }
+}
+
+#[test]
+fn only_the_struct_whose_fields_are_written_is_used_alone() {
+    let named = |name: &str| with(stream(json!({})), json!({ "name": name }));
+    let total = field(gives("total", "integer", "long"), "total", 32, json!({}));
+    let copies = function(
+        "stream_copies",
+        vec![stream(json!({})), named("from"), named("to"), total],
+        returns("same", "boolean", "int"),
+    );
+    let document = with(document([sized(), vec![copies]].concat()), json!({ "x-threadSafe": true }));
+    for library in &both(&document, "features") {
+        let (written, read) = (init(library), init(library));
+        let twice = call(library, "stream_copies", json!({ "stream": written, "from": read, "to": read }));
+        assert_eq!(twice, json!({ "same": true, "total": 7 }));
+        let alone = json!({ "stream": written, "from": read, "to": written }).to_string();
+        let error = refused(library, "stream_copies", &alone);
+        assert!(error.message().contains("/to: expected a handle of type `stream` that no call uses"), "{error}");
+    }
+}
+
+#[test]
 fn what_the_size_of_a_field_names_must_be_a_number_that_goes_in() {
     let faults = opentool_dyn::document_faults(&document(functions(72)).to_string());
     assert_eq!(faults, [], "the check of the document finds it: {faults:?}");

@@ -226,6 +226,24 @@ fn text_of_a_struct_that_is_not_utf8_is_an_error() {
 }
 
 #[test]
+fn structs_lie_at_most_eight_deep_within_structs() {
+    let faults = |depth: usize| {
+        let mut inner = schemas()["Mixed"].clone();
+        for level in 0..depth {
+            inner = json!({ "type": "object", "properties": { "it": inner }, "required": ["it"],
+                "x-struct": { "name": format!("level{level}"), "size": 8, "align": 4, "offsets": { "it": 0 } } });
+        }
+        let mut document =
+            document(vec![function("line_latin1", vec![refers("out", "Outer", false, json!({}))], json!(null))]);
+        document["schemas"] = json!({ "Outer": inner });
+        opentool_dyn::document_faults(&document.to_string())
+    };
+    assert_eq!(faults(8).len(), 0);
+    let nine = faults(9);
+    assert!(nine[0].reason.contains("structs lie more than 8 deep within structs"), "{}", nine[0].reason);
+}
+
+#[test]
 fn layouts_that_cannot_be_are_found_without_the_library() {
     let fault = |change: fn(&mut Value)| {
         let mut document = document(vec![function(
