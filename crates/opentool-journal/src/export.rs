@@ -144,7 +144,7 @@ impl RunExport {
             end = line.end;
         }
         let run = run.ok_or(ExportError::NoRun)?;
-        if !end.is_some_and(|end| (end.steps, end.calls) == (steps.len(), calls.len())) {
+        if end.is_none_or(|end| (end.steps, end.calls) != (steps.len(), calls.len())) {
             return Err(ExportError::Incomplete { steps: steps.len(), calls: calls.len() });
         }
         let count = |state| calls.iter().filter(|call: &&CallRecord| call.state == state).count() as u64;
