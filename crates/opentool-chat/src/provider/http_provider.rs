@@ -39,7 +39,7 @@ impl<W: WireFormat> HttpProvider<W> {
     /// | [`OpenAi`](super::OpenAi), [`OpenAiResponses`](super::OpenAiResponses) | `OPENAI_API_KEY` | `OPENAI_BASE_URL` | `OPENAI_MODEL` |
     /// | [`AzureOpenAi`](super::AzureOpenAi) | `AZURE_OPENAI_API_KEY` | `AZURE_OPENAI_ENDPOINT` | `AZURE_OPENAI_DEPLOYMENT` |
     /// | [`Anthropic`](super::Anthropic) | `ANTHROPIC_API_KEY` | `ANTHROPIC_BASE_URL` | `ANTHROPIC_MODEL` |
-    /// | [`Gemini`](super::Gemini) | `GEMINI_API_KEY` | `GEMINI_BASE_URL` | `GEMINI_MODEL` |
+    /// | [`Gemini`](super::Gemini) | `GEMINI_API_KEY` or `GOOGLE_API_KEY` | `GOOGLE_GEMINI_BASE_URL` | `GEMINI_MODEL` |
     /// | [`Ollama`](super::Ollama) | `OLLAMA_API_KEY` | `OLLAMA_HOST` | `OLLAMA_MODEL` |
     ///
     /// The key may be missing if an address is given, since local servers need none; Ollama needs neither, and Azure always an

@@ -5,5 +5,7 @@ mod events;
 mod format;
 mod request;
 mod response;
+#[cfg(test)]
+mod tests;
 
 pub use self::format::OpenAiResponses;
