@@ -1,6 +1,6 @@
 //! Processes that are killed at every commit point, stopped, and many at once. `scripts/crash` runs the same with `CRASH_RUNS=1000`.
 //!
-//! A child is this very test binary, which runs the test `child_process` and is told by its environment what to do.
+//! A child is this very test binary, which runs the test `child_process`; its environment says what to do.
 
 use std::collections::HashMap;
 use std::env;
