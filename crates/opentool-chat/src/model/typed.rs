@@ -59,6 +59,11 @@ impl Run {
     pub(super) fn check_form(&mut self, response: &mut ChatResponse) -> Result<bool, ChatError> {
         let Some(typed) = &mut self.typed else { return Ok(true) };
         let Some(generation) = response.generations.first_mut() else { return Ok(true) };
+        // What came before a pause is a part of the answer that is checked.
+        let paused: Vec<_> = self.paused.drain(..).collect();
+        if !paused.is_empty() {
+            generation.message.text = [&paused.concat(), &*generation.message.text].concat().into();
+        }
         typed.tries += 1;
         let said = &*generation.message.text;
         let hopeless = match generation.finish_reason {
