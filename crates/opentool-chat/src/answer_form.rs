@@ -216,13 +216,8 @@ fn candidates(text: &str) -> impl Iterator<Item = &str> {
 
 /// Says whether a text is the object around an answer.
 fn is_wrapper(json: &str) -> bool {
-    #[derive(Deserialize)]
-    struct Wrapper {
-        #[serde(rename = "value")]
-        _value: IgnoredAny,
-    }
     // A list would be read as the fields of the struct, in order.
-    json.trim_start().starts_with('{') && serde_json::from_str::<Wrapper>(json).is_ok()
+    json.trim_start().starts_with('{') && unwrapped(json).is_some()
 }
 
 /// The text of the answer inside its object; numbers in it are as they were written.

@@ -13,6 +13,7 @@ mod run;
 mod span;
 mod turn_request;
 mod typed;
+mod typed_turn;
 
 pub use self::builder::ChatModelBuilder;
 pub use self::chat_model::ChatModel;

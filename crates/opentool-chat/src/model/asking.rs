@@ -6,7 +6,7 @@ use tracing::debug;
 
 use super::run::Run;
 use super::span::WorkSpan;
-use super::typed::TypedTurn;
+use super::typed_turn::TypedTurn;
 use crate::assembly::Assembly;
 use crate::definitions::ToolDefinitions;
 use crate::delta::Delta;

@@ -11,7 +11,7 @@ use tracing::debug;
 use super::ids::Ids;
 use super::memory::{SavePoint, TurnMemory};
 use super::parts::ModelParts;
-use super::typed::TypedTurn;
+use super::typed_turn::TypedTurn;
 use crate::answer_form::SharedForm;
 use crate::assembly::Assembly;
 use crate::definitions::ToolDefinitions;

@@ -166,8 +166,8 @@ async fn turn(setup: Setup, rounds: Vec<Round>) {
         assert!(waits <= 30, "a turn waits no more often than it has rounds");
     }
     // 25 rounds, the call that is refused, the answer that is asked for; and answers of the wrong form.
-    // Each of ten pauses is a request too.
-    let most = 27 + 10 * (waits + 1) + if setup.typed.is_some() { 2 * (waits + 1) } else { 0 };
+    // Each pause is a request too, ten for an answer and three tries.
+    let most = 27 + 3 * 10 * (waits + 1) + if setup.typed.is_some() { 2 * (waits + 1) } else { 0 };
     assert!(asked.load(SeqCst) <= most, "the limit of rounds holds, waits or not");
     let kept = memory.get("ann").await.unwrap();
     assert_sound(&kept);
