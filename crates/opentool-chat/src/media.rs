@@ -27,7 +27,7 @@ use thiserror::Error;
 /// assert_eq!(report.url(), Some("https://files.example/report.pdf"));
 ///
 /// let broken = Media::from_base64("image/png", "no base64!").unwrap_err();
-/// assert_eq!(broken.to_string(), "the image/png is no base64: Invalid symbol 33, offset 8.");
+/// assert!(broken.to_string().starts_with("the image/png is no base64: "));
 /// # Ok::<(), opentool_chat::MediaError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
