@@ -57,6 +57,15 @@ fn client_with(model: ScriptedModel, options: [ChatOptions; 2]) -> ChatClient {
     ChatClient::builder(model).default_options(of_client).build()
 }
 
+#[test]
+fn a_loop_of_ones_own_gets_the_defaults_of_the_model() {
+    let defaults = ChatOptions::new().with_max_tokens(7).with_temperature(1.0).with_tools(FakeTool::new("of_model"));
+    let model = ChatModel::builder(ScriptedModel::new([])).default_options(defaults).build();
+    let merged = model.merge_options(&ChatOptions::new().with_temperature(0.5));
+    assert_eq!((merged.max_tokens, merged.temperature), (Some(7), Some(0.5)));
+    assert!(merged.tools.is_some(), "the tools of the model are there too");
+}
+
 async fn default_and_runtime_tools_replace_each_kind_its_own(mode: Mode) {
     // Tools and names run through all their combinations side by side, so that each is seen to leave the other alone.
     for tools in combinations() {

@@ -213,18 +213,21 @@ async fn a_memory_of_a_newer_version_is_refused() {
 
 #[tokio::test]
 async fn a_new_file_can_be_opened_by_many_at_once() {
-    let (_folder, path) = folder();
-    let opening = (0..8).map(|n| {
-        let path = path.clone();
-        tokio::spawn(async move {
-            let memory = SqliteMemory::open(&path).await.unwrap();
-            memory.add("all", &[Message::user(format!("{n}"))]).await.unwrap();
-        })
-    });
-    for opened in opening.collect::<Vec<_>>() {
-        opened.await.unwrap();
+    // Several files, since two must meet at the moment when the write-ahead log is turned on.
+    for _ in 0..5 {
+        let (_folder, path) = folder();
+        let opening = (0..8).map(|n| {
+            let path = path.clone();
+            tokio::spawn(async move {
+                let memory = SqliteMemory::open(&path).await.unwrap();
+                memory.add("all", &[Message::user(format!("{n}"))]).await.unwrap();
+            })
+        });
+        for opened in opening.collect::<Vec<_>>() {
+            opened.await.unwrap();
+        }
+        assert_eq!(SqliteMemory::open(&path).await.unwrap().get("all").await.unwrap().len(), 8);
     }
-    assert_eq!(SqliteMemory::open(&path).await.unwrap().get("all").await.unwrap().len(), 8);
 }
 
 #[tokio::test]

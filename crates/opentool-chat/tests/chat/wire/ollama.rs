@@ -5,7 +5,7 @@ use opentool_chat::{ChatOptions, ChatResponse, Delta, FinishReason, Message, Mod
 use serde_json::{Value, json};
 
 use super::server::{Reply, Server, Then};
-use super::support::{Wire, ask, ask_streaming, calls, message};
+use super::support::{Wire, ask, ask_both, ask_streaming, calls, message};
 
 const WIRE: Wire = Wire::Ollama;
 
@@ -32,6 +32,23 @@ async fn an_answer_has_text_reasoning_calls_and_usage() {
     assert_eq!(calls(&response), [("", "add", r#"{"a":1}"#)]);
     assert_eq!((response.usage, response.model.as_deref()), (Usage::new(11, 7), Some("qwen3")));
     assert_eq!(response.finish_reason(), Some(&FinishReason::ToolCalls));
+}
+
+#[tokio::test]
+async fn an_error_beside_a_message_counts_only_if_it_says_something() {
+    let body =
+        |error: Value| json!({ "message": { "role": "assistant", "content": "Hi" }, "error": error, "done": true });
+    for blank in [Value::Null, json!(""), json!(false), json!({})] {
+        for response in [whole(body(blank.clone())).await, streamed(&[body(blank.clone())]).await] {
+            assert_eq!(&*message(&response).text, "Hi", "{blank}");
+        }
+    }
+    let failed = body(json!("model runner has stopped")).to_string();
+    let server = Server::start([Reply::json(200, &failed), WIRE.stream(&failed)]).await;
+    for asked in ask_both(&*WIRE.provider(&server.url())).await {
+        let error = asked.unwrap_err().to_string();
+        assert!(error.contains("model runner has stopped"), "{error}");
+    }
 }
 
 #[tokio::test]

@@ -51,6 +51,16 @@ async fn an_answer_has_text_reasoning_calls_usage_and_metadata() {
 }
 
 #[tokio::test]
+async fn a_streamed_answer_has_the_id_the_model_and_the_metadata_of_its_first_chunk() {
+    let first = json!({ "id": "chatcmpl-1", "model": "tiny-2026", "system_fingerprint": "b1", "choices": [
+        { "index": 0, "delta": { "content": "Hi" } }] });
+    let response = streamed(&[first, finish("stop")]).await;
+    assert_eq!((response.id.as_deref(), response.model.as_deref()), (Some("chatcmpl-1"), Some("tiny-2026")));
+    assert_eq!(Value::from(response.metadata.clone()), json!({ "system_fingerprint": "b1" }));
+    assert_eq!(&*message(&response).text, "Hi");
+}
+
+#[tokio::test]
 async fn finish_reasons_are_mapped_and_may_be_missing() {
     let call = json!([{ "id": "1", "function": { "name": "now", "arguments": "{}" } }]);
     for (reason, calls, expected) in [
