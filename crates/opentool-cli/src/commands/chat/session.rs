@@ -93,7 +93,8 @@ impl Session {
             client = client.memory(shared.clone()).conversation(conversation);
         }
         let (client, interrupt) = (client.build(), interrupt.clone());
-        let session = Session { client, interrupt, console, memory, model: model.clone(), tools, attached, unasked, form };
+        let session =
+            Session { client, interrupt, console, memory, model: model.clone(), tools, attached, unasked, form };
         session.announce(is_conversation)?;
         Ok(session)
     }

@@ -9,7 +9,7 @@ use super::{
 fn a_model_calls_a_workflow() {
     let (folder, store) = (TestFolder::with("flow.openworkflow.json", EXAMPLE), store());
     let model = Model::start(vec![Reply::calls("store_and_look", "{}"), Reply::says("It is there.")]);
-    let ran = chat(&folder, &model, &["flow.openworkflow.json", "--tools", &store.url(), "Store it"], "");
+    let ran = chat(&folder, &model, &["flow.openworkflow.json", "--tools", &store.url(), "--yes", "Store it"], "");
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "It is there.\n"), "{}", ran.stderr);
     let asked = model.asked();
     let tools: Vec<_> =
@@ -35,7 +35,7 @@ fn a_model_writes_a_workflow_and_each_destructive_step_needs_approval() {
         Reply::calls("run_workflow", DELETES),
         Reply::says("There is no such tool."),
     ]);
-    let ran = chat(&folder, &model, &["demo", "--run-workflows", "Clean up"], "");
+    let ran = chat(&folder, &model, &["demo", "--run-workflows", "--approve", "destructive", "Clean up"], "");
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "Denied.\n"), "{}", ran.stderr);
     let denied = &model.asked()[1].said_by("tool")[0];
     assert!(denied.contains("the step `clean` (`delete_note`) failed: the call was not approved"), "{denied}");
@@ -55,8 +55,8 @@ fn the_user_is_asked_about_each_destructive_step_at_the_terminal() {
     let model = Model::start(vec![Reply::calls("run_workflow", DELETES), Reply::says("Done.")]);
     let environment = environment(&model);
     let environment: Vec<_> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let mut terminal =
-        terminal::Terminal::start(&folder, &["chat", "demo", "--run-workflows", "--prompt", "Clean up"], &environment);
+    let arguments = ["chat", "demo", "--run-workflows", "--approve", "destructive", "--prompt", "Clean up"];
+    let mut terminal = terminal::Terminal::start(&folder, &arguments, &environment);
     terminal.wait_for("the model wants to run");
     terminal.wait_for("delete_note {\"id\":1}");
     terminal.enter("y");
