@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex};
 
 use opentool_core::{Arguments, Invocation, Tool, ToolContext, ToolError};
@@ -107,7 +108,13 @@ pub(crate) fn both(document: &Value, name: &str) -> [DynLibrary; 2] {
         .document_text(document.to_string())
         .library(&library)
         .worker(env!("CARGO_BIN_EXE_opentool-dyn-worker"));
-    let opened = [open_here(document, &library).unwrap(), worker.open().unwrap()];
+    // Of a file of its own, whose variables no other test changes.
+    static OPENED: AtomicUsize = AtomicUsize::new(0);
+    let number = OPENED.fetch_add(1, Ordering::Relaxed);
+    let own = library.with_extension(format!("{}-{number}.so", std::process::id()));
+    std::fs::copy(&library, &own).unwrap();
+    let opened = [open_here(document, &own).unwrap(), worker.open().unwrap()];
+    std::fs::remove_file(own).unwrap();
     for library in &opened {
         assert_eq!(library.disabled().collect::<Vec<_>>(), []);
     }
