@@ -33,13 +33,12 @@ impl TypedTurn {
         match typed.means {
             TypedAnswers::Native => options.response_format = Some(typed.form.format().clone()),
             TypedAnswers::ForcedTool => {
-                let answer = || ToolChoice::Named(ANSWER_TOOL.to_owned());
                 options.tool_choice = Some(match options.tool_choice {
                     // It may call nothing else: because of a limit, or because the application says so.
-                    Some(ToolChoice::None) => answer(),
+                    Some(ToolChoice::None) if typed.has_tools => ToolChoice::Named(ANSWER_TOOL.to_owned()),
                     Some(ToolChoice::Named(name)) => ToolChoice::Named(name),
-                    _ if typed.has_tools => ToolChoice::Required,
-                    _ => answer(),
+                    // Also where the answer is the only tool, since not every server takes a tool by its name.
+                    _ => ToolChoice::Required,
                 });
             }
             TypedAnswers::Prompt => {}

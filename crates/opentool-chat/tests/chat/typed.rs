@@ -60,7 +60,7 @@ async fn an_answer_is_read_as_a_type_by_every_means(mode: Mode) {
                 assert_eq!((request.messages.len(), request.tools.len()), (1, 0));
             }
             TypedAnswers::ForcedTool => {
-                assert_eq!(*choice, Some(ToolChoice::Named("final_answer".to_owned())));
+                assert_eq!(*choice, Some(ToolChoice::Required));
                 assert_eq!((request.tools.as_slice(), format.is_none()), (&["final_answer".to_owned()][..], true));
             }
             _ => {

@@ -75,10 +75,11 @@ impl WireFormat for ResponsesFormat {
         url
     }
 
-    fn typed_answers(&self, host: Option<&str>, with_tools: bool) -> TypedAnswers {
-        match with_tools && !is_openai_host(host) {
-            true => TypedAnswers::ForcedTool,
-            false => TypedAnswers::Native,
+    fn typed_answers(&self, host: Option<&str>, _with_tools: bool) -> TypedAnswers {
+        match is_openai_host(host) {
+            true => TypedAnswers::Native,
+            // Servers with the same interface know tools; llama.cpp, for one, takes the response format and does not follow it.
+            false => TypedAnswers::ForcedTool,
         }
     }
 

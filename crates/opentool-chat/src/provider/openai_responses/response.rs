@@ -67,6 +67,8 @@ pub(super) struct OutputItem {
     #[serde(default, deserialize_with = "lenient")]
     pub(super) r#type: String,
     #[serde(default, deserialize_with = "lenient")]
+    pub(super) id: String,
+    #[serde(default, deserialize_with = "lenient")]
     content: Vec<OutputContent>,
     #[serde(default, deserialize_with = "lenient")]
     summary: Vec<OutputContent>,

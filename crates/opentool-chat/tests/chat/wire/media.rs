@@ -235,6 +235,7 @@ fn every_provider_says_how_it_holds_a_model_to_a_form() {
         (Box::new(OpenAi::new("x")), TypedAnswers::Native, TypedAnswers::Native),
         (Box::new(OpenAi::new("x").base_url(local)), TypedAnswers::Native, TypedAnswers::ForcedTool),
         (Box::new(OpenAiResponses::new("x")), TypedAnswers::Native, TypedAnswers::Native),
+        (Box::new(OpenAiResponses::new("x").base_url(local)), TypedAnswers::ForcedTool, TypedAnswers::ForcedTool),
         (Box::new(Anthropic::new("x")), TypedAnswers::Native, TypedAnswers::Native),
         (Box::new(Anthropic::new("x").base_url(local)), TypedAnswers::ForcedTool, TypedAnswers::ForcedTool),
         (Box::new(Gemini::new("x")), TypedAnswers::Native, TypedAnswers::ForcedTool),

@@ -75,6 +75,39 @@ async fn items_that_come_without_pieces_are_read() {
     assert!(message.provider_data.is_empty(), "what is not encrypted cannot be sent back: nothing is stored");
 }
 
+/// As llama.cpp sends them: pieces name their item by the id of the call, and all calls end after the last has begun.
+#[tokio::test]
+async fn items_without_a_number_are_kept_apart_by_their_ids() {
+    let call = |id: &str, arguments: &str| json!({ "type": "function_call", "call_id": id, "name": "now", "arguments": arguments });
+    let piece = |id: &str, delta: &str| json!({ "type": "response.function_call_arguments.delta", "delta": delta, "item_id": id });
+    let added = |item: Value| json!({ "type": "response.output_item.added", "item": item });
+    let done = |item: Value| json!({ "type": "response.output_item.done", "item": item });
+    let message =
+        json!({ "type": "message", "id": "m", "content": [{ "type": "output_text", "text": "Let me see." }] });
+    let events = [
+        json!({ "type": "response.created", "response": { "id": "1" } }),
+        added(json!({ "type": "message", "id": "m", "content": [] })),
+        json!({ "type": "response.output_text.delta", "delta": "Let me see.", "item_id": "m" }),
+        added(call("a", "")),
+        piece("a", "{\"n\":"),
+        piece("a", "1}"),
+        added(call("b", "")),
+        piece("b", "{\"n\":"),
+        piece("b", "2}"),
+        done(message),
+        done(call("a", "{\"n\":1}")),
+        done(call("b", "{\"n\":2}")),
+        // Nothing was heard of it before.
+        done(call("c", "{\"n\":3}")),
+        json!({ "type": "response.completed", "response": { "status": "completed" } }),
+    ];
+    let body: String = events.iter().map(|event| WIRE.event(event)).collect();
+    let server = Server::start([WIRE.stream(&body)]).await;
+    let response = ask_streaming(&*WIRE.provider(&server.url())).await.unwrap();
+    let expected = vec![("a", "now", "{\"n\":1}"), ("b", "now", "{\"n\":2}"), ("c", "now", "{\"n\":3}")];
+    assert_eq!((response.text().as_str(), calls(&response)), ("Let me see.", expected));
+}
+
 #[tokio::test]
 async fn tools_are_flat_and_say_whether_they_are_strict() {
     let tools = ToolDefinitions::from_toolbox(Toolbox::from_tools([FnTool::new("now", || "noon")]).unwrap());
