@@ -166,8 +166,10 @@ fn a_field_that_goes_out_is_never_asked_of_the_caller() {
     for library in &opened(functions) {
         let definition = library.toolbox().get("stream_run").unwrap().definition();
         assert_eq!(definition.input_schema()["required"], json!(["stream", "flush"]));
-        let ran = call(library, "stream_run", json!({ "stream": init(library), "flush": 0, "input": "YWI=" }));
+        let stream = init(library);
+        let ran = call(library, "stream_run", json!({ "stream": stream, "flush": 0, "input": "YWI=" }));
         assert_eq!((&ran["output"], &ran["left"]), (&json!("QUI="), &json!(0)));
+        call(library, "stream_end", json!({ "stream": stream }));
     }
 }
 
@@ -188,6 +190,9 @@ fn only_the_struct_whose_fields_are_written_is_used_alone() {
         let alone = json!({ "stream": written, "from": read, "to": written }).to_string();
         let error = refused(library, "stream_copies", &alone);
         assert!(error.message().contains("/to: expected a handle of type `stream` that no call uses"), "{error}");
+        for stream in [written, read] {
+            call(library, "stream_end", json!({ "stream": stream }));
+        }
     }
 }
 
