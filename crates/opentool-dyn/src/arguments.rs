@@ -189,11 +189,11 @@ impl<'t> ArgumentReader<'_, 't> {
             if parameter.required && self.frame.slots()[index].given != Given::Value {
                 self.missing(index, parameter);
             }
-            match &parameter.passing {
-                Passing::Text { count: Some(counter), .. } | Passing::Array { count: Some(counter), .. } => {
-                    self.count(index, *counter);
-                }
-                _ => {}
+            if function.has_counts
+                && let Passing::Text { count: Some(counter), .. } | Passing::Array { count: Some(counter), .. } =
+                    &parameter.passing
+            {
+                self.count(index, *counter);
             }
         }
         if !function.has_buffers {

@@ -51,6 +51,7 @@ mod plan;
 mod protocol;
 mod result_size;
 mod sandbox;
+mod serial;
 #[cfg(unix)]
 mod shared_page;
 #[cfg(unix)]

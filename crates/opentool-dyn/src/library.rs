@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use opentool_core::{IntoToolSource, Source, Toolbox, ToolboxError, kind};
 use opentool_spec::{Report, check_bytes};
-use tokio::sync::Mutex;
 
 use self::tools::toolbox;
 use crate::engine::{Engine, Options};
 use crate::exports::Exports;
 use crate::find::find_library;
 use crate::plan::{Plan, marks};
+use crate::serial::Serial;
 use crate::supervisor::{Settings, WorkerSharing};
 use crate::symbols::{disable_missing, is_callable};
 use crate::tool::{Backend, Shared};
@@ -214,7 +214,7 @@ impl DynLibraryBuilder {
         let backend = match self.isolation {
             Isolation::None => Backend::InProcess {
                 engine: Box::new(Engine::load(plan.clone(), &library, self.options)?),
-                serial: (!plan.thread_safe).then(Mutex::default),
+                serial: (!plan.thread_safe).then(Serial::default),
             },
             Isolation::Process => Backend::Workers(Workers::start(
                 plan.clone(),

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use opentool_core::{BoxFuture, Invocation, Tool, ToolContext, ToolDefinition, ToolError, ToolMetadata, ToolOutput};
 use serde_json::value::RawValue;
-use tokio::sync::Mutex;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 
 use crate::engine::Engine;
 use crate::plan::Plan;
+use crate::serial::Serial;
 use crate::workers::Workers;
 
 /// Where the functions of a library run.
@@ -17,8 +19,8 @@ pub(crate) enum Backend {
     /// In this process.
     InProcess {
         engine: Box<Engine>,
-        /// Held by the one call that may run; none where calls may run at the same time.
-        serial: Option<Mutex<()>>,
+        /// None where calls may run at the same time.
+        serial: Option<Serial>,
     },
     /// In worker processes.
     Workers(Workers),
@@ -53,13 +55,16 @@ impl Tool for DynTool {
     fn call<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         match &self.shared.backend {
             Backend::InProcess { engine, serial } => Box::pin(async move {
-                // Boxed where it has to wait, so that the future of a call that need not stays small (`--bench calls`).
-                let _guard = match serial.as_ref().map(|serial| (serial.try_lock(), serial)) {
-                    None => None,
-                    Some((Ok(guard), _)) => Some(guard),
-                    Some((Err(_), serial)) => Some(Box::pin(serial.lock()).await),
+                let call = || {
+                    let (arguments, context) = (invocation.arguments.as_str(), invocation.context);
+                    self.shared.call_in_process(engine, self.function, arguments, context)
                 };
-                self.call_in_process(engine, invocation)
+                let Some(serial) = serial else { return call() };
+                if let Some(_running) = serial.try_enter() {
+                    return call();
+                }
+                // Boxed, so that the future of a call that need not wait stays small (`--bench calls`).
+                Box::pin(self.wait_and_call(serial, invocation)).await
             }),
             Backend::Workers(workers) => Box::pin(self.call_worker(workers, invocation)),
         }
@@ -75,12 +80,18 @@ thread_local! {
 /// How many bytes a thread keeps for later results.
 const KEPT: usize = 64 << 10;
 
-impl DynTool {
-    /// Calls the function on this thread. Where the library is slow, the async thread waits for it: in-process calls are for
+impl Shared {
+    /// Calls a function on this thread. Where the library is slow, the async thread waits for it: in-process calls are for
     /// quick functions, since nothing can end them.
-    fn call_in_process(&self, engine: &Engine, invocation: Invocation<'_>) -> Result<ToolOutput, ToolError> {
+    fn call_in_process(
+        &self,
+        engine: &Engine,
+        function: usize,
+        arguments: &str,
+        context: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
         let mut result = RESULT.take();
-        let called = engine.call(self.function, invocation.arguments.as_str(), &mut result);
+        let called = engine.call(function, arguments, &mut result);
         let output = called.map(|_| {
             debug_assert!(std::str::from_utf8(&result).is_ok(), "a result that is no UTF-8");
             // SAFETY: the engine wrote one JSON value in UTF-8 without space around it: numbers and punctuation are its own,
@@ -90,7 +101,7 @@ impl DynTool {
                 let text = std::str::from_utf8_unchecked(&result);
                 (text, RawValue::from_string_unchecked(text.to_owned()))
             };
-            self.report(text, invocation.context);
+            self.report(function, text, context);
             ToolOutput::Json(json)
         });
         if result.capacity() <= KEPT {
@@ -99,21 +110,44 @@ impl DynTool {
         output
     }
 
+    /// Reports the meaning of a returned code as progress.
+    #[inline]
+    fn report(&self, function: usize, result: &str, context: &ToolContext) {
+        if let Some(meaning) = self.plan.meaning(function, result) {
+            tracing::debug!(tool = self.plan.functions[function].name, meaning, "the returned code");
+            context.progress(1.0, Some(1.0), Some(meaning.to_owned()));
+        }
+    }
+}
+
+impl DynTool {
+    /// Waits until no other call runs, on a thread that may block, and calls the function there.
+    async fn wait_and_call(&self, serial: &Serial, invocation: Invocation<'_>) -> Result<ToolOutput, ToolError> {
+        let _next = serial.be_next().await;
+        let (shared, function) = (self.shared.clone(), self.function);
+        let (arguments, context) = (invocation.arguments.as_str().to_owned(), invocation.context.clone());
+        let (sender, receiver) = oneshot::channel();
+        let job = move || {
+            let Backend::InProcess { engine, serial } = &shared.backend else { return };
+            let _running = serial.as_ref().map(Serial::enter);
+            // A caller that has gone away meanwhile has its outcome: the call must not begin after it.
+            if !sender.is_closed() {
+                let _ = sender.send(shared.call_in_process(engine, function, &arguments, &context));
+            }
+        };
+        match Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(job)),
+            Err(_) => job(),
+        }
+        receiver.await.map_err(|_| ToolError::cancelled())?
+    }
+
     async fn call_worker(&self, workers: &Workers, invocation: Invocation<'_>) -> Result<ToolOutput, ToolError> {
         let (arguments, context) = (invocation.arguments.as_str(), invocation.context);
         let (_, text) = workers.of_caller(context)?.call(self.function, arguments).await?;
-        self.report(&text, context);
+        self.shared.report(self.function, &text, context);
         // The worker runs untrusted code: its text is parsed before it counts as JSON.
         self.parse_output(text)
-    }
-
-    /// Reports the meaning of a returned code as progress.
-    #[inline]
-    fn report(&self, result: &str, context: &ToolContext) {
-        if let Some(meaning) = self.shared.plan.meaning(self.function, result) {
-            tracing::debug!(tool = self.definition.name(), meaning, "the returned code");
-            context.progress(1.0, Some(1.0), Some(meaning.to_owned()));
-        }
     }
 
     #[cold]

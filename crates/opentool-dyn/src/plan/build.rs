@@ -72,6 +72,7 @@ fn make<'a>(schemas: &Schemas<'a>, faults: Option<&Vec<String>>, function: &'a D
         has_fields: false,
         closes_handles: false,
         has_buffers: false,
+        has_counts: false,
         names: None,
         returns: None,
         fixed: None,
@@ -171,6 +172,9 @@ fn finish(made: &mut Function, parameters: Vec<Parameter>) -> Result<(), PlanFau
     }
     let passings = || parameters.iter().map(|parameter| &parameter.passing);
     made.has_buffers = passings().any(|passing| passing.buffer().is_some());
+    made.has_counts = passings().any(|passing| {
+        matches!(passing, Passing::Text { count: Some(_), .. } | Passing::Array { count: Some(_), .. })
+    });
     made.has_fields = passings().any(|passing| matches!(passing, Passing::Field(_)));
     made.closes_handles = passings().any(|passing| matches!(passing, Passing::Handle { closes: true, .. }));
     if passings().any(|passing| !passing.is_argument() || matches!(passing, Passing::StructValue { .. })) {

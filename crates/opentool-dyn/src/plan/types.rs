@@ -63,6 +63,8 @@ pub(crate) struct Function {
     pub(crate) closes_handles: bool,
     /// Whether some of them is a buffer, whose size is to be settled.
     pub(crate) has_buffers: bool,
+    /// Whether the length of an argument is that of another.
+    pub(crate) has_counts: bool,
     /// The parameters by name, where there are too many to compare one after another.
     pub(crate) names: Option<HashMap<Box<str>, usize>>,
     /// What it returns besides its out parameters.
