@@ -172,9 +172,8 @@ fn finish(made: &mut Function, parameters: Vec<Parameter>) -> Result<(), PlanFau
     }
     let passings = || parameters.iter().map(|parameter| &parameter.passing);
     made.has_buffers = passings().any(|passing| passing.buffer().is_some());
-    made.has_counts = passings().any(|passing| {
-        matches!(passing, Passing::Text { count: Some(_), .. } | Passing::Array { count: Some(_), .. })
-    });
+    made.has_counts = passings()
+        .any(|passing| matches!(passing, Passing::Text { count: Some(_), .. } | Passing::Array { count: Some(_), .. }));
     made.has_fields = passings().any(|passing| matches!(passing, Passing::Field(_)));
     made.closes_handles = passings().any(|passing| matches!(passing, Passing::Handle { closes: true, .. }));
     if passings().any(|passing| !passing.is_argument() || matches!(passing, Passing::StructValue { .. })) {

@@ -1,15 +1,16 @@
 //! What the supervisor makes of workers that end, hang, or are not needed any more.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use opentool_core::{ErrorKind, Executor};
 use opentool_dyn::{DynLibrary, Permissions};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{building, call, failure, hostile, hostile_document, impatient, works};
-use crate::harness::{call_text, document, function, library, returns, takes, with};
+use crate::harness::{call_text, document, function, library, open_here, returns, takes, with};
 
 #[tokio::test]
 async fn a_crash_fails_its_call_and_queued_ones_go_to_the_next_worker() {
@@ -322,4 +323,57 @@ async fn is_gone(process: i64) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     panic!("process {process} is still there");
+}
+
+/// The functions of the hostile library that do no harm, in this process.
+fn harmless_here() -> opentool_dyn::DynLibrary {
+    let sleep = function("sleep_for", vec![takes("milliseconds", "integer", "int")], Value::Null);
+    let count = function("count", vec![], returns("result", "integer", "int"));
+    open_here(&document(vec![sleep, count]), &library("hostile")).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_in_process_wait_for_each_other_off_the_async_threads() {
+    let library = harmless_here();
+    let (began, finished) = (Instant::now(), Arc::new(AtomicUsize::new(0)));
+    let sleeps: Vec<_> = (0..3)
+        .map(|_| {
+            let (library, finished) = (library.clone(), finished.clone());
+            tokio::spawn(async move {
+                let slept = call(&library, "sleep_for", json!({ "milliseconds": 200 })).await;
+                finished.fetch_add(1, Ordering::SeqCst);
+                slept
+            })
+        })
+        .collect();
+    // One call holds an async thread; if those that wait for it held the other, this could not run beside it.
+    let beside = tokio::spawn(async move {
+        let mut ticks = 0;
+        while finished.load(Ordering::SeqCst) == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            ticks += 1;
+        }
+        ticks
+    });
+    assert!(beside.await.unwrap() > 3, "the async threads were held");
+    for sleep in sleeps {
+        sleep.await.unwrap().unwrap();
+    }
+    assert!(began.elapsed() >= Duration::from_millis(600), "two calls ran at once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_waiting_call_that_is_dropped_never_begins() {
+    let library = harmless_here();
+    let count = || async { call(&library, "count", json!({})).await.unwrap()["result"].as_i64().unwrap() };
+    let before = count().await;
+    let sleeping = tokio::spawn({
+        let library = library.clone();
+        async move { call(&library, "sleep_for", json!({ "milliseconds": 400 })).await }
+    });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let given_up = tokio::time::timeout(Duration::from_millis(50), count()).await;
+    assert!(given_up.is_err(), "it did not wait");
+    sleeping.await.unwrap().unwrap();
+    assert_eq!(count().await, before + 1);
 }
