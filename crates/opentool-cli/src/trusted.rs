@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use sha2::{Digest as _, Sha256};
+use hmac_sha256::Hash;
 
 use crate::{
     failure::Failure,
@@ -87,7 +87,7 @@ fn location(file: &Path) -> Result<PathBuf, Failure> {
 }
 
 fn hash(bytes: &[u8]) -> String {
-    format!("{:x}", Sha256::digest(bytes))
+    Hash::hash(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -74,6 +74,7 @@ mod executor;
 mod function;
 mod gate;
 mod handler;
+mod hexadecimal;
 mod journal;
 mod memory;
 mod memory_journal;

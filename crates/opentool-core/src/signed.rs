@@ -3,13 +3,13 @@
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use hmac::{Hmac, Mac as _};
+use hmac_sha256::HMAC;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sha2::Sha256;
 use thiserror::Error;
 
 use crate::Turn;
+use crate::hexadecimal::hexadecimal;
 
 /// What a signed text begins with.
 const FORMAT: &str = "opentool-signed-1";
@@ -53,9 +53,9 @@ impl SignableState for Turn {
 /// only once, bind it to something that changes with every step, as `step-3` above.
 #[derive(Clone)]
 pub struct StateSigner {
-    key: Hmac<Sha256>,
+    key: HMAC,
     /// Keys that sign no longer and are still accepted.
-    old: Vec<Hmac<Sha256>>,
+    old: Vec<HMAC>,
 }
 
 /// A key that is too short to sign with.
@@ -119,8 +119,8 @@ impl StateSigner {
     ) -> Result<String, serde_json::Error> {
         let expires = now().saturating_add(valid_for.as_secs());
         let json = serde_json::to_string(state)?;
-        let signature = message::<S>(&self.key, bound_to, expires, &json).finalize().into_bytes();
-        Ok(format!("{FORMAT}:{expires}:{signature:x}:{json}"))
+        let signature = hexadecimal(&message::<S>(&self.key, bound_to, expires, &json).finalize());
+        Ok(format!("{FORMAT}:{expires}:{signature}:{json}"))
     }
 
     /// Reads a state that was signed with this key and bound to the same text.
@@ -132,7 +132,7 @@ impl StateSigner {
     /// Where the text is not as it was signed, or has expired.
     pub fn verify<S: SignableState>(&self, text: &str, bound_to: &str) -> Result<S, SignedStateError> {
         let (expires, signature, json) = parts(text).ok_or(SignedStateError::Malformed)?;
-        let is_right = |key: &Hmac<Sha256>| message::<S>(key, bound_to, expires, json).verify_slice(&signature).is_ok();
+        let is_right = |key: &HMAC| message::<S>(key, bound_to, expires, json).finalize_verify(&signature);
         if !std::iter::once(&self.key).chain(&self.old).any(is_right) {
             return Err(SignedStateError::Forged);
         }
@@ -150,20 +150,18 @@ impl fmt::Debug for StateSigner {
     }
 }
 
-fn mac(key: &[u8]) -> Result<Hmac<Sha256>, ShortSigningKey> {
-    let short = ShortSigningKey { length: key.len() };
+fn mac(key: &[u8]) -> Result<HMAC, ShortSigningKey> {
     if key.len() < MIN_KEY {
-        return Err(short);
+        return Err(ShortSigningKey { length: key.len() });
     }
-    // Keys of every length are taken, so this cannot fail.
-    Hmac::new_from_slice(key).map_err(|_| short)
+    Ok(HMAC::new(key))
 }
 
 /// What is signed: each part with its length before it, so that no two sets of parts are the same bytes.
-fn message<S: SignableState>(key: &Hmac<Sha256>, bound_to: &str, expires: u64, json: &str) -> Hmac<Sha256> {
+fn message<S: SignableState>(key: &HMAC, bound_to: &str, expires: u64, json: &str) -> HMAC {
     let mut message = key.clone();
     for part in [FORMAT.as_bytes(), S::KIND.as_bytes(), bound_to.as_bytes(), &expires.to_be_bytes(), json.as_bytes()] {
-        message.update(&(part.len() as u64).to_be_bytes());
+        message.update((part.len() as u64).to_be_bytes());
         message.update(part);
     }
     message

@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hmac_sha256::Hash;
 use opentool_core::BoxFuture;
-use sha2::{Digest, Sha256};
 use sqlx::{Connection as _, SqliteConnection, SqlitePool};
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
@@ -139,7 +139,7 @@ pub(crate) async fn store_text(connection: &mut SqliteConnection, text: String) 
     if text.len() <= LARGE {
         return Ok(StoredText { text: Some(text), hash: None });
     }
-    let hash = Sha256::digest(text.as_bytes()).to_vec();
+    let hash = Hash::hash(text.as_bytes()).to_vec();
     sqlx::query("INSERT INTO blobs (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING")
         .bind(&hash)
         .bind(text)

@@ -3,25 +3,25 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use hmac_sha256::Hash;
 use opentool_spec::json::{Lexer, MAX_DEPTH};
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
 
 /// Hashes a JSON text. Numbers count by their digits, so that no integer is rounded.
 ///
 /// A text that is no JSON, or is nested deeper than checked arguments can be, is hashed as it stands.
 pub(super) fn digest(json: &str) -> [u8; 32] {
-    let mut hash = Sha256::new();
+    let mut hash = Hash::new();
     let parsed = serde_json::from_str::<&RawValue>(json);
     if !parsed.is_ok_and(|value| write(&mut hash, value.get(), MAX_DEPTH + 1).is_some()) {
-        hash = Sha256::new();
+        hash = Hash::new();
         part(&mut hash, b't', json.as_bytes());
     }
-    hash.finalize().into()
+    hash.finalize()
 }
 
 /// Adds a value; none where it is nested too deep.
-fn write(hash: &mut Sha256, json: &str, depth: usize) -> Option<()> {
+fn write(hash: &mut Hash, json: &str, depth: usize) -> Option<()> {
     let depth = depth.checked_sub(1)?;
     match json.as_bytes().first()? {
         b'{' => {
@@ -46,7 +46,7 @@ fn write(hash: &mut Sha256, json: &str, depth: usize) -> Option<()> {
 }
 
 /// Adds a part with its kind and length before it, so that no two lists of parts are the same bytes.
-pub(super) fn part(hash: &mut Sha256, kind: u8, bytes: &[u8]) {
+pub(super) fn part(hash: &mut Hash, kind: u8, bytes: &[u8]) {
     hash.update([kind]);
     hash.update((bytes.len() as u64).to_be_bytes());
     hash.update(bytes);

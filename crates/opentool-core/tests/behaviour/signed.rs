@@ -34,6 +34,27 @@ async fn a_signed_turn_is_read_as_it_was_written() {
     assert_eq!(&*read.pending().next().unwrap().id, "call_1");
 }
 
+#[derive(serde::Deserialize, serde::Serialize, Debug, PartialEq)]
+struct Note(String);
+
+impl SignableState for Note {
+    const KIND: &'static str = "test.note";
+}
+
+/// Computed with Python's `hmac`: texts that were signed before are read by every later version.
+#[test]
+fn a_signature_is_the_hmac_sha_256_of_the_parts_and_their_lengths() {
+    let texts = [
+        ([7; 32].to_vec(), "9b122867df23d73feb72e619c8a2c0d02fff6d187ee9f034a39e554538b9f25f"),
+        ([7; 100].to_vec(), "dc151893ef5564d0bb927b10183e3f7d7f33af80d365264dbc96821d71646de1"),
+    ];
+    for (key, signature) in texts {
+        let signer = StateSigner::new(key).unwrap();
+        let text = format!(r#"opentool-signed-1:4102444800:{signature}:"hello""#);
+        assert_eq!(signer.verify::<Note>(&text, "ann/7").unwrap(), Note("hello".to_owned()));
+    }
+}
+
 #[tokio::test]
 async fn a_signed_turn_that_was_changed_is_refused() {
     let text = signer().sign(&waiting().await, "ann/7", HOUR).unwrap();

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac_sha256::Hash;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, Request, Response, StatusCode};
 use hyper::body::{Body as _, Incoming};
@@ -16,7 +17,6 @@ use opentool_http::{HttpClient, HttpConfig, HttpRequest, Url};
 use opentool_mcp::{OAuthLogin, PendingLogin, ServerUrl, TokenFile};
 use opentool_server::Server;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use tokio::net::TcpListener;
 
 use crate::client::{Running, start};
@@ -203,7 +203,7 @@ impl Site {
         assert_eq!((&*asked["client_id"], &*asked["resource"]), ("client-1", &*format!("{}/mcp", self.base)));
         let is_good = match &*asked["grant_type"] {
             "authorization_code" => grants.codes.remove(&asked["code"]).is_some_and(|challenge| {
-                URL_SAFE_NO_PAD.encode(Sha256::digest(asked["code_verifier"].as_bytes())) == challenge
+                URL_SAFE_NO_PAD.encode(Hash::hash(asked["code_verifier"].as_bytes())) == challenge
             }),
             // A refresh token is good once.
             "refresh_token" => {
