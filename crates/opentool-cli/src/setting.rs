@@ -35,9 +35,9 @@ impl Setting {
         Setting { key: key.to_owned(), line, shown, is_harmless: is_harmless(key, values) }
     }
 
-    /// Takes a key of the table of a source; its value must have no secret in it.
-    pub(crate) fn from_source_table(source: &str, key: &str, shown: String, line: usize, is_harmless: bool) -> Self {
-        Setting { key: format!("{SOURCES}.{source}.{key}"), line, shown, is_harmless }
+    /// Takes a key of a table, which may be one in another; its value must have no secret in it.
+    pub(crate) fn from_table(table: &str, key: &str, shown: String, line: usize, is_harmless: bool) -> Self {
+        Setting { key: format!("{table}.{key}"), line, shown, is_harmless }
     }
 
     /// Whether it can neither run nor expose anything, no matter who wrote it.

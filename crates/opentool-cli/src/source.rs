@@ -12,6 +12,7 @@ use opentool_dyn::DynLibrary;
 use opentool_spec::{Document, OpenTool, OpenWorkflow};
 
 use crate::{
+    config_value::SecretText,
     demo, document,
     failure::Failure,
     input::Input,
@@ -19,7 +20,7 @@ use crate::{
     limits::ConnectOptions,
     mcp_servers::McpServers,
     secret::Secret,
-    source_tables::{Approver, NamedSources, SecretText, SourceOrigin, SourceTable, ToolRules},
+    source_tables::{Approver, NamedSources, SourceOrigin, SourceTable, ToolRules},
     telemetry::{self, Export},
     terminal::visible,
 };

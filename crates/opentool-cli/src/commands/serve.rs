@@ -13,11 +13,12 @@ use opentool_mcp::Mcp;
 use opentool_server::{BoundServer, ConfigBuilder, ConfigError, ListenAddr, ServeError, Server};
 
 pub(super) use self::file::settings;
-use self::options::Options;
+use self::{file::FileContent, options::Options};
 use super::{
     ExitStatus,
     access::{API_KEY_VARIABLE, warn_of_visible_key},
     known,
+    model::ModelTable,
 };
 use crate::{
     failure::Failure,
@@ -80,7 +81,7 @@ impl Serve {
         if given.iter().any(|keys| !keys.is_empty()) {
             warn_of_visible_key();
         }
-        let (mut options, named) = file::read(self.config.as_deref())?;
+        let FileContent { mut options, sources, model } = file::read(self.config.as_deref())?;
         prefer_environment(&mut options);
         let given = options.update_from_arg_matches(matches);
         given.map_err(|error| Failure::usage(error.to_string()))?;
@@ -88,7 +89,7 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|source| Failure::Runtime { source })?;
         let export = Export::active();
-        let served = runtime.block_on(serve(&options, &named, export));
+        let served = runtime.block_on(serve(&options, &sources, model.as_ref(), export));
         // A tool on the blocking pool may never end; its callers have their answers.
         runtime.shutdown_background();
         served?;
@@ -103,9 +104,15 @@ fn prefer_environment(options: &mut Options) {
     }
 }
 
-async fn serve(options: &Options, named: &NamedSources, export: Option<&'static Export>) -> Result<(), Failure> {
+async fn serve(
+    options: &Options,
+    named: &NamedSources,
+    model: Option<&ModelTable>,
+    export: Option<&'static Export>,
+) -> Result<(), Failure> {
     let signals = signals::listen().map_err(|source| Failure::Runtime { source })?;
     let hangups = signals::Hangups::listen().map_err(|source| Failure::Runtime { source })?;
+    let model = options.model.chat_model(model)?;
     let read_keys = options.source_keys.read()?;
     let keys = options.source_api_key.iter().chain(&read_keys).map(Secret::expose);
     let words = SourceWords { sources: &options.sources, mcp: &options.mcp, tools: &options.tools };
@@ -130,7 +137,8 @@ async fn serve(options: &Options, named: &NamedSources, export: Option<&'static 
     let host = options.host.as_deref().unwrap_or(DEFAULT_HOST);
     let port = options.port.unwrap_or(DEFAULT_PORT);
     let bound = server.bind((host, port)).await.map_err(|error| explain(error, host, port))?;
-    announce::announce(options, &bound, sources.iter().all(|(source, _)| !source.is_remote()));
+    let only_demo = sources.iter().all(|(source, _)| !source.is_remote());
+    announce::announce(options, &bound, model.as_ref().map(|(name, _)| name), only_demo);
     reload_on(hangups, &bound);
     drain_on(signals, &bound);
     bound.serve().await;

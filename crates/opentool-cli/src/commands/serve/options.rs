@@ -7,6 +7,7 @@ use clap::Args;
 use super::super::{
     access::{API_KEY_VARIABLE, CaOptions, SourceKeyOptions},
     known::KnownOptions,
+    model::ModelOptions,
 };
 use crate::{libraries::LibraryOptions, secret::Secret, size::size, time::duration};
 
@@ -132,6 +133,9 @@ pub(super) struct Options {
     /// How long calls may run after that [default: 35s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Running")]
     pub(super) drain_timeout: Option<Duration>,
+
+    #[command(flatten)]
+    pub(super) model: ModelOptions,
 
     #[command(flatten)]
     pub(super) libraries: LibraryOptions,
