@@ -23,6 +23,7 @@ use crate::{
     failure::Failure,
     limits::{ConnectOptions, executor},
     mcp_servers::McpServers,
+    next_step,
     secret::Secret,
     source::Source,
     source_tables::NamedSources,
@@ -30,8 +31,8 @@ use crate::{
     telemetry::{self, Export},
 };
 
-const DEFAULT_HOST: &str = "127.0.0.1";
-const DEFAULT_PORT: u16 = 9627;
+pub(super) const DEFAULT_HOST: &str = "127.0.0.1";
+pub(super) const DEFAULT_PORT: u16 = 9627;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -233,12 +234,14 @@ fn keys(options: &Options, mut config: ConfigBuilder) -> Result<ConfigBuilder, F
 
 /// Words an error for the command line.
 fn explain(error: ServeError, host: &str, port: u16) -> Failure {
+    let mut next = None;
     let message = match &error {
         ServeError::Bind { addr, source } if source.kind() == io::ErrorKind::AddrInUse => {
             if *addr != ListenAddr::from((host, port)).to_string() {
                 format!("{addr} is taken: give `--admin-addr` another port")
             } else {
                 let free = free_port(host, port);
+                next = next_step::with_option("--port", &free.to_string());
                 format!(
                     "port {port} of {host} is taken: stop the process that uses it, or take another with `--port {free}`"
                 )
@@ -259,7 +262,7 @@ fn explain(error: ServeError, host: &str, port: u16) -> Failure {
         ),
         _ => error.to_string(),
     };
-    Failure::Serve { message }
+    Failure::Serve { message, next }
 }
 
 /// The next port that is free now; 0, which stands for any, where none is near.

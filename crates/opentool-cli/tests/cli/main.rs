@@ -18,6 +18,7 @@ mod formats;
 mod gateway;
 mod general;
 mod guide;
+mod help;
 #[cfg(target_os = "linux")]
 mod hostile_library;
 mod import;
@@ -38,6 +39,7 @@ mod remote;
 mod serve;
 mod serving;
 mod sources;
+mod transcripts;
 mod trust;
 mod workflows;
 
