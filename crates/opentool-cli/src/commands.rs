@@ -7,6 +7,7 @@ mod check;
 mod completions;
 mod console;
 mod convert;
+mod doctor;
 mod fix;
 mod form;
 mod import;
@@ -49,6 +50,7 @@ const EXAMPLES: &str = "\
 Examples:
   opentool serve                              Serve the demo tools at http://127.0.0.1:9627
   opentool trust                              Let the opentool.toml of this folder count
+  opentool doctor                             Say what is here, what is missing and what to do
   opentool tools http://127.0.0.1:9627        List the tools of a server
   opentool call http://127.0.0.1:9627 add a=1 b=2
   opentool chat --model ollama:qwen3          Chat with a model that calls tools
@@ -91,6 +93,7 @@ pub(crate) struct Cli {
 enum Command {
     Serve(Box<serve::Serve>),
     Trust(trust::Trust),
+    Doctor(doctor::Doctor),
     Tools(tools::Tools),
     Call(call::Call),
     Chat(Box<chat::Chat>),
@@ -206,6 +209,7 @@ impl Cli {
                 serve.run(given)
             }
             Command::Trust(trust) => trust.run(),
+            Command::Doctor(doctor) => doctor.run(),
             Command::Tools(tools) => tools.run(),
             Command::Call(call) => call.run(),
             Command::Chat(chat) => chat.run(),

@@ -197,3 +197,21 @@ fn the_error_of_the_page_is_what_is_said() {
     let folder = TestFolder::with("weather.json", CLEAN);
     assert_eq!(readme::walk(&folder, samples()[0], "2>&1"), 1);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_examination_of_the_page_has_the_lines_of_a_real_one() {
+    let folder = TestFolder::new();
+    let output = folder.command().arg("doctor").env_remove("OPENTOOL_MODEL").output().unwrap();
+    let real = String::from_utf8(output.stdout).unwrap();
+    // The state and the text depend on the machine, the areas and names do not.
+    let lines = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| !line.contains(" try: ") && !line.contains(" failed"));
+        let name = |line: &str| match line.strip_prefix("  ") {
+            Some(found) => found.get(9..23).unwrap_or_default().trim().to_owned(),
+            None => line.to_owned(),
+        };
+        lines.skip_while(|line| *line != "sandbox").map(name).collect()
+    };
+    assert_eq!(lines(samples()[1]), lines(&real), "{real}");
+}

@@ -7,6 +7,8 @@ mod chat;
 mod check;
 mod convert;
 mod describe;
+#[cfg(target_os = "linux")]
+mod doctor;
 #[path = "../../../../fuzz/documents.rs"]
 #[allow(unreachable_pub, reason = "the tests of the documents include the file too")]
 mod documents;
