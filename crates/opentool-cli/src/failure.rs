@@ -148,6 +148,7 @@ impl Failure {
                     .to_owned(),
             ),
             Failure::Setup { .. } => Some(next_step::help_of("models")),
+            Failure::Chat { source } => model_step(source.cause()).map(str::to_owned),
             Failure::Usage { next, .. } => next.clone().or_else(|| Some(next_step::help())),
             Failure::Serve { next, .. } | Failure::Library { next, .. } => next.clone(),
             _ => None,
@@ -185,6 +186,19 @@ impl Failure {
             },
             _ => Unusable,
         }
+    }
+}
+
+/// What to do about a model that gives no answer.
+fn model_step(cause: &Cause) -> Option<&'static str> {
+    match cause {
+        Cause::Refused { status: Some(401 | 403), .. } => {
+            Some("a key that the provider takes; `opentool help models` lists the variables for it")
+        }
+        Cause::Unreachable { .. } => {
+            Some("start the model's server, or set its address; `opentool help models` lists the variables for it")
+        }
+        _ => None,
     }
 }
 

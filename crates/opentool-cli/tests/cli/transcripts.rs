@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use super::serving::Served;
+use super::serving::{Script, Served};
 use super::*;
 
 /// Everything that could name a model or a key.
@@ -224,6 +224,50 @@ fn a_missing_model_leads_to_the_providers() {
     let folder = TestFolder::new();
     leads_to(&folder, "no_model", &["chat", "hello"], "OPENAI_API_KEY");
     leads_to(&folder, "an_unknown_provider", &["chat", "--model", "opnai:gpt-5-mini", "hello"], "Usage: opentool chat");
+}
+
+/// The commands that a next step in words has in backticks, run.
+fn named_commands_work(transcript: &Transcript<'_>) {
+    let commands: Vec<_> = transcript.next_step().split('`').filter(|part| part.starts_with("opentool ")).collect();
+    assert!(!commands.is_empty(), "{}", transcript.text);
+    for command in commands {
+        let words: Vec<_> = command.split(' ').skip(1).collect();
+        assert_eq!(transcript.folder.run(&words).code, Some(0), "{command}");
+    }
+}
+
+#[test]
+fn a_model_that_does_not_answer_leads_to_its_settings() {
+    let folder = TestFolder::new();
+    let port = closed_port().to_string();
+    let host = format!("http://127.0.0.1:{port}");
+    let arguments = ["chat", "--model", "ollama:qwen3", "hello"];
+    let transcript = Transcript::with(&folder, &arguments, &[("OLLAMA_HOST", &host)]).hiding(&port, "[port]");
+    transcript.matches("a_model_that_cannot_be_reached");
+    named_commands_work(&transcript);
+
+    let refusal = r#"{"error": {"message": "Incorrect API key provided", "type": "invalid_request_error"}}"#;
+    let provider = Script::start(move |_| Some((401, refusal.to_owned())));
+    let url = format!("http://{}/v1", provider.address);
+    let environment = [("OPENAI_BASE_URL", url.as_str()), ("OPENAI_API_KEY", "wrong-key")];
+    let transcript = Transcript::with(&folder, &["chat", "--model", "openai:gpt-5-mini", "hello"], &environment);
+    assert!(!transcript.ran.stderr.contains("wrong-key"), "{}", transcript.text);
+    let transcript = transcript.hiding(&provider.address.port().to_string(), "[port]");
+    transcript.matches("a_model_that_refuses_the_key");
+    named_commands_work(&transcript);
+}
+
+#[test]
+fn colours_are_for_terminals_or_on_demand() {
+    let folder = clock();
+    let coloured = |arguments: &[&str], variable: &str| {
+        let output = folder.command().args(arguments).env(variable, "1").output().unwrap();
+        String::from_utf8(output.stderr).unwrap().contains('\u{1b}')
+    };
+    for arguments in [&["chek"][..], &["tools", "weather.json"], &["call", "demo", "ad"]] {
+        assert!(coloured(arguments, "CLICOLOR_FORCE"), "{arguments:?}");
+        assert!(!coloured(arguments, "NO_COLOR") && !coloured(arguments, "X"), "{arguments:?}");
+    }
 }
 
 #[test]

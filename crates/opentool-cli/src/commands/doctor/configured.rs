@@ -31,7 +31,7 @@ const MODEL_VARIABLE: &str = "OPENTOOL_MODEL";
 /// What to do about a file with a fault.
 const CORRECT: &str = "correct the file, or name another with --config";
 
-/// How long a source may take to tell its tools.
+/// How long a source may take to tell its tools, and a provider its models.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What `opentool serve` would listen on and write to.
@@ -203,7 +203,12 @@ pub(super) fn model() -> Result<Diagnosis, Failure> {
     };
     let [key, address] = provider.variables();
     block_on(async {
-        Ok(match provider.models(true).await {
+        let asked = tokio::time::timeout(TIMEOUT, provider.models(true)).await;
+        let Ok(answer) = asked else {
+            let text = format!("{set}: the provider did not answer within {} seconds", TIMEOUT.as_secs());
+            return Ok(Diagnosis::failed(MODEL, "chat", text, Some(format!("set {address} to where it is"))));
+        };
+        Ok(match answer {
             Ok(models) if models.iter().any(|model| model.id == name) => {
                 Diagnosis::ok(MODEL, "chat", format!("{set}: the provider answers, and has it"))
             }
