@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use opentool::ToolDefinition;
+use opentool_spec::json::near;
 use serde_json::{Value, value::RawValue};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, next_step};
 
 /// How many references to other schemas are followed.
 const MAX_REFERENCES: usize = 16;
@@ -61,10 +62,12 @@ impl Type {
             Some(schema) => Ok(Type::of_schema(root, schema)),
             None if root["additionalProperties"].as_bool() == Some(false) => {
                 let function = definition.name();
+                let names = properties.into_iter().flat_map(|it| it.keys()).map(String::as_str);
+                let next = near::names(name, names, 1).first().and_then(|near| next_step::with_word(name, near));
                 let known: Vec<_> =
                     properties.into_iter().flat_map(|it| it.keys()).map(|key| format!("`{key}`")).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                Err(Failure::usage(format!("`{function}` has no parameter `{name}`: it has {known}")))
+                Err(Failure::usage_with(format!("`{function}` has no parameter `{name}`: it has {known}"), next))
             }
             None => Ok(Type::Any),
         }

@@ -7,12 +7,15 @@ mod check;
 mod completions;
 mod console;
 mod convert;
+mod doctor;
 mod fix;
 mod form;
 mod import;
+mod json_always;
 mod known;
 mod library;
 mod load;
+mod man;
 mod mcp;
 mod model;
 mod models;
@@ -25,13 +28,21 @@ mod tools;
 mod trust;
 mod version;
 
-use std::env;
+#[cfg(test)]
+mod tests;
 
-use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use std::{env, io::Write as _};
+
+use clap::{
+    ArgAction, ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
 use crate::{
+    build_info::LONG_VERSION,
     exit_status::ExitStatus,
     failure::Failure,
+    next_step,
     telemetry::{self, LogFormat},
     terminal,
 };
@@ -40,6 +51,7 @@ const EXAMPLES: &str = "\
 Examples:
   opentool serve                              Serve the demo tools at http://127.0.0.1:9627
   opentool trust                              Let the opentool.toml of this folder count
+  opentool doctor                             Say what is here, what is missing and what to do
   opentool tools http://127.0.0.1:9627        List the tools of a server
   opentool call http://127.0.0.1:9627 add a=1 b=2
   opentool chat --model ollama:qwen3          Chat with a model that calls tools
@@ -54,13 +66,18 @@ Examples:
   opentool dyn describe libm.so.6 --header math.h -o libm.opendyn.json
   opentool schema opentool > opentool.schema.json
 
-Exit codes: 0 no errors; 1 a document has errors, or a tool or a model answered with one; 2 wrong usage, or an unreadable
-file; 3 a server cannot be reached; 4 it refused the API key.
-`opentool help COMMAND` says more about each.";
+`opentool help COMMAND` says more about each, with examples and its exit codes. `opentool man` has manual pages.
+Colours and progress are for terminals only; NO_COLOR switches colours off.";
+
+/// The examples, and the exit codes of all commands.
+fn after_help() -> String {
+    format!("{EXAMPLES}\n\n{}", ExitStatus::described())
+}
 
 /// Tools for language models: serve them, call them, and check, fix, convert and import the documents that describe them.
 #[derive(Debug, Parser)]
-#[command(name = "opentool", version, after_help = EXAMPLES, arg_required_else_help = true)]
+#[command(name = "opentool", version, long_version = LONG_VERSION, after_help = after_help())]
+#[command(arg_required_else_help = true)]
 #[command(max_term_width = 110)]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -77,6 +94,7 @@ pub(crate) struct Cli {
 enum Command {
     Serve(Box<serve::Serve>),
     Trust(trust::Trust),
+    Doctor(doctor::Doctor),
     Tools(tools::Tools),
     Call(call::Call),
     Chat(Box<chat::Chat>),
@@ -93,22 +111,73 @@ enum Command {
     Library(library::Library),
     Schema(schema::Schema),
     Completions(completions::Completions),
+    Man(man::ManPages),
 }
 
 /// Reports a command line that cannot be understood, and prints help and versions.
 ///
 /// What it says about the format of lines was not understood either, so it is looked for.
 fn wrong_usage(error: &clap::Error) -> Result<ExitStatus, Failure> {
+    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        error.exit();
+    }
     let mut words = env::args_os().skip(1);
     let is_json = words.any(|word| word == "--log-format=json" || word == "--log-format")
         && env::args_os().any(|word| word == "json" || word == "--log-format=json");
-    if !error.use_stderr() || !is_json {
-        error.exit();
+    let next = corrected(error).or_else(|| Some(next_step::help_of(&given_command())));
+    let text = error.render().ansi().to_string();
+    // The next step says which help.
+    let text = text.split("For more information, try").next().unwrap_or_default();
+    if !is_json {
+        // Nothing can be done if even that fails.
+        let _ = write!(anstream::stderr().lock(), "{}\n\n", text.trim_end());
+        terminal::advise(&next.unwrap_or_default());
+        return Ok(ExitStatus::Unusable);
     }
     terminal::write_json_lines();
-    let text = error.render().to_string();
+    let text = anstream::adapter::strip_str(text).to_string();
     let message = text.strip_prefix("error: ").unwrap_or(&text).trim().to_owned();
-    Err(Failure::usage(message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")))
+    let message = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+    Err(Failure::usage_with(message, next))
+}
+
+/// The command line with the word in the place of the wrong one that clap proposes.
+fn corrected(error: &clap::Error) -> Option<String> {
+    use ContextKind::{InvalidArg, InvalidSubcommand, InvalidValue, SuggestedArg, SuggestedSubcommand, SuggestedValue};
+
+    let text = |kind| match error.get(kind)? {
+        ContextValue::String(text) => Some(text.clone()),
+        // The nearest is the last.
+        ContextValue::Strings(texts) => texts.last().cloned(),
+        _ => None,
+    };
+    let pairs = [(InvalidSubcommand, SuggestedSubcommand), (InvalidArg, SuggestedArg), (InvalidValue, SuggestedValue)];
+    // Of `--option <VALUE>`, only the first word was typed.
+    let first = |text: String| text.split(' ').next().unwrap_or_default().to_owned();
+    pairs.into_iter().find_map(|(wrong, right)| next_step::with_word(&first(text(wrong)?), &first(text(right)?)))
+}
+
+/// The command that the command line names, as far as it can be understood.
+fn given_command() -> String {
+    let (root, mut path) = (Cli::command(), Vec::new());
+    let mut command = &root;
+    for word in env::args_os().skip(1) {
+        if let Some(below) = word.to_str().and_then(|word| command.find_subcommand(word)) {
+            path.push(below.get_name().to_owned());
+            command = below;
+        }
+    }
+    path.join(" ")
+}
+
+/// The command that was understood.
+fn command_path(mut matches: &ArgMatches) -> String {
+    let mut path = Vec::new();
+    while let Some((name, below)) = matches.subcommand() {
+        path.push(name);
+        matches = below;
+    }
+    path.join(" ")
 }
 
 impl Cli {
@@ -120,6 +189,7 @@ impl Cli {
             Ok(parsed) => parsed,
             Err(error) => return wrong_usage(&error),
         };
+        next_step::set_command(command_path(&matches));
         if cli.log_format == LogFormat::Json {
             terminal::write_json_lines();
         }
@@ -140,6 +210,7 @@ impl Cli {
                 serve.run(given)
             }
             Command::Trust(trust) => trust.run(),
+            Command::Doctor(doctor) => doctor.run(),
             Command::Tools(tools) => tools.run(),
             Command::Call(call) => call.run(),
             Command::Chat(chat) => chat.run(),
@@ -155,6 +226,7 @@ impl Cli {
             Command::Library(library) => library.run(),
             Command::Schema(schema) => schema.run(),
             Command::Completions(completions) => completions.run(Cli::command()),
+            Command::Man(man) => man.run(Cli::command()),
         }
     }
 }

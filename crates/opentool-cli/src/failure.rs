@@ -5,10 +5,11 @@ use std::io;
 use opentool::{ToolError, ToolboxError};
 use opentool_chat::{Cause, ChatError};
 use opentool_client::ClientError;
+use opentool_dyn::{Exports, FindError, OpenError, find_library};
 use opentool_journal::JournalError;
 use opentool_mcp::McpError;
 
-use crate::terminal::visible;
+use crate::{exit_status::ExitStatus, next_step, terminal::visible};
 
 /// What went wrong, and with what.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +48,7 @@ pub(crate) enum Failure {
     #[error("{name} {}", if *has_key {
         "refused the API key that it was given"
     } else {
-        "wants an API key, and none was given: set OPENTOOL_API_KEY, or for a source of `serve` or `chat` use --source-api-key-env"
+        "wants an API key, and none was given"
     })]
     Unauthorized { name: String, has_key: bool },
     #[error(
@@ -69,15 +70,15 @@ pub(crate) enum Failure {
     #[error("{}", visible(&source.to_string()))]
     Mcp { source: Box<McpError> },
     #[error("{}", visible(message))]
-    Usage { message: String },
+    Usage { message: String, next: Option<String> },
     #[error("{message}")]
-    Serve { message: String },
+    Serve { message: String, next: Option<String> },
     #[error("{message}")]
     Setup { message: &'static str },
     #[error("{}", visible(&source.to_string()))]
     Chat { source: Box<ChatError> },
     #[error("{message}")]
-    Library { message: String },
+    Library { message: String, next: Option<String> },
     #[error("{}", visible(&source.to_string()))]
     Journal { source: Box<JournalError> },
     #[error("cannot start: {}", reason(source))]
@@ -101,9 +102,10 @@ impl Failure {
     }
 
     /// A library that cannot be used; what others wrote in the message keeps its lines.
-    pub(crate) fn library(error: &dyn std::error::Error) -> Self {
+    pub(crate) fn library(error: &(dyn std::error::Error + 'static)) -> Self {
         let message = error.to_string();
-        Failure::Library { message: message.lines().map(|line| visible(line)).collect::<Vec<_>>().join("\n") }
+        let message = message.lines().map(|line| visible(line)).collect::<Vec<_>>().join("\n");
+        Failure::Library { message, next: find_error(error).map(other_library) }
     }
 
     /// A journal that cannot be used, or does not do what was asked.
@@ -113,40 +115,134 @@ impl Failure {
 
     /// A command line that asks for something that cannot be.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Failure::Usage { message: message.into() }
+        Failure::Usage { message: message.into(), next: None }
     }
 
-    /// The exit code: 1 a tool, server or model answered with an error, 2 usage or input, 3 not reachable, 4 unauthorised.
-    pub(crate) fn exit_code(&self) -> u8 {
+    /// The same, with what to try.
+    pub(crate) fn usage_with(message: impl Into<String>, next: Option<String>) -> Self {
+        Failure::Usage { message: message.into(), next }
+    }
+
+    /// Says what to try, where nothing better is known.
+    pub(crate) fn or_try(self, step: impl FnOnce() -> Option<String>) -> Self {
+        match self {
+            Failure::Usage { message, next: None } => Failure::Usage { message, next: step() },
+            other => other,
+        }
+    }
+
+    /// What the user can do about it: a command line that begins with `opentool`, or words.
+    pub(crate) fn next_step(&self) -> Option<String> {
+        match self {
+            Failure::Read { name, source } if source.kind() == io::ErrorKind::NotFound => {
+                next_step::with_near_file(name).or_else(without_file)
+            }
+            Failure::Folder { .. } => next_step::command_line(["check"]),
+            Failure::Document { name, .. } => next_step::command_line(["check", name]),
+            Failure::NoServer { name } => next_step::command_line(["tools", name]),
+            Failure::Scheme { .. } => Some(next_step::help()),
+            Failure::Client { source } => match &**source {
+                ClientError::NoAccess { url, reached: false, .. } => Some(start_server(url)),
+                ClientError::NoAccess { .. } => {
+                    Some("the base URL of an OpenTool server; that of an MCP server is written mcp+http://…".to_owned())
+                }
+                _ => None,
+            },
+            Failure::Unauthorized { .. } => Some(
+                "a key that the server takes, in a file with `--source-api-key-file FILE`, or for a URL in the environment \
+                 variable OPENTOOL_API_KEY"
+                    .to_owned(),
+            ),
+            Failure::Setup { .. } => Some(next_step::help_of("models")),
+            Failure::Chat { source } => model_step(source.cause()).map(str::to_owned),
+            Failure::Usage { next, .. } => next.clone().or_else(|| Some(next_step::help())),
+            Failure::Serve { next, .. } | Failure::Library { next, .. } => next.clone(),
+            _ => None,
+        }
+    }
+
+    /// How a command ends that could not do its work.
+    pub(crate) fn exit_status(&self) -> ExitStatus {
+        use ExitStatus::{Errors, Unauthorized, Unreachable, Unusable};
         match self {
             Failure::Client { source } => match **source {
-                ClientError::Unauthorized => 4,
-                ClientError::Call { .. } => 1,
-                ClientError::InvalidUrl { .. } | ClientError::Setup { .. } => 2,
+                ClientError::Unauthorized => Unauthorized,
+                ClientError::Call { .. } => Errors,
+                ClientError::InvalidUrl { .. } | ClientError::Setup { .. } => Unusable,
                 // A server that answers something else is no OpenTool server.
-                _ => 3,
+                _ => Unreachable,
             },
-            Failure::Unauthorized { .. } => 4,
+            Failure::Unauthorized { .. } => Unauthorized,
             Failure::Mcp { source } => match **source {
-                McpError::Unauthorized { .. } | McpError::LoginRequired { .. } | McpError::Login { .. } => 4,
-                McpError::Refused { .. } | McpError::InputRequired => 1,
-                McpError::Setup { .. } => 2,
-                _ => 3,
+                McpError::Unauthorized { .. } | McpError::LoginRequired { .. } | McpError::Login { .. } => Unauthorized,
+                McpError::Refused { .. } | McpError::InputRequired => Errors,
+                McpError::Setup { .. } => Unusable,
+                _ => Unreachable,
             },
             Failure::Chat { source } => match source.cause() {
-                Cause::Refused { status: Some(401 | 403), .. } => 4,
+                Cause::Refused { status: Some(401 | 403), .. } => Unauthorized,
                 Cause::Refused { .. }
                 | Cause::Tool { .. }
                 | Cause::Limit(_)
                 | Cause::Form { .. }
-                | Cause::Deadline { .. } => 1,
+                | Cause::Deadline { .. } => Errors,
                 // A server that answers something else is no such provider.
-                Cause::Unreachable { .. } | Cause::Interrupted { .. } | Cause::Unreadable { .. } => 3,
-                _ => 2,
+                Cause::Unreachable { .. } | Cause::Interrupted { .. } | Cause::Unreadable { .. } => Unreachable,
+                _ => Unusable,
             },
-            _ => 2,
+            _ => Unusable,
         }
     }
+}
+
+/// What to do about a model that gives no answer.
+fn model_step(cause: &Cause) -> Option<&'static str> {
+    match cause {
+        Cause::Refused { status: Some(401 | 403), .. } => {
+            Some("a key that the provider takes; `opentool help models` lists the variables for it")
+        }
+        Cause::Unreachable { .. } => {
+            Some("start the model's server, or set its address; `opentool help models` lists the variables for it")
+        }
+        _ => None,
+    }
+}
+
+/// What a command without its file can be tried with.
+fn without_file() -> Option<String> {
+    match next_step::command().split(' ').next().unwrap_or_default() {
+        "serve" | "tools" | "call" | "chat" | "load" | "version" | "mcp" => next_step::command_line(["tools", "demo"]),
+        "check" | "fix" | "convert" | "import" => next_step::command_line(["check"]),
+        _ => Some(next_step::help()),
+    }
+}
+
+/// How a server comes to be where none is.
+fn start_server(url: &str) -> String {
+    let authority =
+        url.split_once("://").map_or(url, |(_, rest)| rest).split(['/', '?', '#']).next().unwrap_or_default();
+    let (host, port) = authority.rsplit_once(':').unwrap_or((authority, ""));
+    let is_here = matches!(host, "127.0.0.1" | "localhost" | "[::1]");
+    match port.parse::<u16>() {
+        Ok(port) if is_here && port != 0 => format!("opentool serve --port {port}"),
+        _ => "another address, or start the server there".to_owned(),
+    }
+}
+
+/// A library that was not found, if that is what an error is about.
+fn find_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a FindError> {
+    match error.downcast_ref() {
+        Some(OpenError::Find(error)) => Some(error),
+        _ => error.downcast_ref(),
+    }
+}
+
+/// What to try where there is no such library.
+fn other_library(error: &FindError) -> String {
+    // `libm.so` may be a script for the linker, which is no library.
+    let is_library = |name: &&String| find_library(name).is_ok_and(|path| Exports::read(path).is_ok());
+    let near = error.near().iter().find(is_library).and_then(|near| next_step::with_word(error.name(), near));
+    near.unwrap_or_else(|| "install the library, or give the path of its file, with a `/` in it".to_owned())
 }
 
 /// The failure of the server behind a tool that made a call fail, if it was one; not what the tool or its server answered.

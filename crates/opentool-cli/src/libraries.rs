@@ -98,6 +98,11 @@ impl LibraryOptions {
         self.grants.timeout
     }
 
+    /// The words of the command line that name the libraries.
+    pub(crate) fn words(&self) -> Vec<String> {
+        self.grants.library.iter().flat_map(|library| ["--library".to_owned(), library.clone()]).collect()
+    }
+
     /// Opens the library of each document, in their order.
     pub(crate) fn open_all(&self, documents: &[(&str, &str)]) -> Result<Vec<DynLibrary>, Failure> {
         for given in &self.grants.library {

@@ -1,6 +1,7 @@
 //! The `opentool` command line: thin commands over the library crates.
 
 mod arguments;
+mod build_info;
 mod commands;
 mod config_fault;
 mod config_file;
@@ -17,6 +18,7 @@ mod libraries;
 mod limits;
 mod logins;
 mod mcp_servers;
+mod next_step;
 mod output;
 mod replace;
 mod report;
@@ -49,7 +51,10 @@ fn main() -> ExitCode {
         Err(Failure::Output { source }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {
             terminal::complain(&failure);
-            ExitCode::from(failure.exit_code())
+            if let Some(step) = failure.next_step() {
+                terminal::advise(&step);
+            }
+            failure.exit_status().into()
         }
     }
 }

@@ -114,7 +114,9 @@ impl Source {
     /// Takes what a table of a configuration file describes.
     fn from_table(table: &SourceTable) -> Result<Self, Failure> {
         let of_table = |failure: Failure| match failure {
-            Failure::Usage { message } => Failure::usage(format!("the source `{}`: {message}", table.name)),
+            Failure::Usage { message, next } => {
+                Failure::usage_with(format!("the source `{}`: {message}", table.name), next)
+            }
             failure => failure,
         };
         let read_key = |key: &Option<SecretText>| key.as_ref().map(SecretText::read).transpose().map_err(of_table);

@@ -35,6 +35,12 @@ pub(crate) fn complain(what: &dyn Display) {
     say("ERROR", what, |stderr| writeln!(stderr, "{ERROR}error{ERROR:#}: {what}"));
 }
 
+/// Says on standard error what to do about what went wrong, on a line that begins with `try:`.
+pub(crate) fn advise(step: &str) {
+    let step = visible(step);
+    say("INFO", &format_args!("try: {step}"), |stderr| writeln!(stderr, "{GOOD}try{GOOD:#}: {step}"));
+}
+
 /// Says on standard error what the user should know.
 pub(crate) fn warn(what: &dyn Display) {
     say("WARN", what, |stderr| writeln!(stderr, "{WARNING}warning{WARNING:#}: {what}"));

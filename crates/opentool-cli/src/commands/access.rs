@@ -22,14 +22,23 @@ pub(super) const API_KEY_VARIABLE: &str = "OPENTOOL_API_KEY";
 /// The key of a server, and how its certificate is checked.
 #[derive(Debug, Args)]
 pub(super) struct Access {
-    /// The server's API key; for a server at a URL that you give, better in the environment variable OPENTOOL_API_KEY, where
-    /// `ps` does not show it
-    #[arg(long, visible_alias = "source-api-key", value_name = "KEY", conflicts_with = "api_key_file")]
+    /// The API key of the source's server; for a server at a URL that you give, better in the environment variable OPENTOOL_API_KEY,
+    /// where `ps` does not show it
+    #[arg(long = "source-api-key", visible_alias = "api-key", value_name = "KEY", help_heading = "Sources")]
+    #[arg(conflicts_with_all = ["api_key_env", "api_key_file"])]
     api_key: Option<Secret>,
-    /// A file whose only content is the server's API key
-    #[arg(long, value_name = "FILE")]
+    /// The variable that has the API key of the source's server
+    #[arg(
+        long = "source-api-key-env",
+        value_name = "VARIABLE",
+        help_heading = "Sources",
+        conflicts_with = "api_key_file"
+    )]
+    api_key_env: Option<String>,
+    /// The file that has the API key of the source's server and nothing else
+    #[arg(long = "source-api-key-file", visible_alias = "api-key-file", value_name = "FILE", help_heading = "Sources")]
     api_key_file: Option<PathBuf>,
-    /// The configuration file whose `[sources.NAME]` can be named as a source [default: opentool.toml, where there is one]
+    /// The configuration file [default: opentool.toml, where there is one]
     #[arg(long, value_name = "FILE", help_heading = "Sources")]
     config: Option<PathBuf>,
     #[command(flatten)]
@@ -49,6 +58,9 @@ impl Access {
             warn_of_visible_key();
             return Ok(Some(key.expose().to_owned()));
         }
+        if let Some(variable) = &self.api_key_env {
+            return key_of_variable(variable).map(Some);
+        }
         if let Some(file) = &self.api_key_file {
             return of_file(file).map(Some);
         }
@@ -61,7 +73,7 @@ impl Access {
         let mut remote = sources.iter_mut().filter(|(source, _)| source.takes_key());
         match (remote.next(), remote.next()) {
             (Some((source, key)), None) => *key = self.key_for(source)?,
-            (Some(_), Some(_)) if self.api_key.is_some() || self.api_key_file.is_some() => {
+            (Some(_), Some(_)) if self.is_key_given() => {
                 let message = "several of the tools' sources have a server, and one key is given: describe them as `[sources.NAME]` \
                                in opentool.toml, each with its key";
                 return Err(Failure::usage(message));
@@ -69,6 +81,10 @@ impl Access {
             _ => {}
         }
         Ok(())
+    }
+
+    fn is_key_given(&self) -> bool {
+        self.api_key.is_some() || self.api_key_env.is_some() || self.api_key_file.is_some()
     }
 
     /// What every client of the server needs.
@@ -110,14 +126,15 @@ pub(super) struct SourceKeyOptions {
 impl SourceKeyOptions {
     /// The keys as `--source-api-key` takes them: `KEY` or `SOURCE=KEY`.
     pub(super) fn read(&self) -> Result<Vec<Secret>, Failure> {
-        let of_variable = |variable: &str| {
-            let problem = || format!("`--source-api-key-env`: there is no key in the variable {variable}");
-            of_variable(variable).ok_or_else(|| Failure::usage(problem()))
-        };
-        let variables = self.source_api_key_env.iter().map(|given| keyed(given, of_variable));
+        let variables = self.source_api_key_env.iter().map(|given| keyed(given, key_of_variable));
         let files = self.source_api_key_file.iter().map(|given| keyed(given, |file| of_file(Path::new(file))));
         variables.chain(files).collect()
     }
+}
+
+fn key_of_variable(variable: &str) -> Result<String, Failure> {
+    let problem = || format!("`--source-api-key-env`: there is no key in the variable {variable}");
+    of_variable(variable).ok_or_else(|| Failure::usage(problem()))
 }
 
 /// Reads the key of `PLACE` or `SOURCE=PLACE`; a source may have `=` in it, a variable or a file here may not.

@@ -3,8 +3,10 @@
 use std::{collections::BTreeMap, io::Read as _};
 
 use clap::Args;
-use opentool::{ToolCall, ToolContext};
+use opentool::{ErrorKind, ToolCall, ToolContext, ToolError};
 use opentool_server::call_result;
+use opentool_spec::json::near;
+use serde_json::json;
 
 use super::{access::Access, console::Console, respondent};
 use crate::{
@@ -13,11 +15,12 @@ use crate::{
     failure::{Failure, server_failure},
     libraries::LibraryOptions,
     limits::{ConnectOptions, executor},
+    next_step,
     output::as_json,
     runtime::block_on,
     size::size,
     source::{Attached, Source},
-    terminal::{complain, visible, visible_json, write_data},
+    terminal::{advise, complain, visible, visible_json, write_data},
 };
 use opentool_spec::json::indented;
 
@@ -35,6 +38,9 @@ Examples:
 A value is typed by the function's schema: text needs no quotes, a list is `tag=a tag=b` or a JSON array.
 Standard output: the result as POST /call answers it, a JSON object: {\"sum\": 3}, and {} where there is
 no value; with --raw the bare value, and null where there is none. Standard error: why there is none.
+
+With --json, there is an object in any case: {\"result\": …}, or {\"error\": {kind, message}} where the tool
+answered with an error.
 
 A tool that asks something gets its answer at the terminal; where there is none, it gets an error that says so.
 
@@ -60,10 +66,13 @@ pub(super) struct Call {
     /// Print the bare value and not the object that has it under its name
     #[arg(long)]
     raw: bool,
-    /// How large the result may be, such as 512k or 16M [default: 1M]
+    /// Print JSON; its shape is described below
+    #[arg(long)]
+    json: bool,
+    /// How large the result of a call may be [default: 1M]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Running")]
     max_result: Option<usize>,
-    /// The command of an MCP server that has the function, instead of SOURCE
+    /// The command of an MCP server, as a source
     #[arg(long, value_name = "COMMAND")]
     mcp: Option<String>,
     /// Where the functions come from that the steps of an OpenWorkflow document call; repeatable
@@ -92,23 +101,26 @@ impl Call {
         let connect = ConnectOptions { timeout, max_result: self.max_result, ..self.access.connect()? };
         let context = ToolContext::new().with_respondent(respondent::at(&Console::new(true)?, None));
         let given = self.given()?;
-        let outcome = block_on(async {
+        let (outcome, near) = block_on(async {
             let Attached { toolbox, .. } = source.attach(key.as_deref(), &BTreeMap::new(), &connect).await?;
             let function = function.or_else(|| toolbox.names().next()).unwrap_or_default();
+            let near = near::names(function, toolbox.names(), 1).first().map(|name| (*name).to_owned());
             let arguments = match given {
                 Some(arguments) => arguments,
-                None => arguments::of_pairs(toolbox.get(function).map(|tool| tool.definition()), &pairs)?,
+                None => arguments::of_pairs(toolbox.get(function).map(|tool| tool.definition()), &pairs)
+                    .map_err(|failure| failure.or_try(|| self.list_tools()))?,
             };
             let call = ToolCall::new("1", function, arguments);
             let host = executor(timeout, self.max_result).build().host(toolbox);
             let outcome = host.run(call, &context).await;
             source.close().await;
-            Ok(outcome)
+            Ok((outcome, near))
         })?;
         match &outcome.result {
             Ok(output) => {
                 let name = outcome.definition.as_ref().and_then(|definition| definition.output_name());
                 let json = if self.raw { as_json(output) } else { call_result(output, name) };
+                let json = if self.json { format!("{{\"result\":{json}}}") } else { json };
                 let text = format!("{}\n", indented(&json));
                 write_data(&visible_json(&text)).map_err(Failure::output)?;
                 Ok(ExitStatus::Success)
@@ -117,10 +129,36 @@ impl Call {
                 Some(Failure::Client { source: error }) => Err(source.failure(key.is_some(), *error)),
                 Some(failure) => Err(failure),
                 None => {
+                    if self.json {
+                        let error = json!({ "error": { "kind": error.kind().as_str(), "message": error.message() } });
+                        write_data(&visible_json(&format!("{error:#}\n"))).map_err(Failure::output)?;
+                    }
                     complain(&visible(error.message()));
+                    if let Some(step) = self.next_step(error, function.zip(near.as_deref())) {
+                        advise(&step);
+                    }
                     Ok(ExitStatus::Errors)
                 }
             },
+        }
+    }
+
+    /// What to try after an error: the function that was meant, or a look at what there is.
+    fn next_step(&self, error: &ToolError, near: Option<(&str, &str)>) -> Option<String> {
+        match (error.kind(), near) {
+            (ErrorKind::UnknownTool, Some((wrong, right))) => next_step::with_word(wrong, right),
+            (ErrorKind::UnknownTool | ErrorKind::InvalidArguments, _) => self.list_tools(),
+            _ => None,
+        }
+    }
+
+    /// The command that lists the functions of the source with their parameters.
+    fn list_tools(&self) -> Option<String> {
+        let library = self.libraries.words();
+        let library = library.iter().map(String::as_str);
+        match (&self.mcp, &self.source) {
+            (Some(command), _) => next_step::command_line(["tools", "--mcp", command]),
+            (None, source) => next_step::command_line(["tools"].into_iter().chain(source.as_deref()).chain(library)),
         }
     }
 

@@ -44,12 +44,14 @@ them; hidden files and folders, `target` and `node_modules` are left out. A file
 A function whose keys and types do not go together, so that no library could be called by it, is an error too. Marks of \
 `dyn describe` that are left (`x-review`) are warnings.
 
+With --quiet, warnings, notes and the summary are left out.
+
 With --library, every function of an OpenDyn document is looked for in that library, which is read and not loaded. With \
 --tools, every function of an OpenWorkflow document is looked for there, and its results are compared.
 
 Of each document at most 200 findings are shown, errors before warnings before notes; all are counted.
 
-With --format json, there is one array of {file, code, severity, message, pointer, line, column, help, fix} over all \
+With --json, or --format json, there is one array of {file, code, severity, message, pointer, line, column, help, fix} over all \
 files, where `fix` is null or {automatic, edits: [{start, end, text}]}, counted in bytes.
 
 Exit codes: 0 no errors; 1 errors; 2 wrong usage, or an unreadable file (the others are checked all the same).";
@@ -67,16 +69,19 @@ pub(super) struct Check {
     /// The library that the OpenDyn documents describe: a path, or a name that the system's loader finds
     #[arg(long, value_name = "LIB")]
     library: Option<String>,
-    /// What has the functions that the steps of OpenWorkflow documents call: a server, a document, `demo`; repeatable
+    /// Where the functions come from that the steps of an OpenWorkflow document call; repeatable
     #[arg(long, value_name = "SOURCE")]
     tools: Vec<String>,
     /// How to write the findings
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
+    /// Print JSON; its shape is described below
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
     /// Show at most this many findings of each document, the most serious ones; 0 shows all
     #[arg(long, value_name = "N", default_value_t = MAX_FINDINGS)]
     max_findings: usize,
-    /// Say nothing but errors: no warnings, no notes, no summary
+    /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
 }
@@ -89,7 +94,12 @@ impl Check {
             strict: self.strict,
             library: exports.map(|exports| LibraryCheck { exports, used: false }),
             tools: ToolsCheck::new(&self.tools)?,
-            reporter: Reporter::new(self.format, out, self.max_findings, self.quiet),
+            reporter: Reporter::new(
+                if self.json { Format::Json } else { self.format },
+                out,
+                self.max_findings,
+                self.quiet,
+            ),
             quiet: self.quiet,
             totals: Totals::default(),
         };
@@ -257,7 +267,7 @@ impl<W: Write> Run<W> {
         }
         self.reporter.finish(&self.totals).map_err(Failure::output)?;
         Ok(if self.totals.unreadable > 0 {
-            ExitStatus::Incomplete
+            ExitStatus::Unusable
         } else if self.totals.has_errors() {
             ExitStatus::Errors
         } else {

@@ -10,7 +10,9 @@ Examples:
   opentool completions bash > ~/.local/share/bash-completion/completions/opentool
   opentool completions zsh > ~/.zfunc/_opentool           (a folder of your $fpath)
   opentool completions fish > ~/.config/fish/completions/opentool.fish
-  opentool completions powershell >> $PROFILE";
+  opentool completions powershell >> $PROFILE
+
+Exit codes: 0 printed; 2 wrong usage.";
 
 /// Print the completions of this command line for a shell
 #[derive(Debug, Args)]

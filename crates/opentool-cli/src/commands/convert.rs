@@ -9,6 +9,7 @@ use opentool_spec::{
 };
 use serde::Serialize;
 
+use super::json_always::JsonAlways;
 use crate::{
     document,
     exit_status::ExitStatus,
@@ -28,7 +29,7 @@ Examples:
   opentool convert weather.json --to json-schema        Input and output schemas by function name
   opentool convert libm.opendyn.json --to opentool      OpenTool, in the form that /load sends
 
-Standard output: JSON. Standard error: what is lost, as warnings. OpenAI, Anthropic and Ollama take no description of \
+Standard output, with --json or without: the JSON that the target takes. Standard error: what is lost, as warnings. OpenAI, Anthropic and Ollama take no description of \
 results, so that return values are never in their lists. A document with errors is refused, and so is a name that the \
 target does not take.
 
@@ -45,9 +46,11 @@ pub(super) struct Convert {
     /// Who takes the list
     #[arg(long, value_enum)]
     to: To,
-    /// Say nothing of what is lost
+    /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    _json: JsonAlways,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

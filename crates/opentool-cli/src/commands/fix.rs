@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use opentool_spec::{Fixed, Report, Severity};
+use serde_json::{Value, json};
 
 use crate::{
     diff,
@@ -12,7 +13,7 @@ use crate::{
     input::{Input, looks_like_a_document, walk},
     replace::replace_file,
     report::{Checked, MAX_FINDINGS, Shown, and_more, counted, counted_all, most_serious},
-    terminal::{complain, note, visible, warn, write_data},
+    terminal::{complain, note, visible, visible_json, warn, write_data},
 };
 
 const EXAMPLES: &str = "\
@@ -27,6 +28,10 @@ Examples:
 Only what has one right answer is changed: older forms of a document become the current one, misspelt keys and types \
 are corrected, absent defaults written out. Key order, layout and unknown keys are kept. Fixing twice changes no more. \
 A document of another format (OpenAPI, a list of tools, a JSON Schema …) is recognised and never changed.
+
+With --json, there is one array of {file, fixes, changed, written, findings} over all files, instead of the changes and \
+what is left: the number of fixes, whether the document changes by them, whether it was written, and the findings that \
+are left, as `opentool check --json` has them.
 
 In a folder, the same files are taken as by `opentool check`.
 
@@ -44,18 +49,21 @@ pub(super) struct Fix {
     /// Documents, folders, or `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     inputs: Vec<PathBuf>,
-    /// Write the fixed document here; `-` is standard output
+    /// Write the document here; `-` is standard output
     #[arg(short, long, value_name = "OUT", conflicts_with = "write")]
     output: Option<PathBuf>,
     /// Write the fixed documents back to their files
     #[arg(short, long)]
     write: bool,
-    /// Show at most this many findings of each document that are left; 0 shows all
+    /// Show at most this many findings of each document, the most serious ones; 0 shows all
     #[arg(long, value_name = "N", default_value_t = MAX_FINDINGS)]
     max_findings: usize,
-    /// Say nothing but errors: no changes, no warnings, no summary
+    /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
+    /// Print JSON; its shape is described below
+    #[arg(long)]
+    json: bool,
 }
 
 /// What was done to documents.
@@ -66,6 +74,8 @@ struct Done {
     fixes: usize,
     errors: bool,
     unreadable: bool,
+    /// What `--json` prints.
+    report: Vec<Value>,
 }
 
 impl Fix {
@@ -78,13 +88,16 @@ impl Fix {
                 input => self.settle(self.input(&input, &mut done), &mut done)?,
             }
         }
-        if done.documents > 1 && !self.quiet {
+        if self.json {
+            let text = serde_json::to_string_pretty(&done.report).map_err(|error| Failure::output(error.into()))?;
+            write_data(&visible_json(&format!("{text}\n"))).map_err(Failure::output)?;
+        } else if done.documents > 1 && !self.quiet {
             let (documents, fixes) = (counted(done.documents, "document"), counted(done.fixes, "fix"));
             let fixes = if done.fixes == 1 { fixes } else { format!("{} fixes", done.fixes) };
             note(&format_args!("{documents}: {fixes}, {} changed", done.changed));
         }
         Ok(match done {
-            Done { unreadable: true, .. } => ExitStatus::Incomplete,
+            Done { unreadable: true, .. } => ExitStatus::Unusable,
             Done { errors: true, .. } => ExitStatus::Errors,
             _ => ExitStatus::Success,
         })
@@ -93,6 +106,9 @@ impl Fix {
     fn refuse_impossible(&self) -> Result<(), Failure> {
         if self.write && self.inputs.iter().any(|input| input.as_os_str() == "-") {
             return Err(Failure::WriteBackToStandardInput);
+        }
+        if self.is_filter() && self.json {
+            return Err(Failure::usage("`-o -` and `--json` both take standard output: leave one of them out"));
         }
         let many = self.inputs.len() > 1 || self.inputs.iter().any(|input| input.is_dir());
         if self.output.is_some() && many {
@@ -147,7 +163,7 @@ impl Fix {
                 (None, Input::Path(path)) if self.write && fixed.text != text => replace_file(path, &fixed.text)?,
                 _ => {}
             }
-            if !self.quiet {
+            if !self.quiet && !self.json {
                 diff::show(&name, &text, &fixed.text).map_err(Failure::output)?;
             }
         }
@@ -155,6 +171,10 @@ impl Fix {
         done.fixes += fixed.applied;
         done.changed += usize::from(fixed.text != text);
         done.errors |= !fixed.report.is_usable();
+        if self.json {
+            done.report.push(self.as_json(&name, &text, &fixed));
+            return Ok(());
+        }
         self.show_left(&name, &text, &fixed);
         if !self.quiet {
             self.summarise(&name, &text, &fixed);
@@ -165,6 +185,17 @@ impl Fix {
     /// Whether standard output takes the document, so that there is no place for a diff.
     fn is_filter(&self) -> bool {
         self.output.as_ref().is_some_and(|output| output.as_os_str() == "-")
+    }
+
+    /// What was done, for programs.
+    fn as_json(&self, name: &str, before: &str, fixed: &Fixed) -> Value {
+        let changed = fixed.text != before;
+        let is_foreign = fixed.report.foreign.is_some();
+        let written = !is_foreign && (self.output.is_some() || (self.write && changed));
+        let report = if self.write { &fixed.report } else { &fixed.left };
+        let least = if self.quiet { Severity::Error } else { Severity::Note };
+        let (findings, _) = most_serious(report, least, self.max_findings);
+        json!({ "file": name, "fixes": fixed.applied, "changed": changed, "written": written, "findings": findings })
     }
 
     /// Shows on standard error what is left, where it is in the file as it is now.

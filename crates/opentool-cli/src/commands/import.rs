@@ -8,6 +8,7 @@ use opentool_spec::{
     schema::{ImportedTools, ToolReport, import_tools},
 };
 
+use super::json_always::JsonAlways;
 use crate::{
     exit_status::ExitStatus,
     failure::Failure,
@@ -28,7 +29,7 @@ FILE is a list of tools for OpenAI, Anthropic, Gemini or Ollama, a request that 
 a JSON Schema, an array of JSON Schemas, or what `opentool convert --to json-schema` writes. Which of these it is, is \
 seen by its shape.
 
-Standard output: the document. Standard error: what a document cannot express, as warnings. Names that a function may \
+Standard output, with --json or without: the document. Standard error: what a document cannot express, as warnings. Names that a function may \
 not have are changed, and said to be so.
 
 Exit codes: 0 imported; 1 the file is none of these, or a tool was left out because its schema cannot be used; 2 wrong usage, or an \
@@ -50,9 +51,11 @@ pub(super) struct Import {
     /// The version of the document itself
     #[arg(long = "document-version", value_name = "VERSION", default_value = "1.0.0")]
     document_version: String,
-    /// Say nothing of what was lost
+    /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    _json: JsonAlways,
 }
 
 impl Import {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::access::Access;
+use super::{access::Access, json_always::JsonAlways};
 use crate::{
     exit_status::ExitStatus,
     failure::Failure,
@@ -17,7 +17,7 @@ Examples:
   opentool load http://127.0.0.1:9627 | opentool convert - --to openai
   opentool load demo                          The tools that come with this program
 
-Standard output: an OpenTool document; {} where the server has none.
+Standard output, with --json or without: an OpenTool document; {} where the server has none.
 
 Exit codes: 0 there is an answer; 2 wrong usage; 3 no server can be reached; 4 it refused the API key.";
 
@@ -29,6 +29,8 @@ pub(super) struct Load {
     source: String,
     #[command(flatten)]
     access: Access,
+    #[command(flatten)]
+    _json: JsonAlways,
 }
 
 impl Load {

@@ -53,7 +53,7 @@ pub(super) struct McpCommand {
     /// an MCP server (mcp+https://…, or the file of an agent), or `demo`
     #[arg(value_name = "SOURCE")]
     sources: Vec<String>,
-    /// The command of an MCP server whose tools are offered too; repeatable
+    /// The command of an MCP server, as a source; repeatable
     #[arg(long, value_name = "COMMAND")]
     mcp: Vec<String>,
     /// Where the functions come from that the steps of an OpenWorkflow document call; repeatable
@@ -69,7 +69,7 @@ pub(super) struct McpCommand {
     source_keys: SourceKeyOptions,
     #[command(flatten)]
     certificates: CaOptions,
-    /// The configuration file whose `[sources.NAME]` can be named as a source [default: opentool.toml, where there is one]
+    /// The configuration file [default: opentool.toml, where there is one]
     #[arg(long, value_name = "FILE", help_heading = "Sources")]
     config: Option<PathBuf>,
     #[command(flatten)]

@@ -27,6 +27,9 @@ A provider is set up by its key, or by the address of a server that needs none:
   groq, openrouter, deepseek, mistral, xai, together, fireworks, lmstudio, llamacpp, vllm
                              NAME_API_KEY, NAME_BASE_URL, for instance GROQ_API_KEY
 
+With --json, there is an array of {provider, id, model, name, input_tokens, output_tokens}, where `model` is what
+`--model` of `opentool chat` takes; what a provider does not tell is left out.
+
 Exit codes: 0 there is a list; 1 a provider answered with an error; 2 wrong usage, or no provider is set up;
 3 it cannot be reached; 4 it refused the API key.";
 
@@ -36,7 +39,7 @@ Exit codes: 0 there is a list; 1 a provider answered with an error; 2 wrong usag
 pub(super) struct Models {
     /// The provider [default: all that are set up or found on this machine]
     provider: Option<ProviderName>,
-    /// Print a JSON array: provider, id, the name for `--model`, and what else the provider tells
+    /// Print JSON; its shape is described below
     #[arg(long)]
     json: bool,
 }

@@ -28,7 +28,58 @@ A call that began and has no outcome is uncertain, unless its tool is read-only 
 again by itself. Look whether it had its effect, then decide: it happened with this result, it runs
 again the next time it is asked for, or it is given up.
 
+With --json, there is one object a line: {id, kind, title, state, shown_state, calls, …}.
+
 Exit codes: 0 done; 2 wrong usage, or the journal cannot be used.";
+
+const LIST: &str = "\
+Examples:
+  opentool runs list --journal calls.sqlite
+  opentool runs list --journal calls.sqlite --limit 5 --json
+
+With --json, there is one object a line: {id, kind, title, state, shown_state, calls, …}.
+
+Exit codes: 0 listed; 2 wrong usage, or the journal cannot be used.";
+
+const SHOW: &str = "\
+Examples:
+  opentool runs show --journal calls.sqlite RUN
+  opentool runs show --journal calls.sqlite RUN --json
+
+With --json, there is an object {run, shown_state, steps, calls}, and each of the calls is {place, call_id, tool, effect, state, \
+attempt, arguments, begun_ms, ended_ms, outcome, decision}.
+
+Exit codes: 0 shown; 2 wrong usage, no such run, or the journal cannot be used.";
+
+const DECIDE: &str = "\
+Examples:
+  opentool runs decide --journal calls.sqlite RUN 0 --happened '{\"id\":7}'
+  opentool runs decide --journal calls.sqlite RUN 0 --again
+  opentool runs decide --journal calls.sqlite RUN 0 --give-up 'the order was cancelled by hand'
+
+Exit codes: 0 decided; 2 wrong usage, no such call, or the journal cannot be used.";
+
+const FORK: &str = "\
+Examples:
+  opentool runs fork --journal calls.sqlite RUN 3            A new run with the first three steps
+
+Standard output: the id of the new run. With --json, there is an object {run}.
+
+Exit codes: 0 made; 2 wrong usage, no such run, or the journal cannot be used.";
+
+const EXPORT: &str = "\
+Examples:
+  opentool runs export --journal calls.sqlite RUN > run.jsonl
+
+Standard output: JSON Lines, the run first, then its steps and calls.
+
+Exit codes: 0 printed; 2 wrong usage, no such run, or the journal cannot be used.";
+
+const DELETE: &str = "\
+Examples:
+  opentool runs delete --journal calls.sqlite RUN
+
+Exit codes: 0 deleted; 2 wrong usage, no such run, or the journal cannot be used.";
 
 /// Look at the runs of a journal, and decide about interrupted calls
 #[derive(Debug, Args)]
@@ -37,6 +88,9 @@ pub(super) struct Runs {
     /// The journal: the file of `opentool serve --journal FILE`
     #[arg(long, value_name = "FILE", global = true)]
     journal: Option<PathBuf>,
+    /// Print JSON; its shape is described below
+    #[arg(long)]
+    json: bool,
     #[command(subcommand)]
     command: Option<RunsCommand>,
 }
@@ -44,30 +98,39 @@ pub(super) struct Runs {
 #[derive(Debug, Subcommand)]
 enum RunsCommand {
     /// List the newest runs
+    #[command(after_help = LIST)]
     List(List),
     /// Show what happened in a run, in order
+    #[command(after_help = SHOW)]
     Show {
         /// The id of the run
         run: String,
-        /// Print JSON
+        /// Print JSON; its shape is described below
         #[arg(long)]
         json: bool,
     },
     /// Decide about an uncertain call
+    #[command(after_help = DECIDE)]
     Decide(Decide),
     /// Make a new run of the first steps of another one
+    #[command(after_help = FORK)]
     Fork {
         /// The id of the run
         run: String,
         /// How many steps the new run has
         step: i64,
+        /// Print JSON; its shape is described below
+        #[arg(long)]
+        json: bool,
     },
     /// Print a run as JSON Lines
+    #[command(after_help = EXPORT)]
     Export {
         /// The id of the run
         run: String,
     },
     /// Delete a run
+    #[command(after_help = DELETE)]
     Delete {
         /// The id of the run
         run: String,
@@ -79,7 +142,7 @@ struct List {
     /// How many, the newest first
     #[arg(long, value_name = "COUNT", default_value_t = 50)]
     limit: usize,
-    /// Print JSON
+    /// Print JSON; its shape is described below
     #[arg(long)]
     json: bool,
 }
@@ -111,7 +174,9 @@ struct DecisionOptions {
 impl Runs {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let Some(path) = &self.journal else {
-            return Err(Failure::usage("`opentool runs` needs `--journal FILE`"));
+            return Err(Failure::usage(
+                "`opentool runs` needs `--journal FILE`: the file of `opentool serve --journal FILE`",
+            ));
         };
         if !path.exists() {
             let source = std::io::Error::from(std::io::ErrorKind::NotFound);
@@ -129,7 +194,7 @@ impl Runs {
 
     /// Does what the command line says, and returns what it prints.
     async fn work(&self, journal: &SqliteJournal) -> Result<String, Failure> {
-        let default = RunsCommand::List(List { limit: 50, json: false });
+        let default = RunsCommand::List(List { limit: 50, json: self.json });
         match self.command.as_ref().unwrap_or(&default) {
             RunsCommand::List(list) => {
                 let runs = journal.runs(list.limit).await.map_err(Failure::journal)?;
@@ -144,10 +209,10 @@ impl Runs {
                 note(&format_args!("decided about call {} of run {}", visible(place), visible(run)));
                 Ok(String::new())
             }
-            RunsCommand::Fork { run, step } => {
+            RunsCommand::Fork { run, step, json } => {
                 let fork = journal.fork(run, *step).await.map_err(Failure::journal)?;
                 note(&"the calls of later steps have new keys: they run again, with their effects");
-                Ok(format!("{fork}\n"))
+                Ok(if *json { format!("{}\n", json!({ "run": fork })) } else { format!("{fork}\n") })
             }
             RunsCommand::Export { run } => Ok(journal.export(run).await.map_err(Failure::journal)?.to_string()),
             RunsCommand::Delete { run } => {

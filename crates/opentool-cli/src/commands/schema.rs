@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use opentool_spec::{DocumentKind, document_schema};
 
+use super::json_always::JsonAlways;
 use crate::{exit_status::ExitStatus, failure::Failure, terminal::write_data};
 
 const EXAMPLES: &str = "\
@@ -13,7 +14,11 @@ Examples:
 
 An editor that knows the file completes and explains the keys of a document. In VS Code, for instance:
   \"json.schemas\": [{\"fileMatch\": [\"*.opentool.json\"], \"url\": \"./opentool.schema.json\"}]
-`opentool check` finds more than such a schema can.";
+`opentool check` finds more than such a schema can.
+
+Standard output, with --json or without: the schema.
+
+Exit codes: 0 printed; 2 wrong usage.";
 
 /// Print the JSON Schema of a document format, so that editors complete it
 #[derive(Debug, Args)]
@@ -22,6 +27,8 @@ pub(super) struct Schema {
     /// The format
     #[arg(value_enum)]
     format: DocumentFormat,
+    #[command(flatten)]
+    _json: JsonAlways,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

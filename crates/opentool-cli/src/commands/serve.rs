@@ -24,6 +24,7 @@ use crate::{
     failure::Failure,
     limits::{ConnectOptions, executor},
     mcp_servers::McpServers,
+    next_step,
     secret::Secret,
     source::Source,
     source_tables::NamedSources,
@@ -31,8 +32,8 @@ use crate::{
     telemetry::{self, Export},
 };
 
-const DEFAULT_HOST: &str = "127.0.0.1";
-const DEFAULT_PORT: u16 = 9627;
+pub(super) const DEFAULT_HOST: &str = "127.0.0.1";
+pub(super) const DEFAULT_PORT: u16 = 9627;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -241,12 +242,14 @@ fn keys(options: &Options, mut config: ConfigBuilder) -> Result<ConfigBuilder, F
 
 /// Words an error for the command line.
 fn explain(error: ServeError, host: &str, port: u16) -> Failure {
+    let mut next = None;
     let message = match &error {
         ServeError::Bind { addr, source } if source.kind() == io::ErrorKind::AddrInUse => {
             if *addr != ListenAddr::from((host, port)).to_string() {
                 format!("{addr} is taken: give `--admin-addr` another port")
             } else {
                 let free = free_port(host, port);
+                next = next_step::with_option("--port", &free.to_string());
                 format!(
                     "port {port} of {host} is taken: stop the process that uses it, or take another with `--port {free}`"
                 )
@@ -267,7 +270,7 @@ fn explain(error: ServeError, host: &str, port: u16) -> Failure {
         ),
         _ => error.to_string(),
     };
-    Failure::Serve { message }
+    Failure::Serve { message, next }
 }
 
 /// The next port that is free now; 0, which stands for any, where none is near.

@@ -28,6 +28,9 @@ Examples:
   opentool tools --mcp 'npx -y some-server'
   opentool tools http://127.0.0.1:9627 --json | jq '.[].name'
 
+With --json, there is an array of {name, description, inputSchema, outputName, outputSchema}; the last two
+only where the tool says what it returns.
+
 Exit codes: 0 listed; 2 wrong usage, or an unreadable file; 3 no server can be reached; 4 it refused the API key.";
 
 /// List the tools of a server or document
@@ -38,10 +41,10 @@ pub(super) struct Tools {
     /// `[sources.NAME]` of opentool.toml, or `demo`
     #[arg(required_unless_present = "mcp")]
     source: Option<String>,
-    /// The command of an MCP server, instead of SOURCE
+    /// The command of an MCP server, as a source
     #[arg(long, value_name = "COMMAND", conflicts_with = "source")]
     mcp: Option<String>,
-    /// An array of objects with name, description, inputSchema, outputName and outputSchema
+    /// Print JSON; its shape is described below
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -6,6 +6,7 @@ use std::{
 };
 
 use clap::Args;
+use serde_json::{Value, json};
 
 use super::serve::settings;
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
     exit_status::ExitStatus,
     failure::Failure,
     setting::Setting,
-    terminal::{confirm, note, visible, warn},
+    terminal::{confirm, note, visible, visible_json, warn, write_data},
     trusted::TrustedFiles,
 };
 
@@ -30,6 +31,8 @@ counts only once you trust the file. Ports on this machine, limits and times alw
 A file is trusted by its place and its content: changed, it must be trusted again. The libraries and documents that it
 names are not part of that; what they are when they are loaded is used. A file that is named with `serve --config`
 needs no trust.
+
+With --json, there is an object {file, trusted, settings}, and each of the settings is {setting, line, needs_trust}.
 
 The record is in opentool/trusted in your state folder (XDG_STATE_HOME, or ~/.local/state).
 
@@ -48,33 +51,50 @@ pub(super) struct Trust {
     /// Trust the file no longer
     #[arg(long, conflicts_with = "yes")]
     remove: bool,
+    /// Print JSON; its shape is described below
+    #[arg(long)]
+    json: bool,
 }
 
 impl Trust {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let path = if self.path.is_dir() { ConfigFile::path_in(&self.path) } else { self.path.clone() };
         if self.remove {
-            return remove(&path);
+            return self.remove(&path);
         }
         let file = ConfigFile::open(&path)?;
         let settings = settings(&file)?;
         show(&file, &settings);
         if !self.yes && !is_confirmed()? {
             note(&"not trusted");
+            self.print(&path, false, &settings)?;
             return Ok(ExitStatus::Errors);
         }
         file.trust()?;
+        self.print(&path, true, &settings)?;
         note(&format_args!("{} is trusted until it changes", visible(&file.name())));
         Ok(ExitStatus::Success)
     }
-}
 
-fn remove(path: &Path) -> Result<ExitStatus, Failure> {
-    let name = path.to_string_lossy();
-    let was_trusted = TrustedFiles::of_user()?.remove(path)?;
-    let state = if was_trusted { "is no longer trusted" } else { "was not trusted" };
-    note(&format_args!("{} {state}", visible(&name)));
-    Ok(ExitStatus::Success)
+    fn remove(&self, path: &Path) -> Result<ExitStatus, Failure> {
+        let name = path.to_string_lossy();
+        let was_trusted = TrustedFiles::of_user()?.remove(path)?;
+        let state = if was_trusted { "is no longer trusted" } else { "was not trusted" };
+        note(&format_args!("{} {state}", visible(&name)));
+        self.print(path, false, &[])?;
+        Ok(ExitStatus::Success)
+    }
+
+    /// Prints what was decided, for programs.
+    fn print(&self, path: &Path, is_trusted: bool, settings: &[Setting]) -> Result<(), Failure> {
+        if !self.json {
+            return Ok(());
+        }
+        let setting = |setting: &Setting| json!({ "setting": setting.to_string(), "line": setting.line, "needs_trust": !setting.is_harmless() });
+        let settings: Vec<Value> = settings.iter().map(setting).collect();
+        let result = json!({ "file": path.to_string_lossy(), "trusted": is_trusted, "settings": settings });
+        write_data(&visible_json(&format!("{result:#}\n"))).map_err(Failure::output)
+    }
 }
 
 /// Prints the settings, those that need trust first.

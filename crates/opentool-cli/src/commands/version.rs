@@ -1,6 +1,7 @@
 //! `opentool version`: the version of a server.
 
 use clap::Args;
+use serde_json::json;
 
 use super::access::Access;
 use crate::{
@@ -8,7 +9,7 @@ use crate::{
     failure::Failure,
     runtime::block_on,
     source::Source,
-    terminal::{visible, write_data},
+    terminal::{visible, visible_json, write_data},
 };
 
 const EXAMPLES: &str = "\
@@ -17,6 +18,8 @@ Examples:
   opentool version weather.opentool.json      The server that the document names
 
 The version of this program: opentool --version
+
+With --json, there is an object {version}.
 
 Exit codes: 0 there is an answer; 2 wrong usage; 3 no server can be reached; 4 it refused the API key.";
 
@@ -28,6 +31,9 @@ pub(super) struct Version {
     source: String,
     #[command(flatten)]
     access: Access,
+    /// Print JSON; its shape is described below
+    #[arg(long)]
+    json: bool,
 }
 
 impl Version {
@@ -42,7 +48,11 @@ impl Version {
             }
             None => env!("CARGO_PKG_VERSION").to_owned(),
         };
-        write_data(&format!("{}\n", visible(&version))).map_err(Failure::output)?;
+        let text = match self.json {
+            true => visible_json(&json!({ "version": version }).to_string()).into_owned(),
+            false => visible(&version).into_owned(),
+        };
+        write_data(&format!("{text}\n")).map_err(Failure::output)?;
         Ok(ExitStatus::Success)
     }
 }

@@ -7,6 +7,8 @@ mod chat;
 mod check;
 mod convert;
 mod describe;
+#[cfg(target_os = "linux")]
+mod doctor;
 #[path = "../../../../fuzz/documents.rs"]
 #[allow(unreachable_pub, reason = "the tests of the documents include the file too")]
 mod documents;
@@ -18,6 +20,7 @@ mod formats;
 mod gateway;
 mod general;
 mod guide;
+mod help;
 #[cfg(target_os = "linux")]
 mod hostile_library;
 mod import;
@@ -38,6 +41,7 @@ mod remote;
 mod serve;
 mod serving;
 mod sources;
+mod transcripts;
 mod trust;
 mod workflows;
 

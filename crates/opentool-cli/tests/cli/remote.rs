@@ -192,7 +192,7 @@ fn a_refused_key_ends_with_4_and_the_right_one_does_not() {
     ];
     for arguments in commands {
         for (given, message) in [
-            (&[][..], "wants an API key, and none was given: set OPENTOOL_API_KEY"),
+            (&[][..], "wants an API key, and none was given\ntry: "),
             (&["--api-key", "wrong-key"], "refused the API key that it was given\n"),
             (&["--api-key-file", "wrong.key"], "refused the API key that it was given\n"),
         ] {

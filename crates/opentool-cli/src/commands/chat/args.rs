@@ -22,7 +22,7 @@ Examples:
   echo \"What is 17 * 23?\" | opentool chat           The prompt from standard input
   git diff | opentool chat \"Sum this up:\" -         … or a part of it
   opentool chat --conversation trip \"And then?\"     Continue the conversation of this name
-  opentool chat --attach photo.jpg \"What is this?\" With a file
+  opentool chat --attach photo.jpg \"What is this?\"    With a file
   opentool chat --json --yes \"Delete note 1\" | jq .tool_calls
   opentool chat --schema city.json \"Where was Einstein born?\" | jq .name
 
@@ -62,7 +62,7 @@ pub(in crate::commands) struct Chat {
     /// and what to say
     #[arg(value_name = "SOURCE|PROMPT", hide_default_value = true)]
     pub(super) words: Vec<String>,
-    /// The command of an MCP server whose tools the model gets; repeatable
+    /// The command of an MCP server, as a source; repeatable
     #[arg(long, value_name = "COMMAND")]
     pub(super) mcp: Vec<String>,
     /// Where the functions come from that the steps of an OpenWorkflow document call; repeatable
@@ -89,7 +89,7 @@ pub(in crate::commands) struct Chat {
     /// The SQLite file of conversations [default: opentool/conversations.sqlite in your data folder]
     #[arg(long, value_name = "FILE")]
     pub(super) memory: Option<PathBuf>,
-    /// Print one JSON object instead of text
+    /// Print JSON; its shape is described below
     #[arg(long)]
     pub(super) json: bool,
     /// Run every tool without asking, as `--approve none` does
@@ -98,10 +98,10 @@ pub(in crate::commands) struct Chat {
     /// Which tools you are asked about before they run [default: writes]
     #[arg(long, value_name = "WHICH", value_enum, hide_possible_values = false)]
     pub(super) approve: Option<Approve>,
-    /// A tool of a server that only reads; what the server itself says is not trusted; repeatable
+    /// A tool of a source that only reads; a server's own word is not taken for it; repeatable
     #[arg(long, value_name = "TOOL")]
     pub(super) read_only: Vec<String>,
-    /// A tool of a server that destroys something; what the server itself says is not trusted; repeatable
+    /// A tool of a source that destroys something; repeatable
     #[arg(long, value_name = "TOOL")]
     pub(super) destructive: Vec<String>,
     /// A file with the JSON Schema that the answer must follow; the answer is then JSON
@@ -110,18 +110,17 @@ pub(in crate::commands) struct Chat {
     /// A file with what a million tokens cost: {"MODEL": {"input": 0.25, "cached_input": 0.025, "output": 2}}
     #[arg(long, value_name = "FILE")]
     pub(super) prices: Option<PathBuf>,
-    /// The API key of a source's server: KEY where there is one such source, otherwise SOURCE=KEY; repeatable; for one
-    /// source that is a URL, better in the environment variable OPENTOOL_API_KEY
+    /// The API key of a source's server: KEY where there is one such source, otherwise SOURCE=KEY; repeatable
     #[arg(long, value_name = "[SOURCE=]KEY")]
     pub(super) source_api_key: Vec<Secret>,
-    /// The configuration file whose `[sources.NAME]` can be named as a source [default: opentool.toml, where there is one]
+    /// The configuration file [default: opentool.toml, where there is one]
     #[arg(long, value_name = "FILE", help_heading = "Sources")]
     pub(super) config: Option<PathBuf>,
     #[command(flatten)]
     pub(super) source_keys: SourceKeyOptions,
     #[command(flatten)]
     pub(super) certificates: CaOptions,
-    /// How large the result of a call may be, such as 512k or 16M [default: 1M]
+    /// How large the result of a call may be [default: 1M]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Running")]
     pub(super) max_result: Option<usize>,
     #[command(flatten)]

@@ -5,6 +5,7 @@ use std::{fmt::Write as _, path::PathBuf};
 use clap::Args;
 use opentool_describe::{Describer, Description, Package, Skipped};
 
+use super::super::json_always::JsonAlways;
 use crate::{
     exit_status::ExitStatus,
     exports,
@@ -17,7 +18,7 @@ use crate::{
 const EXAMPLES: &str = "\
 Examples:
   opentool dyn describe libm.so.6 --header math.h -o libm.opendyn.json
-  opentool dyn describe libsqlite3.so.0 --header sqlite3.h --only 'sqlite3_column_*'
+  opentool dyn describe libsqlite3.so.0 --header sqlite3.h --only 'sqlite3_*version*'
   opentool dyn describe --pkg libidn2 --header idn2.h -o libidn2.opendyn.json
   opentool dyn describe ./libvendor.so --header 'sdk/*.h' -I sdk/include -D VENDOR_API=2 -o vendor.opendyn.json
 
@@ -27,6 +28,8 @@ together with every function that is not in the document, and why. Read both bef
 
 The headers are read through the C compiler (`cc`, or what the environment variable CC names); the library is read, never \
 loaded.
+
+Standard output, with --json or without: the document.
 
 Exit codes: 0 written; 1 no function can be described; 2 wrong usage, no library, or headers that cannot be read.";
 
@@ -58,6 +61,8 @@ pub(super) struct Describe {
     /// Write the document here; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     output: PathBuf,
+    #[command(flatten)]
+    _json: JsonAlways,
 }
 
 impl Describe {

@@ -35,7 +35,7 @@ pub(super) struct Symbols {
     /// A library: a path, or a name that the system's loader finds
     #[arg(value_name = "LIB")]
     library: String,
-    /// One object for programs
+    /// Print JSON; its shape is described below
     #[arg(long)]
     json: bool,
 }

@@ -24,7 +24,7 @@ use crate::{
 const EXAMPLES: &str = "\
 Examples:
   opentool mcp login https://tools.example/mcp
-  opentool mcp login tickets            # [sources.tickets] of opentool.toml
+  opentool mcp login tickets            The source `[sources.tickets]` of opentool.toml
   opentool mcp login --no-browser https://tools.example/mcp
 
 The URL to open is printed, and opened in a browser. The browser comes back to a port of this machine; where it
@@ -40,7 +40,7 @@ pub(super) struct Login {
     /// The URL of the server, such as https://tools.example/mcp, or the name of a table `[sources.NAME]`
     #[arg(value_name = "URL|NAME")]
     server: String,
-    /// The configuration file that has the table [default: opentool.toml, where there is one]
+    /// The configuration file [default: opentool.toml, where there is one]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Opens no browser: prints the URL, and takes the one that the browser was sent to

@@ -18,7 +18,7 @@ pub(super) struct Options {
     /// an MCP server (mcp+https://…, or the file of an agent), a `[sources.NAME]` of the configuration file, or `demo`
     #[arg(value_name = "SOURCE")]
     pub(super) sources: Vec<String>,
-    /// The command of an MCP server whose tools are served; repeatable
+    /// The command of an MCP server, as a source; repeatable
     #[arg(long, value_name = "COMMAND")]
     pub(super) mcp: Vec<String>,
     /// Where the functions come from that the steps of an OpenWorkflow document call; repeatable

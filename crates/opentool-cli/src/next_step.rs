@@ -1,0 +1,148 @@
+//! What to try after an error: the user's own command line, corrected, or another one.
+
+use std::{
+    borrow::Cow,
+    env,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+use opentool_spec::json::near;
+
+/// The command that runs, for instance `mcp login`.
+static COMMAND: OnceLock<String> = OnceLock::new();
+
+/// Remembers which command runs.
+pub(crate) fn set_command(path: String) {
+    // It is set once, where the command line was understood.
+    let _ = COMMAND.set(path);
+}
+
+/// The command that runs; empty where the command line was not understood.
+pub(crate) fn command() -> &'static str {
+    COMMAND.get().map_or("", String::as_str)
+}
+
+/// How the help of the command that runs is shown.
+pub(crate) fn help() -> String {
+    help_of(command())
+}
+
+/// How the help of a command is shown.
+pub(crate) fn help_of(command: &str) -> String {
+    let space = if command.is_empty() { "" } else { " " };
+    format!("opentool {command}{space}--help")
+}
+
+/// A command line of this program, quoted for a shell; none where a secret may stand in it.
+pub(crate) fn command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let mut line = "opentool".to_owned();
+    for word in words {
+        if may_be_secret(word) {
+            return None;
+        }
+        line.push(' ');
+        line.push_str(&quoted(word)?);
+    }
+    Some(line)
+}
+
+/// A word as a shell takes it. The crate quotes `=` too, which only a command's first word needs.
+fn quoted(word: &str) -> Option<Cow<'_, str>> {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "_./:=@%+,-".contains(char);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return Some(word.into());
+    }
+    shlex::try_quote(word).ok()
+}
+
+/// The command line that was given, with another word in the place of one that is wrong. Of `--option=VALUE` and `name=value`,
+/// what stands before the `=` can be replaced, and of `DOCUMENT=LIB` what stands after it.
+pub(crate) fn with_word(wrong: &str, right: &str) -> Option<String> {
+    let mut given = given()?;
+    let word = given.iter_mut().find_map(|word| replaced(word, wrong, right).map(|new| (word, new)));
+    let (word, new) = word?;
+    *word = new;
+    command_line(given.iter().map(String::as_str))
+}
+
+/// The command line that was given, with another value of an option.
+pub(crate) fn with_option(option: &str, value: &str) -> Option<String> {
+    let mut given = given()?;
+    let with_equals = format!("{option}=");
+    if let Some(at) = given.iter().position(|word| word == option).filter(|at| at + 1 < given.len()) {
+        given[at + 1] = value.to_owned();
+    } else if let Some(word) = given.iter_mut().find(|word| word.starts_with(&with_equals)) {
+        *word = format!("{with_equals}{value}");
+    } else {
+        given.extend([option.to_owned(), value.to_owned()]);
+    }
+    command_line(given.iter().map(String::as_str))
+}
+
+/// The command line that was given, with the file whose name comes nearest to one that is not there.
+pub(crate) fn with_near_file(missing: &str) -> Option<String> {
+    let path = Path::new(missing);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let names: Vec<String> =
+        folder.read_dir().ok()?.flatten().filter_map(|it| it.file_name().into_string().ok()).collect();
+    let near = near::names(path.file_name()?.to_str()?, names.iter().map(String::as_str), 1);
+    let file: PathBuf = path.with_file_name(near.first()?);
+    let file = file.to_str()?;
+    // A message has `./a.json` by its shorter name.
+    with_word(missing, file).or_else(|| with_word(&format!("./{missing}"), file))
+}
+
+/// The words of the command line; none where one is no text.
+fn given() -> Option<Vec<String>> {
+    env::args_os().skip(1).map(|word| word.into_string().ok()).collect()
+}
+
+fn replaced(word: &str, wrong: &str, right: &str) -> Option<String> {
+    if word == wrong {
+        return Some(right.to_owned());
+    }
+    let (before, after) = word.split_once('=')?;
+    match (before == wrong, after == wrong) {
+        (true, _) => Some(format!("{right}={after}")),
+        (false, true) => Some(format!("{before}={right}")),
+        (false, false) => None,
+    }
+}
+
+/// Whether a word says that it, or the next one, is secret. What is typed may be shown in a place where others read it.
+fn may_be_secret(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    let is_named = ["key", "token", "secret", "password"].iter().any(|name| word.contains(name));
+    // `-k KEY` of `serve`, and what may stand in a URL.
+    is_named || word == "-k" || (word.contains("://") && (word.contains('@') || word.contains('?')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_replaced_where_it_stands() {
+        assert_eq!(replaced("--prt", "--prt", "--port").as_deref(), Some("--port"));
+        assert_eq!(replaced("--prt=1", "--prt", "--port").as_deref(), Some("--port=1"));
+        assert_eq!(replaced("bass=2", "bass", "base").as_deref(), Some("base=2"));
+        assert_eq!(replaced("a.json=libmm.so", "libmm.so", "libm.so").as_deref(), Some("a.json=libm.so"));
+        assert_eq!(replaced("a=b", "c", "d"), None);
+    }
+
+    #[test]
+    fn a_command_line_is_quoted_and_never_shows_a_secret() {
+        assert_eq!(command_line(["call", "demo", "a=1", "~"]).as_deref(), Some("opentool call demo a=1 '~'"));
+        assert_eq!(command_line(["call", "demo", "text=a b"]).as_deref(), Some("opentool call demo 'text=a b'"));
+        for secret in ["--api-key", "-k", "password=x", "http://me:pw@a", "https://a?x=y", "--source-api-key=x"] {
+            assert_eq!(command_line(["serve", secret]), None, "{secret}");
+        }
+    }
+
+    #[test]
+    fn the_help_of_a_command_is_named() {
+        assert_eq!(help_of(""), "opentool --help");
+        assert_eq!(help_of("mcp login"), "opentool mcp login --help");
+    }
+}
