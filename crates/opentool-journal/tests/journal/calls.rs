@@ -7,7 +7,7 @@ use opentool_core::testing::FakeTool;
 use opentool_core::{
     ErrorKind, Executor, ToolCall, ToolContext, ToolError, ToolMetadata, ToolOutput, Toolbox, Turn, UncertainDecision,
 };
-use opentool_journal::{CallStatus, JournalError, RunStatus};
+use opentool_journal::{CallStatus, JournalError, RunStatus, SqliteJournal};
 use tokio::time::{sleep, timeout};
 
 use super::{SHORT, folder, host, keyed, open, pay};
@@ -123,7 +123,8 @@ async fn a_twin_in_another_process_waits_for_the_first() {
 #[tokio::test]
 async fn a_late_outcome_settles_an_undecided_uncertain_call() {
     let (_folder, path) = folder();
-    let (stopped, other) = (open(&path).await, open(&path).await);
+    // With a long lease, which is not renewed while the test ends it.
+    let (stopped, other) = (SqliteJournal::open(&path).await.unwrap(), open(&path).await);
     let (go, gone) = tokio::sync::oneshot::channel::<()>();
     let gone = std::sync::Mutex::new(Some(gone));
     let slow = FakeTool::new("pay").acts(move |_, _| {
