@@ -12,7 +12,7 @@ use opentool::prelude::{Executor, FnTool, ToolCall, ToolContext};
 use opentool_journal::{Run, RunStatus, SqliteJournal};
 
 use super::readme::walk;
-use super::serving::{Connection, Served, envelope};
+use super::serving::{Connection, Served, envelope, wait_until};
 use super::*;
 
 const GUIDE: &str = include_str!("../../../../docs/durable.md");
@@ -188,22 +188,28 @@ fn no_key_has_two_effects_however_often_the_server_is_killed() {
         for some in (0..keys).collect::<Vec<_>>().chunks(20) {
             let mut served = Served::start(&folder, &[&source, "--journal", "calls.sqlite"], &[]);
             let address = served.address;
+            let answered = Arc::new(AtomicUsize::new(0));
             let calls: Vec<_> = some
                 .iter()
                 .map(|&n| {
+                    let answered = answered.clone();
                     thread::spawn(move || {
                         let key = format!("order-{n}");
                         let mut connection = Connection::open(address);
                         let headers = [("idempotency-key", key.as_str())];
                         let body = envelope("pay", serde_json::json!({ "n": n }));
                         connection.send("POST", "/opentool/call", &headers, &body);
-                        (n, connection.receive().map(|reply| reply.body))
+                        let body = connection.receive().map(|reply| reply.body);
+                        answered.fetch_add(usize::from(body.is_some()), SeqCst);
+                        (n, body)
                     })
                 })
                 .collect();
             sent += calls.len();
             if round < 2 {
-                thread::sleep(Duration::from_millis(12));
+                // When a half of the calls has its answer, and later when a quarter has.
+                let enough = some.len() / (2 + 2 * round);
+                wait_until(|| answered.load(SeqCst) >= enough, || format!("{answered:?} of {enough} are answered"));
                 served.signal("KILL");
                 served.wait();
             }

@@ -142,15 +142,14 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The mark, as long or as short as the schema wants a text; too short or too long where the text was, so that it is still refused.
+/// The mark, as long or as short as the schema wants a text; as short or as long as the text was where that is refused, in the same words.
 fn concealed_text(nodes: &Nodes<'_>, length: usize) -> String {
     /// A schema may ask for a text of any length; a record need not have it.
     const LONGEST: usize = 4096;
     let bound = |word| nodes.number(word).and_then(Number::as_u64).and_then(|length| usize::try_from(length).ok());
     let (least, most) = (bound("minLength").unwrap_or(0), bound("maxLength").unwrap_or(usize::MAX));
     let wanted = match length {
-        _ if length < least => REDACTED.len().min(least - 1),
-        _ if length > most => REDACTED.len().max(most.saturating_add(1)),
+        _ if length < least || length > most => length,
         _ => REDACTED.len().max(least).min(most),
     };
     let mut text = REDACTED.to_owned();

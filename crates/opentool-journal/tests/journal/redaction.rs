@@ -35,7 +35,7 @@ fn secrets_are_found_wherever_a_schema_has_them() {
         (r#"{"either":null}"#, r#"{"either":null}"#),
         (r#"{"deep":{"a":{"b":{"c":["x",7,true]}}}}"#, r#"{"deep":{"a":{"b":{"c":["[redacted]",0,false]}}}}"#),
         (r#"{"short":"abcd"}"#, r#"{"short":"[red"}"#),
-        (r#"{"short":"too long"}"#, r#"{"short":"[redacted]"}"#),
+        (r#"{"short":"too long"}"#, r#"{"short":"[redacte"}"#),
         (r#"{"range":2000,"below":-7}"#, r#"{"range":1000,"below":-1}"#),
         (r#"{"range":20,"below":7.5}"#, r#"{"range":999,"below":0}"#),
         (r#"{"loop":{"loop":{"short":"abcd","plain":"x"}}}"#, r#"{"loop":{"loop":{"short":"[red","plain":"x"}}}"#),
