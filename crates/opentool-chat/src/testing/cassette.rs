@@ -69,6 +69,9 @@ pub(super) struct RequestBody {
     pub(super) typed_answers: Option<[TypedWord; 2]>,
     #[serde(default)]
     pub(super) tools: Vec<ToolForm>,
+    /// The form of the answer, which a chat run notes beside the options, and not as the response format that is made of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) form: Option<Value>,
 }
 
 /// What a model answered: one of response and error.
@@ -209,8 +212,8 @@ pub(super) struct RequestText {
     tools: Vec<ToolForm>,
     options: Map<String, Value>,
     messages: Vec<Box<RawValue>>,
-    /// Whether the record says what the tool choice was.
-    has_choice: bool,
+    /// The options of which the record does not say what they were.
+    unsaid: Vec<&'static str>,
 }
 
 impl RequestText {
@@ -219,7 +222,7 @@ impl RequestText {
             tools: tool_forms(request),
             options: option_form(request.options)?,
             messages: request.messages.iter().map(to_raw_value).collect::<Result<_, _>>()?,
-            has_choice: true,
+            unsaid: Vec::new(),
         })
     }
 
@@ -238,8 +241,8 @@ impl RequestText {
             messages: &'a [Box<RawValue>],
         }
         let mut options = self.options.clone();
-        let has_choice = self.has_choice && other.has_choice;
-        options.retain(|name, _| COMPARED.contains(&&**name) && (has_choice || name != "tool_choice"));
+        let is_said = |name: &str| !self.unsaid.contains(&name) && !other.unsaid.contains(&name);
+        options.retain(|name, _| COMPARED.contains(&&**name) && is_said(name));
         let tools = self.tools.iter().map(|tool| SeenTool {
             name: &tool.name,
             description: &tool.description,
@@ -294,7 +297,7 @@ struct Conversation {
     tools: Vec<ToolForm>,
     options: Map<String, Value>,
     messages: Vec<Box<RawValue>>,
-    has_choice: bool,
+    unsaid: Vec<&'static str>,
     /// An answer that the provider paused, which is sent back as it is.
     paused: Option<Box<RawValue>>,
 }
@@ -306,6 +309,7 @@ impl Cassette {
             Self { provider: None, model: None, typed_answers: None, tools: Vec::new(), rounds: Vec::new() };
         // A chat that is used as a tool is a conversation of its own.
         let mut conversations: HashMap<String, Conversation> = HashMap::new();
+        let is_recording = export.record.summary.kind == RECORDING;
         for step in &export.record.steps {
             let at = |error| (step.number, error);
             let body = step.body.get();
@@ -313,8 +317,9 @@ impl Cassette {
                 REQUEST => {
                     let step: RequestBody = serde_json::from_str(body).map_err(at)?;
                     cassette.begin(&step);
-                    let RequestBody { within, messages, options, tools, .. } = step;
-                    let begun = Conversation { tools, options, messages, has_choice: true, paused: None };
+                    let RequestBody { within, messages, options, tools, form, .. } = step;
+                    let unsaid = form.map(|_| "response_format").into_iter().collect();
+                    let begun = Conversation { tools, options, messages, unsaid, paused: None };
                     conversations.insert(within, begun);
                 }
                 ROUND => {
@@ -322,8 +327,12 @@ impl Cassette {
                     let conversation = conversations.entry(within).or_default();
                     conversation.paused = None;
                     conversation.messages.extend(messages);
-                    conversation.has_choice = options.is_some();
-                    conversation.options = options.unwrap_or_else(|| std::mem::take(&mut conversation.options));
+                    match options {
+                        Some(options) => conversation.options = options,
+                        None if is_recording => {}
+                        // A chat run does not note that a model which had to call a tool need not do so again.
+                        None => conversation.unsaid.push("tool_choice"),
+                    }
                 }
                 ANSWER => {
                     let AnswerBody { within, response, deltas, error } = serde_json::from_str(body).map_err(at)?;
@@ -357,7 +366,7 @@ impl Conversation {
             tools: self.tools.clone(),
             options: self.options.clone(),
             messages: self.messages.clone(),
-            has_choice: self.has_choice,
+            unsaid: self.unsaid.clone(),
         }
     }
 }

@@ -357,6 +357,7 @@ fn add_request(
                 model: provider.model().map(str::to_owned),
                 typed_answers: Some([provider.typed_answers(true).into(), provider.typed_answers(false).into()]),
                 tools: round.tools.clone(),
+                form: None,
             };
             export.add_step(REQUEST, &step)
         }
