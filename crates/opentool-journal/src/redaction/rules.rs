@@ -7,11 +7,7 @@ use serde_json::Value;
 
 use super::schema::{ToolSchemas, has_secrets};
 use super::scrub::Secrets;
-use super::walk::Walk;
 use crate::json_text::{Layer, layer};
-
-/// What stands where a secret stood.
-pub const REDACTED: &str = "[redacted]";
 
 /// What is taken out of a record before it is written and before anything in it is hashed.
 ///
@@ -101,24 +97,6 @@ impl Redaction {
     pub(super) fn may_hold_secret(&self, tool: &str, text: &str) -> bool {
         let text = text.to_lowercase();
         self.tools.contains_key(tool) || self.names.iter().any(|name| text.contains(&**name))
-    }
-
-    /// Returns the arguments of a call without secrets. Arguments that cannot be read, and may hold one, become `[redacted]` as a whole.
-    #[must_use]
-    pub fn arguments(&self, tool: &str, arguments: &str) -> String {
-        let mut secrets = self.secrets();
-        let redacted = Walk::new(self, &mut secrets).arguments(tool, arguments);
-        Secrets::new(self.values.iter().cloned()).out_of_json(&redacted)
-    }
-
-    /// Returns a JSON text without secrets. Calls in it (objects with `name` and `arguments`) have the schemas of their tools, and so have
-    /// the answers to them (`tool` and `text`).
-    #[must_use]
-    pub fn json(&self, json: &str) -> String {
-        let mut secrets = self.secrets();
-        let redaction = self.clone().with_tools_of(json);
-        let redacted = Walk::new(&redaction, &mut secrets).json(json);
-        secrets.out_of_json(&redacted)
     }
 
     /// Adds the schemas of the tools that a JSON text describes: objects with `name` and `input_schema`.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use opentool_core::spec::json::quoted;
 
-use super::rules::REDACTED;
+use super::mark::REDACTED;
 use crate::json_text::{MAX_LAYERS, Part, map_texts};
 
 /// What is shorter stands in too many texts that have nothing to do with it.

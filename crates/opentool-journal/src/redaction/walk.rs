@@ -3,7 +3,8 @@
 use opentool_core::spec::json::quoted;
 use serde_json::Number;
 
-use super::rules::{REDACTED, Redaction};
+use super::mark::REDACTED;
+use super::rules::Redaction;
 use super::schema::Nodes;
 use super::scrub::Secrets;
 use crate::json_text::{Layer, MAX_LAYERS, is_nested, layer, write_array, write_object};

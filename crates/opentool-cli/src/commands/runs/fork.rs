@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal as _};
 
 use opentool::CallEffect;
 use opentool_journal::{CallRecord, RunRecord, SqliteJournal};
+use opentool_spec::json::excerpt;
 
-use super::call_line;
 use crate::{
     failure::Failure,
     terminal::{confirm, note, visible},
@@ -25,7 +25,7 @@ pub(super) async fn fork(journal: &SqliteJournal, run: &str, step: i64, yes: boo
             "{calls} of run {run} with effects came after step {step}, and may run again in the fork, with new keys:"
         ));
         for call in repeated.iter().take(SHOWN) {
-            note(&format_args!("  {}", call_line(call)));
+            note(&format_args!("  {}", shown(call)));
         }
         if let Some(more) = count.checked_sub(SHOWN).filter(|more| *more > 0) {
             note(&format_args!("  … and {more} more: `opentool runs show {run}`"));
@@ -35,6 +35,13 @@ pub(super) async fn fork(journal: &SqliteJournal, run: &str, step: i64, yes: boo
         }
     }
     journal.fork(run, step).await.map(Some).map_err(Failure::journal)
+}
+
+fn shown(call: &CallRecord) -> String {
+    const LONGEST: usize = 120;
+    let arguments = excerpt(call.arguments.get(), LONGEST);
+    let (place, tool, arguments) = (visible(&call.place), visible(&call.tool), visible(&arguments));
+    format!("call {place}  {tool} {arguments}  {}", call.state.as_str())
 }
 
 /// The calls that began after a step, may have had an effect, and may not be repeated without asking.
