@@ -128,7 +128,7 @@ pub struct ReplayMiss {
     /// What is not as it was.
     pub what: String,
     /// The first difference, where there is something to compare with.
-    pub difference: Option<Difference>,
+    pub difference: Option<Box<Difference>>,
     /// The tool whose answer is another one, where that is the difference.
     pub tool: Option<String>,
     /// The file of the record, where there is one.
@@ -138,7 +138,7 @@ pub struct ReplayMiss {
 impl fmt::Display for ReplayMiss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)?;
-        if let Some(Difference { pointer, expected, got, .. }) = &self.difference {
+        if let Some(Difference { pointer, expected, got, .. }) = self.difference.as_deref() {
             let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
             let tool = self.tool.as_ref().map(|tool| format!(" (what the tool `{tool}` answered)"));
             let pointer = if pointer.is_empty() { "the root" } else { pointer };
@@ -296,7 +296,7 @@ impl Replay {
         difference: Option<Difference>,
         tool: Option<String>,
     ) -> ReplayMiss {
-        let miss = ReplayMiss { what, difference, tool, path: self.record.path.clone() };
+        let miss = ReplayMiss { what, difference: difference.map(Box::new), tool, path: self.record.path.clone() };
         state.misses.push(miss.clone());
         miss
     }
