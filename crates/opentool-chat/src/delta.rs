@@ -1,12 +1,16 @@
 //! The pieces of a streamed answer: [`Delta`].
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::generation::FinishReason;
 use crate::usage::Usage;
 
 /// A piece of an answer, as a [provider](crate::Provider::stream) streams it.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// It can be written and read with serde.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Delta {
     /// The answer begins; whatever of this is known.
@@ -52,16 +56,21 @@ impl Delta {
 /// A piece of a call: whatever of it came.
 ///
 /// Pieces belong together by index, where the provider counts, else by id, else to the last call.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct ToolCallDelta {
     /// The place of the call in the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
     /// The id of the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The name of the tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The next piece of the arguments.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub arguments: String,
 }
 

@@ -2,13 +2,11 @@
 
 use std::fmt;
 
-use opentool_core::{CallEffect, CallKey, RecordedResult};
+use opentool_core::{Arguments, CallEffect, CallKey, RecordedResult, ToolOutput};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
-use crate::error::JournalError;
 use crate::form;
-use crate::journal::SqliteJournal;
 use crate::row::{CallRecord, CallStatus, RunRecord, RunStatus, RunSummary, StepRecord};
 
 /// The version of the lines.
@@ -54,17 +52,6 @@ pub enum ExportError {
         /// How many calls were read.
         calls: usize,
     },
-}
-
-impl SqliteJournal {
-    /// Exports a run.
-    ///
-    /// # Errors
-    ///
-    /// Where there is no such run, or it cannot be read.
-    pub async fn export(&self, run: &str) -> Result<RunExport, JournalError> {
-        Ok(RunExport { record: self.run(run).await? })
-    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -118,6 +105,91 @@ struct Line {
 }
 
 impl RunExport {
+    /// Starts the record of a run that no journal has, for a recorder that needs no database.
+    ///
+    /// Its times only say in which order things happened, so that the same run is the same lines.
+    pub fn new(id: impl Into<String>, kind: impl Into<String>, title: impl Into<String>) -> Self {
+        let summary = RunSummary {
+            id: id.into(),
+            kind: kind.into(),
+            state: RunStatus::Done,
+            title: title.into(),
+            caller: None,
+            created_ms: 0,
+            updated_ms: 0,
+            parent: None,
+            forked_at: None,
+            calls: 0,
+            uncertain: 0,
+            started: 0,
+            process: None,
+        };
+        Self { record: RunRecord { summary, steps: Vec::new(), calls: Vec::new() } }
+    }
+
+    /// Counts what happens, instead of the time.
+    fn tick(&mut self) -> i64 {
+        self.record.summary.updated_ms += 1;
+        self.record.summary.updated_ms
+    }
+
+    /// Adds a step.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be written as JSON.
+    pub fn add_step<T: Serialize + ?Sized>(&mut self, kind: &str, body: &T) -> Result<(), serde_json::Error> {
+        let body = to_raw_value(body)?;
+        let at_ms = self.tick();
+        let number = i64::try_from(self.record.steps.len()).unwrap_or(i64::MAX).saturating_add(1);
+        self.record.steps.push(StepRecord { number, kind: kind.to_owned(), at_ms, body });
+        Ok(())
+    }
+
+    /// Adds a call that begins, and returns its number in [`RunRecord::calls`].
+    ///
+    /// # Errors
+    ///
+    /// Where its arguments are no JSON.
+    pub fn begin_call(
+        &mut self,
+        place: &str,
+        call_id: &str,
+        tool: &str,
+        effect: CallEffect,
+        arguments: &Arguments,
+    ) -> Result<usize, serde_json::Error> {
+        let json = RawValue::from_string(arguments.as_str().to_owned())?;
+        let key = CallKey::new(&*self.record.summary.id, place, tool, arguments);
+        let begun_ms = self.tick();
+        self.record.calls.push(CallRecord {
+            place: place.to_owned(),
+            call_id: call_id.to_owned(),
+            tool: tool.to_owned(),
+            effect,
+            state: CallStatus::Started,
+            attempt: 1,
+            arguments_hash: key.arguments_hash.to_string(),
+            arguments: json,
+            begun_ms,
+            ended_ms: None,
+            outcome: None,
+            decision: None,
+        });
+        self.record.summary.calls += 1;
+        Ok(self.record.calls.len() - 1)
+    }
+
+    /// Sets the outcome of a call that began.
+    pub fn end_call(&mut self, number: usize, outcome: RecordedResult) {
+        let ended_ms = self.tick();
+        if let Some(call) = self.record.calls.get_mut(number) {
+            call.state = CallStatus::Done;
+            call.ended_ms = Some(ended_ms);
+            call.outcome = Some(outcome);
+        }
+    }
+
     /// Reads lines.
     ///
     /// # Errors
@@ -255,6 +327,19 @@ impl CallLine {
             decision: self.decision,
         })
     }
+}
+
+/// Changes the JSON of an outcome: that of an output, or that of an error.
+pub(crate) fn rewrite_outcome(
+    outcome: &RecordedResult,
+    change: impl FnOnce(&str) -> String,
+) -> Result<RecordedResult, serde_json::Error> {
+    let result = match &outcome.result {
+        Ok(ToolOutput::Json(json)) => Ok(ToolOutput::from_json_text(change(json.get()))?),
+        Ok(output) => Ok(ToolOutput::parse(&change(&serde_json::to_string(output)?))?),
+        Err(error) => Err(serde_json::from_str(&change(&serde_json::to_string(error)?))?),
+    };
+    Ok(RecordedResult { result, return_direct: outcome.return_direct })
 }
 
 impl fmt::Display for RunExport {

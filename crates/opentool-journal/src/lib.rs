@@ -12,25 +12,48 @@
 //!
 //! The start of a call that may not be repeated, and every decision, are on the disk before the call goes on. Everything else
 //! survives the end of the process, and a power cut may cost the last of it, after which the call is uncertain or runs again.
+//!
+//! # Without SQLite
+//!
+//! [`RunExport`], the lines of an export, [`Redaction`] and [`Difference`] need no database: without the feature `sqlite`, which is on by
+//! default, the crate has only these. The test kit of `opentool-chat` records and replays turns with them.
 
+#[cfg(feature = "sqlite")]
 mod clock;
+mod difference;
+#[cfg(feature = "sqlite")]
 mod error;
 mod export;
+#[cfg(feature = "sqlite")]
 mod file;
 mod form;
+#[cfg(feature = "sqlite")]
 mod id;
+#[cfg(feature = "sqlite")]
 mod journal;
+mod json_text;
+#[cfg(feature = "sqlite")]
 mod lease;
+mod redaction;
+#[cfg(feature = "sqlite")]
 mod retention;
 mod row;
+#[cfg(feature = "sqlite")]
 mod run;
+#[cfg(feature = "sqlite")]
 mod runs;
+#[cfg(feature = "sqlite")]
 mod store;
-#[cfg(feature = "testing")]
+#[cfg(all(feature = "testing", feature = "sqlite"))]
 pub mod testing;
 
+pub use self::difference::Difference;
+#[cfg(feature = "sqlite")]
 pub use self::error::JournalError;
 pub use self::export::{ExportError, RunExport};
+#[cfg(feature = "sqlite")]
 pub use self::journal::{JournalOptions, SqliteJournal};
+pub use self::redaction::{REDACTED, Redaction, restore_arguments};
 pub use self::row::{CallRecord, CallStatus, RunRecord, RunStatus, RunSummary, StepRecord};
+#[cfg(feature = "sqlite")]
 pub use self::run::Run;

@@ -31,6 +31,7 @@ impl RunStatus {
         }
     }
 
+    #[cfg(feature = "sqlite")]
     pub(crate) fn parse(text: &str) -> Self {
         match text {
             "waiting" => Self::Waiting,
@@ -65,6 +66,7 @@ impl CallStatus {
         }
     }
 
+    #[cfg(feature = "sqlite")]
     pub(crate) fn parse(text: &str) -> Self {
         match text {
             "done" => Self::Done,

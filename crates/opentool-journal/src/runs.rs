@@ -7,6 +7,7 @@ use sqlx::{Connection as _, Row as _, SqliteConnection};
 
 use crate::clock::unix_ms;
 use crate::error::JournalError;
+use crate::export::RunExport;
 use crate::form;
 use crate::id::new_id;
 use crate::journal::SqliteJournal;
@@ -86,6 +87,15 @@ impl SqliteJournal {
             steps: steps.iter().map(step).collect::<sqlx::Result<_>>().map_err(failed)?,
             calls: calls.iter().map(call).collect::<sqlx::Result<_>>().map_err(failed)?,
         })
+    }
+
+    /// Exports a run.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such run, or it cannot be read.
+    pub async fn export(&self, run: &str) -> Result<RunExport, JournalError> {
+        Ok(RunExport { record: self.run(run).await? })
     }
 
     /// Decides about a call of which it is not known whether it had its effect. The decision is on the disk when this is done.

@@ -21,6 +21,7 @@ mod middleware;
 mod names;
 mod property;
 mod questions;
+mod replay;
 mod requests;
 mod resume;
 #[cfg(feature = "signing")]

@@ -1,11 +1,13 @@
 //! `opentool runs`: what a journal recorded, and decisions about calls that were interrupted.
 
+mod fork;
+
 use std::{fmt::Write as _, path::PathBuf};
 
 use clap::{Args, Subcommand};
 use jiff::{Timestamp, tz::TimeZone};
 use opentool::{ToolOutput, UncertainDecision};
-use opentool_journal::{CallRecord, RunRecord, RunSummary, SqliteJournal};
+use opentool_journal::{CallRecord, Redaction, RunRecord, RunSummary, SqliteJournal};
 use serde_json::{Value, json};
 
 use crate::{
@@ -22,7 +24,7 @@ Examples:
   opentool runs --journal calls.sqlite show RUN               What happened in one, in order
   opentool runs --journal calls.sqlite decide RUN 0 --happened '{\"id\":7}'
   opentool runs --journal calls.sqlite decide RUN 0 --again   … or --give-up REASON
-  opentool runs --journal calls.sqlite export RUN > run.jsonl
+  opentool runs --journal calls.sqlite export RUN --redact token > run.jsonl
 
 A call that began and has no outcome is uncertain, unless its tool is read-only or idempotent: it never runs
 again by itself. Look whether it had its effect, then decide: it happened with this result, it runs
@@ -30,7 +32,7 @@ again the next time it is asked for, or it is given up.
 
 With --json, there is one object a line: {id, kind, title, state, shown_state, calls, …}.
 
-Exit codes: 0 done; 2 wrong usage, or the journal cannot be used.";
+Exit codes: 0 done; 1 you said no; 2 wrong usage, opentool cannot ask and --yes was not given, or the journal cannot be used.";
 
 const LIST: &str = "\
 Examples:
@@ -65,7 +67,8 @@ Examples:
 
 Standard output: the id of the new run. With --json, there is an object {run}.
 
-Exit codes: 0 made; 2 wrong usage, no such run, or the journal cannot be used.";
+Exit codes: 0 made; 1 you said no; 2 wrong usage, no such run, opentool cannot ask and --yes was not given, or the \
+journal cannot be used.";
 
 const EXPORT: &str = "\
 Examples:
@@ -112,22 +115,28 @@ enum RunsCommand {
     /// Decide about an uncertain call
     #[command(after_help = DECIDE)]
     Decide(Decide),
-    /// Make a new run of the first steps of another one
+    /// Make a new run of the first steps of another one; asks where calls with effects may run again
     #[command(after_help = FORK)]
     Fork {
         /// The id of the run
         run: String,
         /// How many steps the new run has
         step: i64,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
         /// Print JSON; its shape is described below
         #[arg(long)]
         json: bool,
     },
-    /// Print a run as JSON Lines
+    /// Print a run as JSON Lines, without secrets: arguments that their schema calls `writeOnly` or `format: password`
     #[command(after_help = EXPORT)]
     Export {
         /// The id of the run
         run: String,
+        /// Take the values of members of this name out, too; repeatable
+        #[arg(long, value_name = "NAME")]
+        redact: Vec<String>,
     },
     /// Delete a run
     #[command(after_help = DELETE)]
@@ -188,6 +197,10 @@ impl Runs {
             journal.close().await;
             done
         })?;
+        if text.is_empty() && matches!(self.command, Some(RunsCommand::Fork { .. })) {
+            note(&"not forked");
+            return Ok(ExitStatus::Errors);
+        }
         write_data(&text).map_err(Failure::output)?;
         Ok(ExitStatus::Success)
     }
@@ -209,12 +222,16 @@ impl Runs {
                 note(&format_args!("decided about call {} of run {}", visible(place), visible(run)));
                 Ok(String::new())
             }
-            RunsCommand::Fork { run, step, json } => {
-                let fork = journal.fork(run, *step).await.map_err(Failure::journal)?;
-                note(&"the calls of later steps have new keys: they run again, with their effects");
-                Ok(if *json { format!("{}\n", json!({ "run": fork })) } else { format!("{fork}\n") })
+            RunsCommand::Fork { run, step, yes, json } => match fork::fork(journal, run, *step, *yes).await? {
+                Some(fork) if *json => Ok(format!("{}\n", json!({ "run": fork }))),
+                Some(fork) => Ok(format!("{fork}\n")),
+                None => Ok(String::new()),
+            },
+            RunsCommand::Export { run, redact } => {
+                let export = journal.export(run).await.map_err(Failure::journal)?;
+                let redacted = export.redacted(&Redaction::new().names(redact));
+                Ok(redacted.map_err(|error| Failure::journal(error.into()))?.to_string())
             }
-            RunsCommand::Export { run } => Ok(journal.export(run).await.map_err(Failure::journal)?.to_string()),
             RunsCommand::Delete { run } => {
                 journal.delete(run).await.map_err(Failure::journal)?;
                 Ok(String::new())

@@ -7,7 +7,7 @@ use opentool_core::testing::FakeTool;
 use opentool_core::{
     ErrorKind, Executor, ToolCall, ToolContext, ToolError, ToolMetadata, ToolOutput, Toolbox, Turn, UncertainDecision,
 };
-use opentool_journal::{CallStatus, JournalError, RunStatus};
+use opentool_journal::{CallStatus, JournalError, RunStatus, SqliteJournal};
 use tokio::time::{sleep, timeout};
 
 use super::{SHORT, folder, host, keyed, open, pay};
@@ -70,7 +70,8 @@ async fn a_key_with_other_arguments_is_refused() {
 async fn what_a_process_left_without_an_outcome_is_settled_by_kind() {
     for (kind, metadata) in kinds() {
         let (_folder, path) = folder();
-        let journal = open(&path).await;
+        // With a long lease, which is not renewed while the test ends it.
+        let journal = SqliteJournal::open(&path).await.unwrap();
         let hangs = FakeTool::new("pay").with_metadata(metadata.clone()).hangs();
         let begun = hangs.log();
         {
@@ -123,7 +124,8 @@ async fn a_twin_in_another_process_waits_for_the_first() {
 #[tokio::test]
 async fn a_late_outcome_settles_an_undecided_uncertain_call() {
     let (_folder, path) = folder();
-    let (stopped, other) = (open(&path).await, open(&path).await);
+    // With a long lease, which is not renewed while the test ends it.
+    let (stopped, other) = (SqliteJournal::open(&path).await.unwrap(), open(&path).await);
     let (go, gone) = tokio::sync::oneshot::channel::<()>();
     let gone = std::sync::Mutex::new(Some(gone));
     let slow = FakeTool::new("pay").acts(move |_, _| {

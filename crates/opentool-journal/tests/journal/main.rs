@@ -7,6 +7,7 @@ mod crash;
 mod export;
 mod faults;
 mod leases;
+mod redaction;
 mod runs;
 
 use std::path::{Path, PathBuf};
