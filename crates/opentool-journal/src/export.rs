@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use opentool_core::{CallEffect, CallKey, RecordedResult};
+use opentool_core::{CallEffect, CallKey, RecordedResult, RunStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::error::JournalError;
 use crate::form;
 use crate::journal::SqliteJournal;
-use crate::row::{CallRecord, CallStatus, RunRecord, RunStatus, RunSummary, StepRecord};
+use crate::row::{CallRecord, CallStatus, RunRecord, RunSummary, StepRecord};
 
 /// The version of the lines.
 const VERSION: u32 = 1;

@@ -1,43 +1,16 @@
 //! What a journal holds, as it is read: runs, steps and calls.
 
-use opentool_core::{CallEffect, RecordedResult};
+use opentool_core::{CallEffect, RecordedResult, RunStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum RunStatus {
-    /// It goes on, or its process ended before it did.
-    Running,
-    /// It waits for a decision.
-    Waiting,
-    /// It is over.
-    Done,
-    /// It is over, without a result.
-    Failed,
-}
-
-impl RunStatus {
-    /// Returns the state as a stable word.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Waiting => "waiting",
-            Self::Done => "done",
-            Self::Failed => "failed",
-        }
-    }
-
-    pub(crate) fn parse(text: &str) -> Self {
-        match text {
-            "waiting" => Self::Waiting,
-            "done" => Self::Done,
-            "failed" => Self::Failed,
-            _ => Self::Running,
-        }
+/// Reads the word of a run's state.
+pub(crate) fn run_status(text: &str) -> RunStatus {
+    match text {
+        "waiting" => RunStatus::Waiting,
+        "done" => RunStatus::Done,
+        "failed" => RunStatus::Failed,
+        _ => RunStatus::Running,
     }
 }
 
