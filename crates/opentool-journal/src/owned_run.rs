@@ -1,7 +1,6 @@
 //! Runs that can wait and go on: [`RunJournal`] on SQLite.
 
-use std::sync::atomic::{AtomicBool, Ordering::AcqRel};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use opentool_core::{
     Arguments, BoxFuture, Journal, OwnedRun, RunCall, RunError, RunJournal, RunLog, RunStatus, RunStep,
@@ -72,13 +71,17 @@ impl Drop for ActiveRun {
 struct ActiveOwnedRun {
     run: Run,
     id: Arc<str>,
-    has_ended: AtomicBool,
-    _active: ActiveRun,
+    /// None once it is given back. Contexts that tools keep may outlive that.
+    active: Mutex<Option<ActiveRun>>,
 }
 
 impl ActiveOwnedRun {
     fn new(run: Run, active: ActiveRun) -> Self {
-        Self { id: active.id.clone(), run, has_ended: AtomicBool::new(false), _active: active }
+        Self { id: active.id.clone(), run, active: Mutex::new(Some(active)) }
+    }
+
+    fn leave(&self) -> Option<ActiveRun> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
@@ -105,17 +108,21 @@ impl OwnedRun for ActiveOwnedRun {
     fn end(&self, status: RunStatus) -> BoxFuture<'_, Result<(), RunError>> {
         Box::pin(async move {
             self.run.finish(status).await?;
-            self.has_ended.store(true, std::sync::atomic::Ordering::Release);
+            self.leave();
             Ok(())
         })
+    }
+
+    fn give_back(&self) {
+        if self.leave().is_some() {
+            self.run.give_back();
+        }
     }
 }
 
 impl Drop for ActiveOwnedRun {
     fn drop(&mut self) {
-        if !self.has_ended.swap(true, AcqRel) {
-            self.run.give_back();
-        }
+        self.give_back();
     }
 }
 

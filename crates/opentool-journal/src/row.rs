@@ -1,6 +1,6 @@
 //! What a journal holds, as it is read: runs, steps and calls.
 
-use opentool_core::{CallEffect, RecordedResult, RunStatus};
+use opentool_core::{ApprovalDecision, CallEffect, RecordedResult, RunStatus, RunStep, WaitingCall, WaitsFor};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -146,4 +146,54 @@ pub struct RunRecord {
     pub steps: Vec<StepRecord>,
     /// Its calls, in the order in which they began.
     pub calls: Vec<CallRecord>,
+}
+
+/// What a step says about the calls that wait.
+#[derive(Deserialize)]
+struct WaitingRound {
+    #[serde(default)]
+    within: String,
+    round: u32,
+    #[serde(default)]
+    calls: Vec<WaitingCall>,
+}
+
+impl RunRecord {
+    /// Returns the calls that wait for a decision, in the order in which they began to wait.
+    #[must_use]
+    pub fn waiting(&self) -> Vec<WaitingCall> {
+        let mut waiting: Vec<WaitingCall> = Vec::new();
+        for step in &self.steps {
+            let body = step.body.get();
+            match &*step.kind {
+                RunStep::SUSPENDED => {
+                    let Ok(round) = serde_json::from_str::<WaitingRound>(body) else { continue };
+                    waiting.retain(|call| !round.calls.iter().any(|newer| newer.place == call.place));
+                    waiting.extend(round.calls);
+                }
+                RunStep::DECISION => {
+                    let Ok(decided) = serde_json::from_str::<ApprovalDecision>(body) else { continue };
+                    waiting.retain(|call| call.place != decided.place);
+                }
+                // Every call of the round has its outcome.
+                "round" => {
+                    let Ok(WaitingRound { within, round, .. }) = serde_json::from_str(body) else { continue };
+                    let outer = if within.is_empty() { String::new() } else { format!("{within}>") };
+                    let begin = format!("{outer}{round}.");
+                    waiting.retain(|call| !call.place.starts_with(&begin));
+                }
+                _ => {}
+            }
+        }
+        let recorded = |place: &str| self.calls.iter().find(|call| call.place == place);
+        waiting.retain(|call| match (call.waits_for, recorded(&call.place)) {
+            (WaitsFor::Approval, None) => true,
+            (_, Some(recorded)) => recorded.outcome.is_none() && recorded.decision.is_none(),
+            _ => false,
+        });
+        // A call waits because one that it makes does: that one is decided.
+        let places: Vec<_> = waiting.iter().map(|call| call.place.clone()).collect();
+        waiting.retain(|call| !places.iter().any(|inner| inner.starts_with(&format!("{}>", call.place))));
+        waiting
+    }
 }

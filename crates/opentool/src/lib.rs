@@ -277,7 +277,7 @@ pub mod prelude {
 struct Readme;
 
 /// So is that of the guide to durable calls.
-#[cfg(all(doctest, feature = "macros", feature = "journal"))]
+#[cfg(all(doctest, feature = "macros", feature = "journal", feature = "chat", feature = "testing"))]
 #[doc = include_str!("../../../docs/durable.md")]
 struct DurableGuide;
 

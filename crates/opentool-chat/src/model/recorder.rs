@@ -205,9 +205,11 @@ impl Recorder {
     /// Goes on with a turn.
     pub(super) fn recover(place: RunPlace, turn: RecordedTurn, log: RunLog) -> Self {
         let RecordedTurn { request, steps, suspended, decisions, .. } = turn;
-        let recorded = request.map_or(0, |request| request.messages.len());
-        let (replay, earlier) = (steps, Some(log));
-        Self { replay, earlier, suspended, decisions, recorded, has_request: true, ..Self::new(place) }
+        let mut recorder = Self::new(place);
+        recorder.recorded = request.map_or(0, |request| request.messages.len());
+        (recorder.replay, recorder.earlier, recorder.has_request) = (steps, Some(log), true);
+        (recorder.suspended, recorder.decisions) = (suspended, decisions);
+        recorder
     }
 
     pub(super) fn id(&self) -> &std::sync::Arc<str> {
@@ -279,6 +281,15 @@ impl Recorder {
     /// Gives the run back.
     pub(super) async fn end(&self, status: RunStatus) -> Result<(), ChatError> {
         Ok(self.place.run().end(status).await?)
+    }
+}
+
+/// A turn that is dropped before its end can go on in another part of the process, and in another process.
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if self.is_whole_run() {
+            self.place.run().give_back();
+        }
     }
 }
 

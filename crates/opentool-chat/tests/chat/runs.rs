@@ -12,7 +12,7 @@ use opentool_chat::{
 use opentool_core::testing::FakeTool;
 use opentool_core::{
     Ask, Decision, Executor, FnTool, Limits, RunError, ToolContext, ToolError, ToolMetadata, ToolOutput, Toolbox,
-    UncertainDecision,
+    UncertainDecision, Workflow,
 };
 use opentool_journal::{JournalError, JournalOptions, RunStatus, SqliteJournal};
 use serde_json::json;
@@ -380,6 +380,33 @@ async fn a_chat_used_as_a_tool_makes_the_run_wait(mode: Mode) {
     assert_eq!(states, [("1.0", "done"), ("1.0>1.0", "done")]);
 }
 
+async fn a_step_of_a_workflow_that_is_uncertain_makes_the_run_wait(mode: Mode) {
+    let files = Files::new();
+    let journal = files.open().await;
+    let document = r#"{ "openworkflow": "1.0.0", "info": { "title": "Bills", "version": "1.0.0" }, "workflow": {
+        "start": { "function": "pay", "arguments": {}, "results": {}, "next": "null" } } }"#;
+    let document: opentool_core::spec::OpenWorkflow = document.parse().unwrap();
+    let client = |tool: FakeTool, replies: Vec<Reply>| {
+        let workflow = Workflow::new(&document, Toolbox::from_tools([tool]).unwrap()).unwrap();
+        let model = ScriptedModel::new(replies);
+        ChatClient::builder(model).default_tools(workflow).journal(journal.clone()).build()
+    };
+    drop_turn(mode, &client(FakeTool::new("pay").hangs(), vec![Reply::call("bills", "{}")]), "Pay.").await;
+    let id = files.run(&journal).await;
+    let pays = FakeTool::new("pay").answers("paid");
+    let log = pays.log();
+    let client = client(pays, vec![Reply::text("over")]);
+    assert_eq!(mode.answer(client.resume_run(&id)).await.end(), TurnEnd::Suspended);
+    let waiting = journal.run(&id).await.unwrap().waiting();
+    let place = &journal.run(&id).await.unwrap().calls[1].place;
+    assert!(place.starts_with("1.0>") && waiting.len() == 1, "{waiting:?}");
+    journal.decide_call(&id, place, UncertainDecision::GiveUp("no one knows".to_owned())).await.unwrap();
+    let answer = mode.answer(client.resume_run(&id)).await;
+    assert_eq!((answer.text().as_str(), log.count()), ("over", 0));
+    let said = answer.messages()[2].answers()[0].text.to_string();
+    assert!(said.contains("given up: no one knows"), "{said}");
+}
+
 async fn a_limit_and_a_form_hold_after_a_restart(mode: Mode) {
     let files = Files::new();
     let journal = files.open().await;
@@ -491,6 +518,7 @@ in_both_modes!(
     a_turn_that_was_kept_before_its_end_was_recorded_is_not_kept_again,
     a_chat_used_as_a_tool_is_entered_again,
     a_chat_used_as_a_tool_makes_the_run_wait,
+    a_step_of_a_workflow_that_is_uncertain_makes_the_run_wait,
     a_limit_and_a_form_hold_after_a_restart,
     a_denied_call_of_an_earlier_round_is_not_asked_about_again,
 );

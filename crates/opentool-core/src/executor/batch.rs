@@ -358,8 +358,11 @@ impl Stream for Batch<'_> {
                 Poll::Ready(None) => batch.record(),
                 Poll::Pending => {
                     let Some(receiver) = &mut batch.receiver else { return Poll::Pending };
-                    // It is not closed: the calls that are not over hold senders.
-                    return receiver.poll_next(cx);
+                    // It is closed while the last outcomes are recorded: their calls have nothing more to say.
+                    return match receiver.poll_next(cx) {
+                        Poll::Ready(None) => Poll::Pending,
+                        polled => polled,
+                    };
                 }
             }
         }

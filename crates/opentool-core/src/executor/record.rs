@@ -41,6 +41,8 @@ pub(super) struct RecordedCall {
     effect: CallEffect,
     /// The run, where it can wait and go on.
     owned: Option<Arc<dyn OwnedRun>>,
+    /// Whether it waits because calls that it makes do, and for nothing else.
+    waits_for_calls: bool,
     attempt: u32,
     has_ended: bool,
 }
@@ -84,7 +86,8 @@ async fn begin_recorded(
         match journal.begin(call).await? {
             Begun::Run { attempt } => {
                 let (journal, owned) = (journal.clone(), owned.clone());
-                return Ok(RecordedCall { journal, key, effect, owned, attempt, has_ended: false });
+                let waits_for_calls = admitted.metadata.is_composite();
+                return Ok(RecordedCall { journal, key, effect, owned, waits_for_calls, attempt, has_ended: false });
             }
             Begun::Answer(RecordedResult { result, return_direct }) => {
                 debug!(gen_ai.tool.name = job.name, "call answered from the journal");
@@ -174,11 +177,16 @@ impl RecordedCall {
             && let Err(error) = result
             && error.kind() == ErrorKind::Uncertain
         {
-            if can_wait(job, self.owned.as_ref(), error) {
-                job.answer = None;
+            let can_wait = can_wait(job, self.owned.as_ref(), error);
+            if !can_wait {
+                return;
             }
-            return;
+            if self.is_undecided().await {
+                job.answer = None;
+                return;
+            }
         }
+        let Some(result) = &job.answer else { return };
         let end = CallEnd { key: &self.key, attempt: self.attempt, result, return_direct: job.return_direct };
         let ending = AssertUnwindSafe(async { self.journal.end(end).await }).catch_unwind();
         let ended = ending.await.unwrap_or_else(|panic| Err(panicked(panic)));
@@ -190,6 +198,16 @@ impl RecordedCall {
                 job.answer = if can_wait(job, self.owned.as_ref(), &error) { None } else { Some(Err(error)) };
                 job.return_direct = false;
             }
+        }
+    }
+
+    /// Says whether a call inside it waits for a decision. One that was given up does not.
+    async fn is_undecided(&self) -> bool {
+        let Some(run) = self.owned.as_ref().filter(|_| self.waits_for_calls) else { return true };
+        let inner = format!("{}>", self.key.place);
+        match run.log().await {
+            Ok(log) => log.calls.iter().any(|call| call.place.starts_with(&inner) && call.outcome.is_none()),
+            Err(_) => true,
         }
     }
 

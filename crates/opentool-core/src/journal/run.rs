@@ -51,9 +51,7 @@ pub trait RunJournal: Journal {
     fn run_log<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<RunLog, RunError>>;
 }
 
-/// A run that belongs to this process, and to one part of it at a time.
-///
-/// When it is dropped before it is [finished](Self::finish), another part or process may claim it.
+/// A run that belongs to this process, and to one part of it at a time, until that [ends](Self::end) it or [gives it back](Self::give_back).
 pub trait OwnedRun: Send + Sync + 'static {
     /// Returns the id of the run.
     fn id(&self) -> &Arc<str>;
@@ -67,7 +65,10 @@ pub trait OwnedRun: Send + Sync + 'static {
     /// Returns what the run has recorded.
     fn log(&self) -> BoxFuture<'_, Result<RunLog, RunError>>;
 
-    /// Says how far the run is, and gives it back: another process may then claim it.
+    /// Gives the run back as it is, without waiting for that: another part or process may then claim it, and nothing more is recorded here.
+    fn give_back(&self);
+
+    /// Says how far the run is, and gives it back.
     fn end(&self, status: RunStatus) -> BoxFuture<'_, Result<(), RunError>>;
 }
 
