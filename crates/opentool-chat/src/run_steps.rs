@@ -213,4 +213,3 @@ impl EndStep {
         Self { within: within.to_owned(), end, response: None, messages: Vec::new(), cost: None, error: None }
     }
 }
-

@@ -11,5 +11,6 @@ pub use self::origin::IdempotencyKey;
 pub(crate) use self::origin::{CallOrigin, Recording};
 pub use self::record::{Begun, CallEffect, CallEnd, CallStart, Journal, RecordedResult, UncertainDecision};
 pub use self::run::{
-    ApprovalDecision, OwnedRun, RunCall, RunError, RunJournal, RunLog, RunPlace, RunStatus, RunStep, WaitingCall, WaitsFor,
+    ApprovalDecision, OwnedRun, RunCall, RunError, RunJournal, RunLog, RunPlace, RunStatus, RunStep, WaitingCall,
+    WaitsFor,
 };

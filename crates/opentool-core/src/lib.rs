@@ -118,8 +118,8 @@ pub use futures_core::future::BoxFuture;
 pub use handler::ToolHandler;
 pub use journal::{
     ApprovalDecision, Begun, CallEffect, CallEnd, CallKey, CallStart, IdempotencyKey, Journal, OwnedRun,
-    RecordedResult, RunCall, RunError, RunJournal, RunLog, RunPlace, RunStatus, RunStep, UncertainDecision, WaitingCall,
-    WaitsFor,
+    RecordedResult, RunCall, RunError, RunJournal, RunLog, RunPlace, RunStatus, RunStep, UncertainDecision,
+    WaitingCall, WaitsFor,
 };
 pub use memory::{MemoryBudget, MemoryReservation, OverBudget};
 pub use memory_journal::MemoryJournal;

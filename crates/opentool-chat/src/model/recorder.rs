@@ -261,12 +261,7 @@ impl Recorder {
     }
 
     /// Adds messages to the memory, so that no process adds them again.
-    pub(super) async fn keep(
-        &self,
-        memory: &TurnMemory,
-        messages: &[Message],
-        upto: usize,
-    ) -> Result<(), ChatError> {
+    pub(super) async fn keep(&self, memory: &TurnMemory, messages: &[Message], upto: usize) -> Result<(), ChatError> {
         if messages.is_empty() {
             return Ok(());
         }
@@ -304,8 +299,8 @@ fn occurrences(messages: &[Message], count: usize, wanted: &str) -> usize {
 /// A hash of messages that is the same in every process: FNV-1a of their JSON.
 fn fingerprint(messages: &[Message]) -> String {
     let text = serde_json::to_string(messages).unwrap_or_default();
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
     format!("{hash:016x}")
 }

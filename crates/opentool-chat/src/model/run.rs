@@ -275,11 +275,7 @@ impl Run {
     }
 
     /// Runs the calls of an answer.
-    async fn execute(
-        &mut self,
-        response: ChatResponse,
-        events: &Emitter,
-    ) -> Result<Step, ChatError> {
+    async fn execute(&mut self, response: ChatResponse, events: &Emitter) -> Result<Step, ChatError> {
         let executed = match self.recorded_round() {
             Some(executed) => executed,
             None => {

@@ -148,9 +148,13 @@ impl TurnRequest {
                 "run {id} is in a journal, and the client has none: build it with `.journal(journal)`"
             )));
         };
-        // A run that is over is not claimed: its answer is there for every process.
+        // The answer of a run that is over is there for every process, whichever owns it.
         let log = journal.run_log(&id).await?;
         if let Some(response) = RecordedTurn::read(&id, "", &log)?.answer() {
+            // Its process may have died after its last step and before it said that the run is over.
+            if let Ok(run) = journal.claim_run(&id).await {
+                let _ = run.end(RunStatus::Done).await;
+            }
             return Ok(OpenedRun::Ended(Box::new(ChatResponse { run: Some(id.into()), ..response })));
         }
         let run = journal.claim_run(&id).await?;
@@ -168,12 +172,7 @@ impl TurnRequest {
     }
 
     /// Goes on with what a run has recorded of the turn.
-    async fn opened(
-        &mut self,
-        place: RunPlace,
-        mut turn: RecordedTurn,
-        log: RunLog,
-    ) -> Result<OpenedRun, ChatError> {
+    async fn opened(&mut self, place: RunPlace, mut turn: RecordedTurn, log: RunLog) -> Result<OpenedRun, ChatError> {
         if let Some(response) = turn.answer() {
             return Ok(OpenedRun::Ended(Box::new(response)));
         }

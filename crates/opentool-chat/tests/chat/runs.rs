@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use opentool_chat::testing::{FunctionModel, Reply, ScriptedModel};
 use opentool_chat::{
-    AnswerForm, Cause, ChatClient, ChatClientBuilder, ChatError, ChatEvent, ChatMemory as _, ChatModel, InProcessMemory,
-    Message, RunState, TurnEnd, run_steps,
+    AnswerForm, Cause, ChatClient, ChatClientBuilder, ChatError, ChatEvent, ChatMemory as _, ChatModel,
+    InProcessMemory, Message, RunState, TurnEnd, run_steps,
 };
 use opentool_core::testing::FakeTool;
 use opentool_core::{
@@ -51,7 +51,8 @@ fn asks_later(model: &ScriptedModel) -> ChatModel {
 
 /// A tool that says which of its calls this is.
 fn pay() -> FakeTool {
-    FakeTool::new("pay").acts(|arguments, _| async move { Ok(ToolOutput::text(format!("paid {}", arguments.as_str()))) })
+    FakeTool::new("pay")
+        .acts(|arguments, _| async move { Ok(ToolOutput::text(format!("paid {}", arguments.as_str()))) })
 }
 
 fn two_rounds() -> [Reply; 3] {
@@ -148,7 +149,9 @@ async fn drop_turn(mode: Mode, client: &ChatClient, prompt: &str) {
 async fn calls_of_an_interrupted_round_are_treated_by_their_kind(mode: Mode) {
     let files = Files::new();
     let journal = files.open().await;
-    let calls = || Reply::call("look", "{}").and_call("send", r#"{"n":1}"#).and_call("done", "{}").and_call("send", r#"{"n":2}"#);
+    let calls = || {
+        Reply::call("look", "{}").and_call("send", r#"{"n":1}"#).and_call("done", "{}").and_call("send", r#"{"n":2}"#)
+    };
     let model = ScriptedModel::new([calls()]);
     let hangs = |name: &str| FakeTool::new(name).hangs();
     let read_only = || ToolMetadata::new().with_read_only(true);
@@ -165,7 +168,8 @@ async fn calls_of_an_interrupted_round_are_treated_by_their_kind(mode: Mode) {
     let (looked, sent) = (looks.log(), sends.log());
     let never = FakeTool::new("done").fails(ToolError::failed("it ran again"));
     let model = ScriptedModel::new([Reply::text("over")]);
-    let client = ChatClient::builder(model.clone()).default_tools((looks, sends, never)).journal(journal.clone()).build();
+    let client =
+        ChatClient::builder(model.clone()).default_tools((looks, sends, never)).journal(journal.clone()).build();
     let waiting = mode.answer(client.resume_run(&id)).await;
     assert_eq!((waiting.end(), model.requests().len()), (TurnEnd::Suspended, 0));
     assert_eq!((looked.count(), sent.count(), log.count()), (1, 0, 1));
@@ -196,7 +200,8 @@ async fn a_call_that_is_decided_to_run_again_runs_once_more(mode: Mode) {
     let attempts = FakeTool::new("send")
         .acts(|_, context: ToolContext| async move { Ok(ToolOutput::text(format!("attempt {}", context.attempt()))) });
     let log = attempts.log();
-    let client = ChatClient::builder(ScriptedModel::new([Reply::text("sent")])).default_tools(attempts).journal(journal.clone());
+    let client =
+        ChatClient::builder(ScriptedModel::new([Reply::text("sent")])).default_tools(attempts).journal(journal.clone());
     let client = client.build();
     // The process is the same, and the first part of it has let the run go.
     assert_eq!(mode.answer(client.resume_run(&id)).await.end(), TurnEnd::Suspended);
@@ -227,7 +232,10 @@ async fn approvals_wait_in_the_journal(mode: Mode) {
     let twice = other.decide_approval(&id, "1.0", Decision::Approve).await.unwrap_err();
     assert_eq!(twice.to_string(), format!("no call at `1.0` of run {id} waits for approval"));
     assert!(matches!(other.decide_approval(&id, "7.0", Decision::Approve).await, Err(JournalError::NotWaiting { .. })));
-    assert!(matches!(other.decide_approval("r0", "1.0", Decision::Approve).await, Err(JournalError::UnknownRun { .. })));
+    assert!(matches!(
+        other.decide_approval("r0", "1.0", Decision::Approve).await,
+        Err(JournalError::UnknownRun { .. })
+    ));
     other.close().await;
 
     let journal = files.open().await;
@@ -320,7 +328,10 @@ async fn a_turn_that_was_kept_before_its_end_was_recorded_is_not_kept_again(mode
     let answer = mode.answer(client(journal.clone()).prompt("Hi.")).await;
     let id = answer.run_id().unwrap().to_owned();
     let steps = journal.run(&id).await.unwrap().steps;
-    assert_eq!(steps.iter().map(|step| &*step.kind).collect::<Vec<_>>(), ["request", "answer", "saving", "saved", "end"]);
+    assert_eq!(
+        steps.iter().map(|step| &*step.kind).collect::<Vec<_>>(),
+        ["request", "answer", "saving", "saved", "end"]
+    );
     // The process ended after the memory had it, and before the run knew.
     let fork = journal.fork(&id, 3).await.unwrap();
     let kept = memory.get("ann").await.unwrap();
@@ -344,7 +355,8 @@ async fn a_chat_used_as_a_tool_is_entered_again(mode: Mode) {
     let inner = ScriptedModel::new([Reply::call("pay", r#"{"n":1}"#), Reply::never()]);
     let inner = ChatClient::builder(inner).default_tools(tools.clone()).build();
     let outer = ScriptedModel::new([Reply::call("clerk", r#"{"prompt":"Pay."}"#)]);
-    let client = ChatClient::builder(outer).default_tools(inner.as_tool("clerk", "Ask the clerk.")).journal(journal.clone());
+    let client =
+        ChatClient::builder(outer).default_tools(inner.as_tool("clerk", "Ask the clerk.")).journal(journal.clone());
     drop_turn(mode, &client.build(), "Let it be paid.").await;
     let id = files.run(&journal).await;
     let places: Vec<_> = journal.run(&id).await.unwrap().calls.iter().map(|call| call.place.clone()).collect();
@@ -366,7 +378,8 @@ async fn a_chat_used_as_a_tool_makes_the_run_wait(mode: Mode) {
     let files = Files::new();
     let journal = files.open().await;
     let inner = ScriptedModel::new([Reply::call("send", "{}"), Reply::text("It is sent.")]);
-    let inner = ChatClient::builder(asks_later(&inner)).default_tools(FnTool::new("send", || "sent").approval()).build();
+    let inner =
+        ChatClient::builder(asks_later(&inner)).default_tools(FnTool::new("send", || "sent").approval()).build();
     let outer = ScriptedModel::new([Reply::call("clerk", r#"{"prompt":"Send."}"#), Reply::text("Done.")]);
     let client = ChatClient::builder(outer).default_tools(inner.as_tool("clerk", "Ask the clerk."));
     let client = client.journal(journal.clone()).build();
@@ -460,13 +473,17 @@ async fn a_stream_names_its_run_first_and_shows_what_was_recorded() {
     let files = Files::new();
     let journal = files.open().await;
     let [first, ..] = two_rounds();
-    let model = ScriptedModel::new([first, Reply::error(ChatError::refused("scripted", 503, "busy")), Reply::text("Over.")]);
+    let model =
+        ScriptedModel::new([first, Reply::error(ChatError::refused("scripted", 503, "busy")), Reply::text("Over.")]);
     let client = ChatClient::builder(model).default_tools(pay()).journal(journal).build();
     let (events, failed) = watch(client.prompt("Pay.").stream()).await;
     let id = failed.unwrap_err().run_id().unwrap().to_owned();
     assert!(matches!(&events[0], ChatEvent::Run(run) if **run == *id));
     let (events, answer) = watch(client.resume_run(&id).stream()).await;
-    let text: String = events.iter().filter_map(|event| if let ChatEvent::Text(text) = event { Some(&**text) } else { None }).collect();
+    let text: String = events
+        .iter()
+        .filter_map(|event| if let ChatEvent::Text(text) = event { Some(&**text) } else { None })
+        .collect();
     assert_eq!(text, "I pay.Over.");
     assert_eq!(answer.unwrap().text(), "Over.");
 }

@@ -6,18 +6,13 @@ use std::{
 };
 
 use opentool::WaitsFor;
-use opentool_chat::run_steps::{REQUEST, RequestStep};
+use opentool_chat::run_steps::{END, EndStep, REQUEST, RequestStep};
 use opentool_journal::{JournalError, SqliteJournal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{args::Chat, model::ModelName};
-use crate::{
-    failure::Failure,
-    runtime::block_on,
-    source::shown_url,
-    terminal::visible,
-};
+use crate::{failure::Failure, runtime::block_on, source::shown_url, terminal::visible};
 
 /// What `opentool chat` needs to go on with a run, besides what the run itself has. No keys, and no commands: what a file says
 /// starts no program.
@@ -118,15 +113,22 @@ pub(super) fn filled(chat: &Chat, run: &str) -> Result<Chat, Failure> {
         let source = io::Error::from(io::ErrorKind::NotFound);
         return Err(Failure::Read { name: path.display().to_string(), source });
     }
-    let request = block_on(async {
+    let (request, is_over) = block_on(async {
         let journal = SqliteJournal::open(path).await.map_err(Failure::journal)?;
         let request = request(&journal, run).await;
         journal.close().await;
         request
     })?;
     let mut chat = chat.clone();
-    let details = request.details.clone().map(serde_json::from_value::<RunDetails>).and_then(Result::ok);
-    let details = details.unwrap_or_default();
+    if is_over {
+        // Its answer is in the journal: neither sources nor a memory are needed for it.
+        if chat.words.is_empty() {
+            chat.words = vec!["demo".to_owned()];
+        }
+        chat.model = chat.model.take().or_else(|| model_of(&request));
+        return Ok(chat);
+    }
+    let details = details_of(&request);
     let needs: Vec<_> = details.not_stored.iter().filter(|option| !is_given(&chat, option)).cloned().collect();
     if !needs.is_empty() {
         return Err(Failure::usage(format!(
@@ -140,6 +142,15 @@ pub(super) fn filled(chat: &Chat, run: &str) -> Result<Chat, Failure> {
     Ok(chat)
 }
 
+fn details_of(request: &RequestStep) -> RunDetails {
+    let details = request.details.clone().map(serde_json::from_value).and_then(Result::ok);
+    details.unwrap_or_default()
+}
+
+fn model_of(request: &RequestStep) -> Option<ModelName> {
+    details_of(request).model.parse().ok()
+}
+
 fn is_given(chat: &Chat, option: &str) -> bool {
     match option {
         "--mcp" => !chat.mcp.is_empty(),
@@ -148,8 +159,8 @@ fn is_given(chat: &Chat, option: &str) -> bool {
     }
 }
 
-/// What was asked in a run.
-async fn request(journal: &SqliteJournal, run: &str) -> Result<RequestStep, Failure> {
+/// What was asked in a run, and whether it has its answer.
+async fn request(journal: &SqliteJournal, run: &str) -> Result<(RequestStep, bool), Failure> {
     let record = journal.run(run).await.map_err(Failure::journal)?;
     if record.summary.kind != "chat" {
         let kind = visible(&record.summary.kind).into_owned();
@@ -158,7 +169,13 @@ async fn request(journal: &SqliteJournal, run: &str) -> Result<RequestStep, Fail
     let step = record.steps.iter().find(|step| step.kind == REQUEST);
     let request = step.map(|step| serde_json::from_str(step.body.get())).transpose();
     let request = request.map_err(|source| Failure::journal(JournalError::Json { source }))?;
-    request.ok_or_else(|| Failure::usage(format!("run {run} ended before anything was asked: ask again")))
+    let request = request.ok_or_else(|| {
+        let message = format!("run {run} ended before anything was asked: ask again");
+        Failure::usage(message)
+    })?;
+    let last = record.steps.last().filter(|step| step.kind == END);
+    let end = last.and_then(|step| serde_json::from_str::<EndStep>(step.body.get()).ok());
+    Ok((request, end.is_some_and(|end| end.response.is_some())))
 }
 
 /// The command that goes on with a run.

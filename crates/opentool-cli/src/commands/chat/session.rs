@@ -108,8 +108,7 @@ impl Session {
         }
         let (client, interrupt) = (client.build(), interrupt.clone());
         let model = model.clone();
-        let session =
-            Session { client, interrupt, console, memory, model, tools, attached, unasked, form, journal };
+        let session = Session { client, interrupt, console, memory, model, tools, attached, unasked, form, journal };
         session.announce(is_conversation && chat.resume.is_none())?;
         Ok(session)
     }

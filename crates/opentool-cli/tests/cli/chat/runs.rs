@@ -10,7 +10,10 @@ use std::{
     time::Duration,
 };
 
-use super::{super::readme::walk_in, *};
+use super::{
+    super::{binary, readme::walk_in},
+    *,
+};
 
 /// Longer than the lease of a process.
 const BEYOND_LEASE: Duration = Duration::from_secs(17);
@@ -164,7 +167,11 @@ fn an_approval_is_given_by_another_process_and_acted_on_by_a_third() {
     assert_eq!([1, 2, 3, 30].map(|n| bank.keys(n).len()), [1, 0, 0, 1]);
     assert_eq!(model.asked()[1].said_by("tool"), ["1", "one is enough", "30"]);
     let shown = runs(&folder, &model, &["show", &run]).stdout;
-    for line in ["request  openai:scripted with 1 tool is asked: Pay all.", "decision  call 1.1 is denied: one is enough", "end  answered: Paid."] {
+    for line in [
+        "request  openai:scripted with 1 tool is asked: Pay all.",
+        "decision  call 1.1 is denied: one is enough",
+        "end  answered: Paid.",
+    ] {
         assert!(shown.contains(line), "{line}: {shown}");
     }
     // What is stored holds no key.
@@ -255,20 +262,19 @@ fn a_run_that_cannot_go_on_is_a_clear_error() {
 }
 
 #[test]
-fn what_a_journal_must_not_hold_is_given_again() {
+fn a_command_is_not_in_the_journal_and_given_again() {
     let folder = TestFolder::new();
-    let bank = Bank::default();
-    let address = bank.start();
-    let model = Model::start(vec![Reply::calls("pay", r#"{"n":1}"#), Reply::says("Paid.")]);
-    let secret = format!("http://me:hunter2@{address}");
-    let waits = chat(&folder, &model, &["--journal", "runs.sqlite", &secret, "Pay."], "");
+    let model =
+        Model::start(vec![Reply::calls("add_note", r#"{"title":"Bill","text":"It is paid."}"#), Reply::says("Noted.")]);
+    let command = format!("{} mcp --verbose", binary().display());
+    let waits = chat(&folder, &model, &["--journal", "runs.sqlite", "--mcp", &command, "Note it."], "");
     assert_eq!(waits.code, Some(7), "{}", waits.stderr);
     let stored = std::fs::read(folder.path("runs.sqlite")).unwrap();
-    assert!(!String::from_utf8_lossy(&stored).contains("hunter2"));
+    assert!(!String::from_utf8_lossy(&stored).contains("mcp --verbose"));
     let run = ids(&folder, &model).remove(0);
     let refused = runs(&folder, &model, &["resume", &run, "--yes"]);
-    assert!(refused.stderr.contains("give the whole URL of each source again"), "{}", refused.stderr);
-    let resumed = runs(&folder, &model, &["resume", &run, &secret, "--yes"]);
-    assert_eq!((resumed.code, resumed.stdout.as_str()), (Some(0), "Paid.\n"), "{}", resumed.stderr);
-    assert_eq!(bank.keys(1).len(), 1);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("a journal does not hold: give --mcp again"), "{}", refused.stderr);
+    let resumed = runs(&folder, &model, &["resume", &run, "--mcp", &command, "--yes"]);
+    assert_eq!((resumed.code, resumed.stdout.as_str()), (Some(0), "Noted.\n"), "{}", resumed.stderr);
 }
