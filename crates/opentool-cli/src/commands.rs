@@ -97,7 +97,7 @@ enum Command {
     Doctor(doctor::Doctor),
     Tools(tools::Tools),
     Call(call::Call),
-    Chat(Box<chat::Chat>),
+    Chat(Box<chat::ChatCommand>),
     Models(models::Models),
     Mcp(Box<mcp::McpCommand>),
     Runs(runs::Runs),

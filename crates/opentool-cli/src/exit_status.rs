@@ -19,13 +19,15 @@ pub(crate) enum ExitStatus {
     CutOff,
     /// The model's answer is withheld, or the model refused to give one.
     Withheld,
+    /// A recorded turn waits for a decision about a call.
+    Waiting,
     /// The user interrupted it.
     Interrupted,
 }
 
 impl ExitStatus {
     /// All of them, by their code.
-    pub(crate) const ALL: [ExitStatus; 8] = [
+    pub(crate) const ALL: [ExitStatus; 9] = [
         ExitStatus::Success,
         ExitStatus::Errors,
         ExitStatus::Unusable,
@@ -33,6 +35,7 @@ impl ExitStatus {
         ExitStatus::Unauthorized,
         ExitStatus::CutOff,
         ExitStatus::Withheld,
+        ExitStatus::Waiting,
         ExitStatus::Interrupted,
     ];
 
@@ -46,6 +49,7 @@ impl ExitStatus {
             ExitStatus::Unauthorized => 4,
             ExitStatus::CutOff => 5,
             ExitStatus::Withheld => 6,
+            ExitStatus::Waiting => 7,
             // As a shell reports a process that Ctrl-C ended.
             ExitStatus::Interrupted => 130,
         }
@@ -61,6 +65,7 @@ impl ExitStatus {
             ExitStatus::Unauthorized => "a server or a model refused the key",
             ExitStatus::CutOff => "the model's answer is cut off, because it ran out of tokens",
             ExitStatus::Withheld => "the model's answer is withheld by a filter, or the model refused to answer",
+            ExitStatus::Waiting => "a recorded chat waits for a decision about a call",
             ExitStatus::Interrupted => "interrupted by Ctrl-C",
         }
     }
