@@ -11,7 +11,7 @@ use opentool_journal::{JournalError, SqliteJournal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{args::Chat, model::ModelName};
+use super::{super::model::ModelName, args::Chat};
 use crate::{failure::Failure, runtime::block_on, source::shown_url, terminal::visible};
 
 /// What `opentool chat` needs to go on with a run, besides what the run itself has. No keys, and no commands: what a file says
@@ -87,7 +87,7 @@ impl RunDetails {
         chat.run_workflows |= self.run_workflows;
         chat.config = chat.config.take().or(self.config);
         chat.memory = chat.memory.take().or(self.memory);
-        chat.model = chat.model.take().or_else(|| self.model.parse().ok());
+        chat.model.or_stored(&self.model);
     }
 }
 
@@ -125,7 +125,7 @@ pub(super) fn filled(chat: &Chat, run: &str) -> Result<Chat, Failure> {
         if chat.words.is_empty() {
             chat.words = vec!["demo".to_owned()];
         }
-        chat.model = chat.model.take().or_else(|| model_of(&request));
+        chat.model.or_stored(&details_of(&request).model);
         return Ok(chat);
     }
     let details = details_of(&request);
@@ -145,10 +145,6 @@ pub(super) fn filled(chat: &Chat, run: &str) -> Result<Chat, Failure> {
 fn details_of(request: &RequestStep) -> RunDetails {
     let details = request.details.clone().map(serde_json::from_value).and_then(Result::ok);
     details.unwrap_or_default()
-}
-
-fn model_of(request: &RequestStep) -> Option<ModelName> {
-    details_of(request).model.parse().ok()
 }
 
 fn is_given(chat: &Chat, option: &str) -> bool {

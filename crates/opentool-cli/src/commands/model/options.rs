@@ -64,6 +64,11 @@ impl ModelOptions {
         self.or_of_table(table.as_ref())?.ok_or(Failure::Setup { message: NO_MODEL })
     }
 
+    /// Takes a model that was used before, where the command line names none.
+    pub(in crate::commands) fn or_stored(&mut self, stored: &str) {
+        self.model = self.model.take().or_else(|| stored.parse().ok());
+    }
+
     /// The chat model of the command line, the environment or the table of a file, which must have been judged, with its name; none where
     /// none of them names one.
     ///
@@ -104,7 +109,9 @@ impl ModelOptions {
     fn or_of_table(&self, table: Option<&ModelTable>) -> Result<Option<ModelName>, Failure> {
         let Some(table) = table else { return Ok(None) };
         let of_table = |failure: Failure| match failure {
-            Failure::Usage { message } => Failure::usage(format!("the model of the configuration file: {message}")),
+            Failure::Usage { message, next } => {
+                Failure::usage_with(format!("the model of the configuration file: {message}"), next)
+            }
             failure => failure,
         };
         let key = match (self.key()?, &table.key) {
