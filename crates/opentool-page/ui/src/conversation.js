@@ -1,0 +1,171 @@
+// A conversation with the configured model: what was said, and the turn that runs.
+
+import { signal } from '@preact/signals';
+import { get, newId, post, remove, stream } from './api.js';
+import { stringify } from './json.js';
+import { announce } from './state.js';
+
+const KEY = 'opentool.conversation';
+
+function keptId() {
+  try {
+    return sessionStorage.getItem(KEY) ?? keepId(newId());
+  } catch {
+    return newId();
+  }
+}
+
+function keepId(id) {
+  try {
+    sessionStorage.setItem(KEY, id);
+  } catch {
+    // Then a reload begins a new conversation.
+  }
+  return id;
+}
+
+let conversation = keptId();
+/** `messages`: {role: user, text, attachments} and {role: assistant, blocks, state, end, error}. */
+export const chat = signal({ loaded: false, messages: [], turn: null, error: null });
+
+/** Reads what the server remembers of the conversation. */
+export async function loadConversation() {
+  if (chat.value.loaded) return;
+  try {
+    const { messages } = await get(`chat/${conversation}`);
+    if (chat.value.messages.length === 0) chat.value = { ...chat.value, messages: messages.map(remembered), loaded: true, error: null };
+  } catch (error) {
+    chat.value = { ...chat.value, loaded: true, error: error.status === 404 ? null : error };
+  }
+}
+
+function remembered(message) {
+  if (message.role === 'user') return { role: 'user', text: message.text, attachments: message.attachments ?? [] };
+  const blocks = [];
+  if (message.reasoning) blocks.push({ type: 'reasoning', text: message.reasoning });
+  for (const call of message.calls ?? []) {
+    blocks.push({ type: 'call', ...call, state: call.ok === null || call.ok === undefined ? 'unknown' : 'ended' });
+  }
+  if (message.text) blocks.push({ type: 'text', text: message.text });
+  return { role: 'assistant', blocks, state: 'ended', end: message.end ?? null, error: null };
+}
+
+export async function forgetConversation() {
+  const { turn } = chat.value;
+  if (turn) await cancelTurn();
+  await remove(`chat/${conversation}`).catch(() => {});
+  conversation = keepId(newId());
+  chat.value = { loaded: true, messages: [], turn: null, error: null };
+}
+
+/** Changes the answer that is being written. */
+function updateAnswer(turn, change) {
+  const { messages } = chat.value;
+  chat.value = { ...chat.value, messages: messages.map((message) => (message.turn === turn ? { ...message, ...change(message) } : message)) };
+}
+
+function updateCall(turn, id, change) {
+  updateAnswer(turn, ({ blocks }) => ({ blocks: blocks.map((block) => (block.type === 'call' && block.id === id ? { ...block, ...change } : block)) }));
+}
+
+function append(turn, type, delta) {
+  updateAnswer(turn, ({ blocks }) => {
+    const last = blocks[blocks.length - 1];
+    return last?.type === type ? { blocks: [...blocks.slice(0, -1), { ...last, text: last.text + delta }] } : { blocks: [...blocks, { type, text: delta }] };
+  });
+}
+
+/** Puts a call into the answer, or changes the one that is there. */
+function ensureCall(turn, { id, tool, arguments: args, hints }, change) {
+  updateAnswer(turn, ({ blocks }) => {
+    const known = blocks.some((block) => block.type === 'call' && block.id === id);
+    const all = known ? blocks : [...blocks, { type: 'call', id, tool, arguments: args, state: 'running', since: performance.now() }];
+    return { blocks: all.map((block) => (block.type === 'call' && block.id === id ? { ...block, ...change, hints: hints ?? block.hints } : block)) };
+  });
+}
+
+/** Sends a message and reads the answer as it comes. */
+export async function say(text, attachments) {
+  const turn = newId();
+  const controller = new AbortController();
+  const mine = { role: 'user', text, attachments: attachments.map(({ name, mimeType }) => ({ name, mimeType })) };
+  const answer = { role: 'assistant', turn, blocks: [], state: 'running', since: performance.now(), end: null, error: null };
+  chat.value = { ...chat.value, messages: [...chat.value.messages, mine, answer], turn: { id: turn, controller, cancelling: false }, error: null };
+  const receive = (message) => {
+    switch (message.type) {
+      case 'text':
+      case 'reasoning':
+        append(turn, message.type, message.delta);
+        break;
+      case 'call':
+        ensureCall(turn, message, {});
+        break;
+      case 'approval':
+        ensureCall(turn, message, { state: 'approval' });
+        announce(`The model wants to call ${message.tool}. Allow or deny it.`);
+        break;
+      case 'progress':
+        updateCall(turn, message.id, { progress: message });
+        break;
+      case 'ask':
+        updateCall(turn, message.id, { ask: message });
+        announce(`A tool asks: ${message.message}`);
+        break;
+      case 'result':
+        updateCall(turn, message.id, { state: 'ended', ok: message.ok, text: message.text, parts: message.parts, error: message.error, durationMs: message.durationMs, ask: null });
+        break;
+      case 'end':
+        updateAnswer(turn, () => ({ state: 'ended', end: message }));
+        announce('The answer is complete.');
+        break;
+      case 'error':
+        updateAnswer(turn, () => ({ state: 'ended', error: message.error }));
+        announce(`The chat failed: ${message.error.message}`);
+        break;
+      default:
+    }
+  };
+  try {
+    const body = JSON.stringify({ conversation, turn, text, attachments });
+    await stream('chat', body, receive, controller.signal);
+  } catch (error) {
+    const wasCancelled = error.name === 'AbortError';
+    updateAnswer(turn, () => ({ error: wasCancelled ? { kind: 'cancelled', message: 'The answer was cancelled.' } : error }));
+  }
+  // What has no answer will get none: the stream is over.
+  updateAnswer(turn, ({ blocks, end, error }) => ({
+    state: 'ended',
+    error: error ?? (end ? null : { kind: 'connection', message: 'The answer ended early.' }),
+    blocks: blocks.map((block) => (block.type === 'call' && block.state !== 'ended' ? { ...block, state: 'unknown', ask: null } : block)),
+  }));
+  if (chat.value.turn?.id === turn) chat.value = { ...chat.value, turn: null };
+}
+
+export async function cancelTurn() {
+  const { turn } = chat.value;
+  if (!turn) return;
+  chat.value = { ...chat.value, turn: { ...turn, cancelling: true } };
+  try {
+    await remove(`chat/${turn.id}`);
+  } catch {
+    turn.controller.abort();
+  }
+}
+
+/** Decides about a call that waits: allow, deny or always. */
+export async function decideCall(turn, id, decision, reason = '') {
+  // Before it is sent: the result may be here before the answer to this.
+  updateCall(turn, id, { state: 'running', decision, since: performance.now() });
+  try {
+    await post(`chat/approvals/${encodeURIComponent(id)}`, JSON.stringify(reason ? { decision, reason } : { decision }));
+  } catch (error) {
+    updateCall(turn, id, { state: 'approval', decision: null });
+    throw error;
+  }
+}
+
+export async function answerAsk(turn, id, ask, action, content) {
+  const extra = action === 'accept' ? `,"content":${stringify(content)}` : '';
+  await post(`chat/${turn}/answers`, `{"ask":${JSON.stringify(ask)},"action":${JSON.stringify(action)}${extra}}`);
+  updateCall(turn, id, { ask: null });
+}

@@ -1,0 +1,163 @@
+// What came of a call: while it runs, and after.
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { answer, cancel } from '../calls.js';
+import { duration, plural, size } from '../format.js';
+import { parse, stringify } from '../json.js';
+import { AskCard } from './ask-card.jsx';
+import { Code, Stopwatch, Tabs } from './basics.jsx';
+import { Icon } from './icons.jsx';
+import { JsonTree } from './json-tree.jsx';
+import { ResultParts } from './result-parts.jsx';
+
+export function CallResult({ call, onProblem }) {
+  const [tab, setTab] = useState('result');
+  if (!call) {
+    return (
+      <section class="card result empty" aria-label="Result">
+        <p class="muted">The result appears here.</p>
+      </section>
+    );
+  }
+  const raw = call.outcome?.raw;
+  const tabs = [
+    { id: 'result', label: 'Result', content: <ResultPanel call={call} onProblem={onProblem} /> },
+    ...(raw
+      ? [
+          { id: 'request', label: 'Request', content: <RawMessage text={raw.request} label="The request as it is on the wire" /> },
+          { id: 'response', label: 'Answer', content: <RawMessage text={raw.response} label="The answer as it is on the wire" /> },
+        ]
+      : []),
+  ];
+  return (
+    <section class="card result" aria-label="Result" aria-busy={call.state === 'running'}>
+      <Tabs label="Result and messages" tabs={tabs} selected={tab} onSelect={setTab} actions={<Status call={call} />} />
+    </section>
+  );
+}
+
+function Status({ call }) {
+  if (call.state === 'running') {
+    return (
+      <span class="status running">
+        <span class="spinner" />
+        <Stopwatch since={call.since} />
+      </span>
+    );
+  }
+  const { ok, error, durationMs, bytes } = call.outcome;
+  const isCancelled = error?.kind === 'cancelled';
+  return (
+    <span class={`status ${ok ? 'good' : isCancelled ? '' : 'bad'}`}>
+      <Icon name={ok ? 'check' : 'cross'} />
+      <span>{ok ? 'OK' : isCancelled ? 'Cancelled' : 'Failed'}</span>
+      <span class="number">{duration(durationMs)}</span>
+      {bytes > 0 && <span class="number">{size(bytes)}</span>}
+    </span>
+  );
+}
+
+function ResultPanel({ call, onProblem }) {
+  const running = call.state === 'running';
+  return (
+    <>
+      {running && <Running call={call} />}
+      {call.pieces.length > 0 && running && <Pieces call={call} />}
+      {call.ask && <AskCard key={call.ask.ask} ask={call.ask} onAnswer={(action, content) => answer(call.tool, action, content)} />}
+      {call.outcome?.ok === true && <ResultParts parts={call.outcome.parts} />}
+      {call.outcome?.ok === false && <Failure error={call.outcome.error} onProblem={onProblem} />}
+      {call.outcome && call.pieces.length > 0 && (
+        <details>
+          <summary>{plural(call.pieces.length + call.dropped, 'streamed piece')}</summary>
+          <Pieces call={call} />
+        </details>
+      )}
+    </>
+  );
+}
+
+function Running({ call }) {
+  const { progress } = call;
+  const hasTotal = progress?.total > 0;
+  const share = hasTotal ? Math.round((progress.progress / progress.total) * 100) : null;
+  return (
+    <div class="running-call">
+      <div class="row">
+        <span class="grow">{call.cancelling ? 'Cancelling…' : (progress?.message ?? 'Running…')}</span>
+        {hasTotal && <span class="number muted">{share} %</span>}
+        {progress && !hasTotal && <span class="number muted">{progress.progress}</span>}
+      </div>
+      {hasTotal ? (
+        <progress aria-label={`Progress of ${call.tool}`} value={progress.progress} max={progress.total} />
+      ) : (
+        <progress aria-label={`Progress of ${call.tool}`} />
+      )}
+      <button type="button" class="cancel" disabled={call.cancelling} onClick={() => cancel(call.tool)}>
+        <Icon name="stop" />
+        Cancel
+      </button>
+    </div>
+  );
+}
+
+function Pieces({ call }) {
+  const end = useRef(null);
+  useEffect(() => {
+    end.current.scrollTop = end.current.scrollHeight;
+  }, [call.pieces]);
+  return (
+    <div class="pieces" ref={end} tabIndex={0} role="log" aria-label="Streamed pieces">
+      {call.dropped > 0 && <p class="muted">{plural(call.dropped, 'earlier piece')} not shown</p>}
+      {call.pieces.map((piece, index) =>
+        typeof piece === 'string' ? <pre key={call.dropped + index} class="text">{piece}</pre> : <JsonTree key={call.dropped + index} value={piece} />,
+      )}
+    </div>
+  );
+}
+
+function Failure({ error, onProblem }) {
+  const problems = error.problems ?? [];
+  return (
+    <div class="notice bad">
+      <Icon name="warning" />
+      <div>
+        <p>
+          <strong>{error.kind.replace(/[_-]/g, ' ')}</strong>
+          {error.retryable && <span class="badge">trying again may help</span>}
+        </p>
+        {problems.length > 0 ? (
+          <ul class="problem-summary" aria-label="What is wrong with the arguments">
+            {problems.map((problem, index) => (
+              <li key={index}>
+                <button type="button" class="as-link" onClick={() => onProblem(problem.pointer)}>
+                  {problem.pointer === '' ? 'arguments' : problem.pointer}
+                </button>{' '}
+                {problem.message}
+              </li>
+            ))}
+          </ul>
+        ) : (
+          <pre class="text bare">{error.message}</pre>
+        )}
+        {error.near?.length > 0 && <p class="hint">Did you mean {error.near.join(' or ')}?</p>}
+      </div>
+    </div>
+  );
+}
+
+/** A message with its head, where it has one, and its body laid out on several lines. */
+function RawMessage({ text, label }) {
+  return <Code text={laidOut(text ?? '')} label={label} />;
+}
+
+function laidOut(text) {
+  const end = text.search(/\r?\n\r?\n/);
+  const head = end < 0 ? '' : text.slice(0, end);
+  const body = end < 0 ? text : text.slice(end).trimStart();
+  try {
+    const pretty = stringify(parse(body, { lenient: true }), 2);
+    return head ? `${head}\n\n${pretty}` : pretty;
+  } catch {
+    return text;
+  }
+}
