@@ -72,8 +72,11 @@ const files = {
 };
 let compressed = 0;
 for (const [name, content] of Object.entries(files)) {
+  // The compressed copies are for the server. Their bytes may differ from one version of zlib to another, what is in them may not.
+  const small = gzipSync(content, { level: 9 });
   writeFileSync(join(out, name), content);
-  if (name !== 'LICENSES.txt') compressed += gzipSync(content, { level: 9 }).length;
+  writeFileSync(join(out, `${name}.gz`), small);
+  if (name !== 'LICENSES.txt') compressed += small.length;
 }
 const kilobytes = (bytes) => `${(bytes / 1000).toFixed(1)} kB`;
 console.log(`page: app.js ${kilobytes(files['app.js'].length)}, app.css ${kilobytes(files['app.css'].length)}, all compressed ${kilobytes(compressed)}`);

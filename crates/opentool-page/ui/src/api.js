@@ -17,7 +17,7 @@ export function whenSignedOut(callback) {
 }
 
 /** The values under these names keep their numbers as they were written. */
-const EXACT = new Set(['inputSchema', 'outputSchema', 'schema', 'result', 'value', 'arguments', 'content']);
+const EXACT = new Set(['inputSchema', 'outputSchema', 'schema', 'result', 'value', 'arguments', 'content', 'body']);
 
 /** Reads a message of the server. */
 export function readMessage(text) {

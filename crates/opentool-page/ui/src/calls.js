@@ -61,10 +61,9 @@ export function callOf(name) {
   return calls.get(name);
 }
 
-/** Whether the user confirms before the tool runs: all that is not known to be harmless. */
+/** Whether the user confirms before the tool runs: the server says for which tools. */
 export function needsConfirmation(tool) {
-  const { readOnly, destructive } = tool.hints ?? {};
-  return tool.approval === true || (readOnly !== true && destructive !== false);
+  return tool.approval === true;
 }
 
 /** Runs a tool with arguments (a JSON text). Resolves to false where the server wants a confirmation first. */
@@ -98,7 +97,7 @@ export async function run(tool, text, confirmed) {
             break;
           case 'piece': {
             const before = current.value?.pieces ?? [];
-            const pieces = [...before, message.value].slice(-MAX_PIECES);
+            const pieces = [...before, message.parts ?? [{ type: 'json', value: message.value }]].slice(-MAX_PIECES);
             update({ pieces, dropped: (current.value?.dropped ?? 0) + before.length + 1 - pieces.length });
             break;
           }

@@ -51,10 +51,10 @@ function TopBar({ signedIn }) {
       )}
       <span class="grow" />
       {signedIn && (
-        <button type="button" class="search-button" aria-label="Search tools" aria-keyshortcuts="Control+K Meta+K" onClick={() => (paletteOpen.value = true)}>
+        <button type="button" class="search-button" aria-keyshortcuts="Control+K Meta+K" onClick={() => (paletteOpen.value = true)}>
           <Icon name="search" />
           <span>Search tools</span>
-          <kbd>{shortcut('K')}</kbd>
+          <kbd aria-hidden="true">{shortcut('K')}</kbd>
         </button>
       )}
       <ThemeButton />

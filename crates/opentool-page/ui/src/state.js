@@ -20,6 +20,14 @@ export const toast = signal(null);
 
 export const toolsByName = computed(() => new Map((tools.value ?? []).map((tool) => [tool.name, tool])));
 
+/** The addresses for other programs, as they are reached from this browser: behind a proxy the server may know another scheme. */
+export function addressesHere() {
+  const { paths, addresses } = info.value;
+  if (!paths) return addresses;
+  const here = (path) => (path ? location.origin + path : null);
+  return { opentool: here(paths.opentool), mcp: here(paths.mcp) };
+}
+
 let toastTimer;
 export function notify(text) {
   clearTimeout(toastTimer);

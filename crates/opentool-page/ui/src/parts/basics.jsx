@@ -108,7 +108,9 @@ export function Code({ text, label }) {
       <pre tabIndex={0} role="region" aria-label={label}>
         <code>{text}</code>
       </pre>
-      <CopyButton text={text} />
+      <button type="button" class="quiet small" aria-label="Copy" title="Copy" onClick={() => copyText(text)}>
+        <Icon name="copy" />
+      </button>
     </div>
   );
 }

@@ -7,11 +7,15 @@ import { parse, stringify } from '../json.js';
 import { AskCard } from './ask-card.jsx';
 import { Code, Stopwatch, Tabs } from './basics.jsx';
 import { Icon } from './icons.jsx';
-import { JsonTree } from './json-tree.jsx';
 import { ResultParts } from './result-parts.jsx';
 
 export function CallResult({ call, onProblem }) {
   const [tab, setTab] = useState('result');
+  const card = useRef(null);
+  useEffect(() => {
+    // In a narrow window the result is below the arguments.
+    if (call?.outcome) card.current?.scrollIntoView({ block: 'nearest' });
+  }, [call?.outcome]);
   if (!call) {
     return (
       <section class="card result empty" aria-label="Result">
@@ -25,12 +29,12 @@ export function CallResult({ call, onProblem }) {
     ...(raw
       ? [
           { id: 'request', label: 'Request', content: <RawMessage text={raw.request} label="The request as it is on the wire" /> },
-          { id: 'response', label: 'Answer', content: <RawMessage text={raw.response} label="The answer as it is on the wire" /> },
+          { id: 'response', label: 'Answer', content: <RawMessage text={raw.response} truncated={raw.truncated} label="The answer as it is on the wire" /> },
         ]
       : []),
   ];
   return (
-    <section class="card result" aria-label="Result" aria-busy={call.state === 'running'}>
+    <section class="card result" aria-label="Result" ref={card} aria-busy={call.state === 'running'}>
       <Tabs label="Result and messages" tabs={tabs} selected={tab} onSelect={setTab} actions={<Status call={call} />} />
     </section>
   );
@@ -108,9 +112,9 @@ function Pieces({ call }) {
   return (
     <div class="pieces" ref={end} tabIndex={0} role="log" aria-label="Streamed pieces">
       {call.dropped > 0 && <p class="muted">{plural(call.dropped, 'earlier piece')} not shown</p>}
-      {call.pieces.map((piece, index) =>
-        typeof piece === 'string' ? <pre key={call.dropped + index} class="text">{piece}</pre> : <JsonTree key={call.dropped + index} value={piece} />,
-      )}
+      {call.pieces.map((parts, index) => (
+        <ResultParts key={call.dropped + index} parts={parts} />
+      ))}
     </div>
   );
 }
@@ -145,18 +149,19 @@ function Failure({ error, onProblem }) {
   );
 }
 
-/** A message with its head, where it has one, and its body laid out on several lines. */
-function RawMessage({ text, label }) {
-  return <Code text={laidOut(text ?? '')} label={label} />;
+/** A JSON message, laid out on several lines. */
+function RawMessage({ text, truncated, label }) {
+  return (
+    <>
+      <Code text={laidOut(text ?? '')} label={label} />
+      {truncated && <p class="hint">Only its beginning is shown.</p>}
+    </>
+  );
 }
 
 function laidOut(text) {
-  const end = text.search(/\r?\n\r?\n/);
-  const head = end < 0 ? '' : text.slice(0, end);
-  const body = end < 0 ? text : text.slice(end).trimStart();
   try {
-    const pretty = stringify(parse(body, { lenient: true }), 2);
-    return head ? `${head}\n\n${pretty}` : pretty;
+    return stringify(parse(text, { lenient: true }), 2);
   } catch {
     return text;
   }

@@ -88,7 +88,7 @@ function OpenPalette() {
           }}
           onKeyDown={keys}
         />
-        <kbd>Esc</kbd>
+        <kbd aria-hidden="true">Esc</kbd>
       </div>
       <ul id="palette-list" role="listbox" aria-label="Tools and views" ref={list}>
         {entries.map((entry, index) => (

@@ -25,7 +25,7 @@ export function ResultParts({ parts }) {
 function Part({ part }) {
   switch (part.type) {
     case 'text':
-      return <TextPart text={part.text} />;
+      return <TextPart text={part.text} name={part.name} />;
     case 'json':
       return (
         <div class="part">
@@ -44,11 +44,12 @@ function Part({ part }) {
   }
 }
 
-export function TextPart({ text }) {
+export function TextPart({ text, name }) {
   const [whole, setWhole] = useState(text.length <= MAX_TEXT);
   if (text === '') return <p class="muted">The text is empty.</p>;
   return (
     <div class="part">
+      {name && <code class="muted">{name}</code>}
       <pre class="text">{whole ? text : text.slice(0, MAX_TEXT)}</pre>
       <div class="row">
         {!whole && (
@@ -143,7 +144,8 @@ function LinkPart({ part }) {
   const isWeb = /^https?:\/\//i.test(part.uri ?? '');
   return (
     <div class="part">
-      {part.name && <strong>{part.name} </strong>}
+      {(part.title ?? part.name) && <strong>{part.title ?? part.name}</strong>}
+      {part.description && <p class="about">{part.description}</p>}
       {isWeb ? (
         <a href={part.uri} target="_blank" rel="noopener noreferrer nofollow">
           {part.uri}

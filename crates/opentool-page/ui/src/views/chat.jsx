@@ -35,7 +35,7 @@ export function ChatView() {
 }
 
 function Conversation({ model }) {
-  const { messages, turn, error } = chat.value;
+  const { messages, turn, earlier, error } = chat.value;
   const end = useRef(null);
   const atEnd = useRef(true);
   useEffect(() => {
@@ -74,7 +74,13 @@ function Conversation({ model }) {
           message.role === 'user' ? <UserMessage key={index} message={message} /> : <AssistantMessage key={index} message={message} />,
         )}
       </div>
-      <Composer busy={turn} />
+      {earlier && !turn && (
+        <p class="thinking row">
+          <span class="spinner" />
+          An answer that began before is still being made.
+        </p>
+      )}
+      <Composer busy={turn ?? (earlier ? { id: earlier, cancelling: false } : null)} />
       <div ref={end} class="chat-end" />
     </section>
   );
@@ -114,7 +120,8 @@ function AssistantMessage({ message }) {
         }
         return <Markdown key={index} text={block.text} />;
       })}
-      {running && last?.type !== 'call' && (
+      {message.ask && <AskCard key={message.ask.ask} ask={message.ask} onAnswer={(action, content) => answerAsk(message.turn, message.ask.ask, action, content)} />}
+      {running && !message.ask && (last?.type !== 'call' || last.state === 'ended') && (
         <p class="thinking">
           <span class="spinner" />
           <span class="visually-hidden">The model is answering</span>
@@ -166,6 +173,7 @@ function CallCard({ call, turn }) {
       {(open || waits) && (
         <div class="call-body">
           <Code text={args} label={`Arguments of ${call.tool}`} />
+          {call.state !== 'ended' && call.pieces?.length > 0 && <ResultParts parts={call.pieces} />}
           {call.state === 'ended' && <CallOutcome call={call} />}
           <a class="hint" href={toolLink(call.tool, args)}>
             Open it with these arguments
@@ -175,7 +183,6 @@ function CallCard({ call, turn }) {
       {!open && failed && <p class="problems">{call.error?.message ?? call.text}</p>}
       {!open && call.parts?.some((part) => part.type === 'image') && <ResultParts parts={call.parts.filter((part) => part.type === 'image')} />}
       {waits && <Approval call={call} turn={turn} error={error} onError={setError} />}
-      {call.ask && <AskCard key={call.ask.ask} ask={call.ask} onAnswer={(action, content) => answerAsk(turn, call.id, call.ask.ask, action, content)} />}
     </section>
   );
 }
@@ -191,7 +198,7 @@ function Approval({ call, turn, error, onError }) {
   useEffect(() => group.current.focus(), []);
   const decide = (decision) => {
     onError(null);
-    decideCall(turn, call.id, decision, decision === 'deny' ? reason : '').catch(onError);
+    decideCall(turn, call, decision, decision === 'deny' ? reason : '').catch(onError);
   };
   return (
     <div class="approval" role="group" aria-label={`Allow the call of ${call.tool}?`} tabIndex={-1} ref={group}>

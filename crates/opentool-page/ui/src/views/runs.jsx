@@ -10,16 +10,19 @@ import { Code, Problem } from '../parts/basics.jsx';
 import { Icon } from '../parts/icons.jsx';
 import { JsonTree } from '../parts/json-tree.jsx';
 import { whyBroken } from '../parts/form.jsx';
+import { ResultParts } from '../parts/result-parts.jsx';
 
 const PAGE = 50;
 const STATUSES = [
   ['', 'All'],
   ['waiting', 'Waiting'],
+  ['uncertain', 'Uncertain'],
+  ['interrupted', 'Interrupted'],
   ['running', 'Running'],
   ['done', 'Done'],
   ['failed', 'Failed'],
 ];
-const TONES = { done: 'good', ok: 'good', failed: 'bad', error: 'bad', uncertain: 'warn', waiting: 'warn', pending: 'warn', running: 'running' };
+const TONES = { done: 'good', ok: 'good', failed: 'bad', error: 'bad', uncertain: 'warn', interrupted: 'warn', waiting: 'warn', pending: 'warn', running: 'running', started: 'running' };
 
 function StatusBadge({ status }) {
   return <span class={`badge ${TONES[status] ?? ''}`}>{status}</span>;
@@ -166,6 +169,14 @@ function TimelineEntry({ run, entry, onDecided }) {
             <Recorded value={entry.result} label="Result" />
           </details>
         )}
+        {entry.body !== undefined && entry.body !== null && (
+          <details>
+            <summary>Record</summary>
+            <Recorded value={entry.body} label="Record" />
+          </details>
+        )}
+        {entry.parts?.some((part) => part.type !== 'json' && part.type !== 'text') && <ResultParts parts={entry.parts} />}
+        {entry.decision && <p class="hint">Decided: {typeof entry.decision === 'string' ? entry.decision : JSON.stringify(entry.decision)}</p>}
         {entry.error && <p class="problems">{typeof entry.error === 'string' ? entry.error : entry.error.message}</p>}
         {decidable.length > 0 && <Decision run={run} entry={entry} onDecided={onDecided} />}
       </div>

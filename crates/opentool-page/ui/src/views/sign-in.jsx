@@ -51,7 +51,7 @@ function KeyForm() {
     setBusy(false);
   };
   return (
-    <form class="card" onSubmit={submit}>
+    <form class="card sign-in" onSubmit={submit}>
       <div class="field">
         <label for="api-key">
           <span class="field-name">API key</span>

@@ -7,7 +7,7 @@ import { enclosing, equal, findBroken, parse, stringify, valueAt } from '../json
 import { toolLink } from '../route.js';
 import { withoutSecrets } from '../schema.js';
 import { snippets } from '../snippets.js';
-import { info, route, toolsByName } from '../state.js';
+import { addressesHere, info, route, toolsByName } from '../state.js';
 import { Badges, Code, Tabs, copyText } from '../parts/basics.jsx';
 import { CallResult } from '../parts/call-result.jsx';
 import { Confirm } from '../parts/confirm.jsx';
@@ -112,7 +112,7 @@ function ToolPage({ tool }) {
               <button type="submit" class="primary run" disabled={running}>
                 <Icon name="play" />
                 Run
-                <kbd>{shortcut('↵')}</kbd>
+                <kbd aria-hidden="true">{shortcut('↵')}</kbd>
               </button>
               <button type="button" class="quiet" onClick={() => clear(tool)}>
                 Clear
@@ -228,7 +228,7 @@ function CodeFor({ tool, state }) {
   const [selected, setSelected] = useState('curl');
   const args = knownArguments(state);
   if (!args || !info.value) return null;
-  const texts = snippets({ name: tool.name, args, addresses: info.value.addresses, keys: info.value.keys });
+  const texts = snippets({ name: tool.name, args, addresses: addressesHere(), keys: info.value.keys });
   return (
     <details class="card snippets">
       <summary>Copy as curl, CLI, Rust or MCP</summary>

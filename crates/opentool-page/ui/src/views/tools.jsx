@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { plural, preview } from '../format.js';
 import { search } from '../fuzzy.js';
 import { toolLink } from '../route.js';
-import { info, route, tools } from '../state.js';
+import { addressesHere, info, route, tools } from '../state.js';
 import { Badges, Code } from '../parts/basics.jsx';
 import { Icon } from '../parts/icons.jsx';
 import { signal } from '@preact/signals';
@@ -63,7 +63,8 @@ export function ToolSidebar() {
 export function ToolsView() {
   const all = tools.value ?? [];
   const list = search(all, filter.value);
-  const { title, addresses, sources = [], keys } = info.value;
+  const { title, sources = [], keys } = info.value;
+  const addresses = addressesHere();
   return (
     <section class="page">
       <header class="page-head">
