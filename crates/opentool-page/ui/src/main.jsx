@@ -1,9 +1,10 @@
 // The frame of the page: skip link, top bar, the view of the address, live region.
 
-import { render } from 'preact';
+import { Component, render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { announcement, connected, info, route, session, signOut, start, toast } from './state.js';
 import { nextTheme, setTheme, theme } from './theme.js';
+import { Problem } from './parts/basics.jsx';
 import { Icon } from './parts/icons.jsx';
 import { Palette, paletteOpen } from './parts/palette.jsx';
 import { ChatView } from './views/chat.jsx';
@@ -85,6 +86,26 @@ function View() {
   }
 }
 
+/** Keeps the rest of the page alive where one view cannot be shown. */
+class Guard extends Component {
+  state = { error: null };
+
+  componentDidCatch(error) {
+    console.error(error);
+    this.setState({ error });
+  }
+
+  render({ children }, { error }) {
+    if (!error) return children;
+    return (
+      <section class="page narrow">
+        <h1 tabIndex={-1}>This view cannot be shown</h1>
+        <Problem error={{ message: String(error), hint: 'The rest of the page works. Please report it, with the schema of the tool.' }} />
+      </section>
+    );
+  }
+}
+
 const TITLES = { tools: 'Tools', chat: 'Chat', runs: 'Runs', history: 'History' };
 
 function App() {
@@ -126,7 +147,13 @@ function App() {
       <div class={`frame ${signedIn && view === 'tool' ? 'with-sidebar' : ''}`}>
         {signedIn && view === 'tool' && <ToolSidebar />}
         <main id="main" tabIndex={-1} ref={main}>
-          {state === 'unknown' ? <p class="muted nothing">Loading…</p> : signedIn ? <View /> : <SignInView />}
+          {state === 'unknown' ? <p class="muted nothing">Loading…</p> : signedIn ? (
+            <Guard key={place}>
+              <View />
+            </Guard>
+          ) : (
+            <SignInView />
+          )}
         </main>
       </div>
       {signedIn && <Palette />}

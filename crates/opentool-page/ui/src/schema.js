@@ -2,8 +2,10 @@
 
 import { JsonNumber, equal, escapePointer, pointerSegments, stringify } from './json.js';
 
-/** How many references and `allOf` are followed for one field. */
+/** How many references are followed for one field. */
 const MAX_STEPS = 64;
+/** How deep `allOf` and `anyOf` of one field are read: a schema may lead back to itself. */
+const MAX_DEPTH = 16;
 
 /** What a schema says, as a Map; `true` and everything that is not a schema say nothing. */
 function asMap(schema) {
@@ -43,7 +45,8 @@ function both(first, second) {
 const ANNOTATIONS = new Set(['title', 'description', 'default', 'examples', '$comment', 'deprecated', 'readOnly', 'writeOnly', '$schema', '$id']);
 
 /** A schema without `$ref` and `allOf`; null where a form cannot show it. */
-export function resolve(schema, root) {
+export function resolve(schema, root, depth = 0) {
+  if (depth > MAX_DEPTH) return null;
   let current = asMap(schema);
   for (let steps = 0; steps < MAX_STEPS; steps += 1) {
     if (typeof current.get('$ref') === 'string') {
@@ -56,7 +59,7 @@ export function resolve(schema, root) {
       const rest = new Map(current);
       rest.delete('allOf');
       current = current.get('allOf').reduce((merged, part) => {
-        const resolved = merged && resolve(part, root);
+        const resolved = merged && resolve(part, root, depth + 1);
         return resolved && both(resolved, merged);
       }, rest);
     } else {
@@ -73,8 +76,8 @@ const isNull = (schema) => schema instanceof Map && (schema.get('type') === 'nul
  * What a form shows for a schema: `kind` is const, enum, boolean, number, integer, string, array, object, choice or json; `words`
  * is the schema without references; `nullable` says whether null is allowed beside it.
  */
-export function shapeOf(schema, root) {
-  if (schema === false) return { kind: 'json', words: new Map(), nullable: false };
+export function shapeOf(schema, root, depth = 0) {
+  if (schema === false || depth > MAX_DEPTH) return { kind: 'json', words: new Map(), nullable: false };
   const words = resolve(schema, root);
   if (!words) return { kind: 'json', words: asMap(schema), nullable: false };
   let nullable = words.get('nullable') === true;
@@ -95,7 +98,7 @@ export function shapeOf(schema, root) {
     if (variants.length === 1) {
       const resolved = resolve(variants[0], root);
       const merged = resolved && both(resolved, rest);
-      return merged ? { ...orNull(shapeOf(merged, root), nullable) } : { kind: 'json', words, nullable };
+      return merged ? orNull(shapeOf(merged, root, depth + 1), nullable) : { kind: 'json', words, nullable };
     }
     const resolved = variants.map((variant) => resolve(variant, root));
     if (resolved.length > 0 && resolved.every((variant) => variant?.has('const'))) {
@@ -303,10 +306,13 @@ function strip(value, schemas, root, pointer, removed) {
   return value;
 }
 
-/** All schemas that may hold for a value: a secret in one of several variants is a secret. */
-function alternatives(schema, root, steps = 0) {
-  if (!(schema instanceof Map) || steps > 8) return [];
-  const target = typeof schema.get('$ref') === 'string' ? follow(schema.get('$ref'), root) : undefined;
-  const parts = ['allOf', 'anyOf', 'oneOf'].flatMap((word) => (Array.isArray(schema.get(word)) ? schema.get(word) : []));
-  return [schema, ...[...parts, target].flatMap((part) => alternatives(part, root, steps + 1))];
+/** All schemas that may hold for a value, each once: a secret in one of several variants is a secret. */
+function alternatives(schema, root, found = new Set()) {
+  if (!(schema instanceof Map) || found.has(schema)) return [...found];
+  found.add(schema);
+  if (typeof schema.get('$ref') === 'string') alternatives(follow(schema.get('$ref'), root), root, found);
+  for (const word of ['allOf', 'anyOf', 'oneOf']) {
+    if (Array.isArray(schema.get(word))) schema.get(word).forEach((part) => alternatives(part, root, found));
+  }
+  return [...found];
 }

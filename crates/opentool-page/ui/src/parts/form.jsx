@@ -128,6 +128,9 @@ function isShown(shape, value) {
   return fits(shape, value);
 }
 
+/** What a schema says in words; others write strange things there. */
+const textOf = (value) => (typeof value === 'string' && value !== '' ? value : null);
+
 const COMPOSITE = new Set(['object', 'array', 'boolean', 'choice']);
 
 function Field({ schema, name, pointer, value, onChange, required = false, extra = null, isItem = false, onRename, context }) {
@@ -138,7 +141,7 @@ function Field({ schema, name, pointer, value, onChange, required = false, extra
   const isLeaf = !COMPOSITE.has(shape.kind) || Control === JsonControl || isNull;
   // A field without fields of its own shows what is wrong anywhere inside.
   const own = context.problems.filter((problem) => problem.pointer === pointer || (isLeaf && problem.pointer.startsWith(`${pointer}/`)));
-  const about = shape.words.get('description');
+  const about = textOf(shape.words.get('description'));
   const hints = [...constraints(shape.words), ...(shape.words.has('default') ? [`default ${asText(shape.words.get('default'))}`] : [])];
   const describedBy = [own.length > 0 && `${id}-problem`, about && `${id}-about`, hints.length > 0 && `${id}-hint`].filter(Boolean).join(' ') || undefined;
   const control = {
@@ -222,8 +225,17 @@ function Field({ schema, name, pointer, value, onChange, required = false, extra
     <fieldset class={className} id={id} tabIndex={-1} aria-describedby={describedBy}>
       <legend>{label}</legend>
       {tools}
-      {notes}
-      {body}
+      {shape.kind === 'boolean' || isNull ? (
+        <>
+          {body}
+          {notes}
+        </>
+      ) : (
+        <>
+          {notes}
+          {body}
+        </>
+      )}
     </fieldset>
   );
 }
@@ -273,7 +285,8 @@ function kindName(shape) {
 
 const placeholderOf = (shape, required) => {
   if (shape.words.has('default')) return asText(shape.words.get('default'));
-  const [example] = shape.words.get('examples') ?? [];
+  const examples = shape.words.get('examples');
+  const example = Array.isArray(examples) ? examples[0] : undefined;
   return example === undefined ? (required ? '' : 'not set') : `for instance ${asText(example)}`;
 };
 
@@ -356,7 +369,7 @@ function BooleanControl({ id, shape, value, onChange, required, name }) {
 function EnumControl({ shape, value, onChange, attributes }) {
   const options = shape.options.some((option) => equal(option.value, value)) || value === undefined ? shape.options : [...shape.options, { value, about: 'not allowed' }];
   const selected = options.findIndex((option) => equal(option.value, value));
-  const about = options[selected]?.about;
+  const about = textOf(options[selected]?.about);
   return (
     <>
       <select {...attributes} value={String(selected)} onChange={(event) => onChange(options[Number(event.currentTarget.value)]?.value)}>
@@ -484,7 +497,7 @@ function ChoiceControl({ id, shape, value, onChange, pointer, name, required, co
           </option>
         ))}
       </select>
-      {inner.words.get('description') && <p class="about">{inner.words.get('description')}</p>}
+      {textOf(inner.words.get('description')) && <p class="about">{inner.words.get('description')}</p>}
       <Control
         key={index}
         id={valueId}

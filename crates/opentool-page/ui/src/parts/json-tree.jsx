@@ -83,7 +83,20 @@ function Name({ name }) {
   );
 }
 
+/** Longer strings are shown in part at first. */
+const MAX_STRING = 2_000;
+
 function Scalar({ value }) {
+  const [whole, setWhole] = useState(false);
   const kind = value instanceof JsonNumber ? 'number' : typeof value === 'string' ? 'string' : 'word';
-  return <span class={`value-${kind}`}>{stringify(value)}</span>;
+  const text = stringify(value);
+  if (whole || text.length <= MAX_STRING) return <span class={`value-${kind}`}>{text}</span>;
+  return (
+    <>
+      <span class={`value-${kind}`}>{text.slice(0, MAX_STRING)}…</span>
+      <button type="button" class="quiet small" onClick={() => setWhole(true)}>
+        Show all {text.length} characters
+      </button>
+    </>
+  );
 }

@@ -1,10 +1,11 @@
 // The real `opentool serve`, with the demo tools, the MCP server of these tests, a journal and the scripted model.
 
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const binary = process.env.OPENTOOL_BINARY;
@@ -12,11 +13,11 @@ if (!binary) throw new Error('OPENTOOL_BINARY is not set: run scripts/browser');
 
 const quoted = (word) => `'${word.replace(/'/g, `'\\''`)}'`;
 
-/** Waits for something in a growing text. */
+/** Waits until `find` has found something. */
 async function waitFor(find, what, output, seconds = 60) {
   const end = Date.now() + seconds * 1000;
   for (;;) {
-    const found = find();
+    const found = await find();
     if (found) return found;
     if (Date.now() > end) throw new Error(`waited ${seconds} seconds for ${what}; the server printed:\n${output()}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -86,8 +87,8 @@ export async function interruptedJournal(folder) {
   const body = JSON.stringify({ jsonrpc: '2.0', id: '1', method: 'send_letter', params: { to: 'Ann' } });
   const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': 'letter-1' };
   const call = fetch(`${server.origin}/opentool/call`, { method: 'POST', body, headers }).catch(() => 'cut off');
-  // It has begun when the journal shows it.
-  await new Promise((resolve) => setTimeout(resolve, 2000));
+  const runs = async () => (await promisify(execFile)(binary, ['runs', '--journal', journal, 'list'])).stdout;
+  await waitFor(async () => (await runs()).includes('send_letter'), 'the call in the journal', () => server.output);
   await server.stop('SIGKILL');
   await call;
   return journal;

@@ -29,6 +29,9 @@ for (const [name, value, kind] of [
   ['a reference to itself', { $ref: '#' }, 'json'],
   ['allOf that can be merged', { allOf: [{ type: 'object', properties: { a: {} } }, { required: ['a'] }] }, 'object'],
   ['allOf that cannot', { allOf: [{ type: 'string' }, { type: 'integer' }] }, 'json'],
+  ['allOf that leads back to itself', { allOf: [{ $ref: '#' }] }, 'json'],
+  ['anyOf that leads back to itself', { anyOf: [{ $ref: '#' }] }, 'json'],
+  ['words that are no schema', { type: [], oneOf: [], enum: [] }, 'json'],
   ['an unknown type', { type: 'date' }, 'json'],
   ['nothing', {}, 'json'],
 ]) {
@@ -88,4 +91,11 @@ test('secrets are found in every variant and behind references', () => {
   const { value: kept, removed } = withoutSecrets(value, root);
   assert.equal(stringify(kept), '{"user":"ann","login":{"id":1},"list":[{"n":2}],"map":{}}');
   assert.deepEqual(removed, ['/password', '/login/token', '/list/0/key', '/map/x']);
+});
+
+test('secrets are looked for in schemas that lead back to themselves', () => {
+  const node = { anyOf: Array.from({ length: 10 }, (_, index) => ({ $ref: `#/$defs/n${index}` })), properties: { next: { $ref: '#/$defs/n0' }, key: { format: 'password' } } };
+  const root = schema({ $ref: '#/$defs/n0', $defs: Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`n${index}`, node])) });
+  const { removed } = withoutSecrets(parse('{"next":{"next":{"key":"x"}}}'), root);
+  assert.deepEqual(removed, ['/next/next/key']);
 });
