@@ -127,7 +127,7 @@ function AssistantMessage({ message }) {
           <span class="visually-hidden">The model is answering</span>
         </p>
       )}
-      {message.error && <Problem error={message.error} />}
+      {message.error && (message.error.kind === 'cancelled' ? <p class="end-line">Stopped</p> : <Problem error={message.error} />)}
       {message.end && <EndLine end={message.end} />}
     </article>
   );
@@ -137,7 +137,7 @@ function EndLine({ end }) {
   const { usage = {}, cost, durationMs, reason } = end;
   const counts = Object.entries(usage ?? {}).filter(([, count]) => typeof count === 'number' && count > 0);
   const words = [
-    reason && !['stop', 'end', 'done', 'complete', 'finished'].includes(reason) && reason.replace(/[_-]/g, ' '),
+    reason && reason !== 'answered' && reason.replace(/[_-]/g, ' '),
     durationMs !== undefined && duration(durationMs),
     ...counts.map(([name, count]) => `${count} ${name.replace(/_?tokens$/i, '').replace(/([A-Z])/g, ' $1').replace(/_/g, ' ').toLowerCase().trim()} tokens`),
     typeof cost === 'number' && `$${cost.toFixed(4)}`,

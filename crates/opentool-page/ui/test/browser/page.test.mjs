@@ -37,7 +37,7 @@ async function visit(fragment) {
 }
 
 const field = (pointer) => `[id="arg${pointer}"]`;
-const REFUSED = /status of 401/;
+const REFUSED = /status of 40[13]/;
 
 /** Runs what the form has, and confirms where the page asks. */
 async function runTool() {
@@ -57,7 +57,7 @@ test('a browser without the token is refused', async () => {
   assert.equal(status, 401);
   await browser.go('about:blank');
   await browser.go(`${stack.server.page}#token=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA`);
-  await browser.sees('main .notice', 'token');
+  await browser.sees('main .notice', 'this address was used already');
   assert.equal((await browser.url()).includes('token'), false);
 });
 
@@ -71,6 +71,7 @@ test('the link of the terminal signs in once, and leaves no token in the address
   const other = await stack.open();
   try {
     await other.go(link);
+    await other.sees('main .notice', 'this address was used already');
     await other.sees('h1', 'Sign in');
   } finally {
     await other.close();
@@ -443,7 +444,7 @@ test('where keys are set, a key signs in', async () => {
     await browser.go(server.page);
     await browser.type('#api-key', 'wrong');
     await browser.clickText('Sign in', 'form button');
-    await browser.sees('form .notice', 'key');
+    await browser.sees('form .notice', 'this is no API key of this server');
     await browser.clear('#api-key');
     await browser.type('#api-key', 'correct-horse');
     await browser.clickText('Sign in', 'form button');
