@@ -248,11 +248,19 @@ const amount = (words, name) => {
   return value instanceof JsonNumber ? value.text : null;
 };
 
+// The ends of the integer types of programming languages: they say nothing to a person.
+const TYPE_LIMITS = new Set(['-2147483648', '2147483647', '4294967295', '-9223372036854775808', '9223372036854775807', '18446744073709551615']);
+
+const limit = (words, name) => {
+  const value = amount(words, name);
+  return TYPE_LIMITS.has(value) ? null : value;
+};
+
 /** What the schema demands of a value, in words. */
 export function constraints(words) {
   const parts = [];
-  const least = amount(words, 'minimum');
-  const most = amount(words, 'maximum');
+  const least = limit(words, 'minimum');
+  const most = limit(words, 'maximum');
   if (least !== null && most !== null) parts.push(`${least} to ${most}`);
   else if (least !== null) parts.push(`at least ${least}`);
   else if (most !== null) parts.push(`at most ${most}`);

@@ -68,7 +68,7 @@ function ResultPanel({ call, onProblem }) {
       {running && <Running call={call} />}
       {call.pieces.length > 0 && running && <Pieces call={call} />}
       {call.ask && <AskCard key={call.ask.ask} ask={call.ask} onAnswer={(action, content) => answer(call.tool, action, content)} />}
-      {call.outcome?.ok === true && <ResultParts parts={call.outcome.parts} />}
+      {call.outcome?.ok === true && <ResultParts parts={shownParts(call.outcome)} />}
       {call.outcome?.ok === false && <Failure error={call.outcome.error} onProblem={onProblem} />}
       {call.outcome && call.pieces.length > 0 && (
         <details>
@@ -78,6 +78,12 @@ function ResultPanel({ call, onProblem }) {
       )}
     </>
   );
+}
+
+/** A single JSON value is shown with its name, as callers get it. */
+function shownParts({ parts, result }) {
+  const isNamed = parts?.length === 1 && parts[0].type === 'json' && result instanceof Map;
+  return isNamed ? [{ type: 'json', value: result }] : parts;
 }
 
 function Running({ call }) {

@@ -11,7 +11,9 @@ export function Confirm({ tool, text, onConfirm, onClose }) {
     <Dialog label={`Run ${tool.name}?`} class="confirm" onClose={onClose}>
       <h2>
         <Icon name="warning" />
-        Run <code>{tool.name}</code>?
+        <span>
+          Run <code>{tool.name}</code>?
+        </span>
       </h2>
       <p>
         {isDestructive

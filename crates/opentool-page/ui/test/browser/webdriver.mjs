@@ -146,9 +146,15 @@ export class Browser {
 
   click(selector) {
     return this.until(`something to click: ${selector}`, async () => {
-      await this.send('POST', `/element/${await this.element(selector)}/click`, {});
+      await this.clickElement(await this.element(selector));
       return true;
     });
+  }
+
+  /** Clicks an element after it was scrolled to: the driver does not see that the top bar covers it. */
+  async clickElement(id) {
+    await this.run((element) => element.scrollIntoView({ block: 'center' }), { [ELEMENT]: id });
+    await this.send('POST', `/element/${id}/click`, {});
   }
 
   /** Clicks the element with exactly this text. */
@@ -160,7 +166,7 @@ export class Browser {
         selector,
       );
       if (!found) return false;
-      await this.send('POST', `/element/${found[ELEMENT]}/click`, {});
+      await this.clickElement(found[ELEMENT]);
       return true;
     });
   }

@@ -43,7 +43,9 @@ test('what a schema demands, in words', () => {
   assert.equal(words({ minimum: 1, maximum: 1000 }), '1 to 1000');
   assert.equal(words({ minLength: 1, pattern: '^a' }), 'at least 1 character; matches ^a');
   assert.equal(words({ maxItems: 3, uniqueItems: true }), 'at most 3 items; no item twice');
-  assert.equal(constraints(parse('{"maximum": 18446744073709551615}')).join(), 'at most 18446744073709551615');
+  assert.equal(constraints(parse('{"maximum": 18446744073709551614}')).join(), 'at most 18446744073709551614');
+  assert.equal(constraints(parse('{"minimum": 0, "maximum": 18446744073709551615}')).join(), 'at least 0');
+  assert.equal(constraints(parse('{"minimum": -9223372036854775808, "maximum": 9223372036854775807}')).join(), '');
 });
 
 test('a form starts with what can only be one thing', () => {
