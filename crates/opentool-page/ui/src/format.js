@@ -33,3 +33,8 @@ export function preview(text, most = 120) {
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;
 }
+
+/** The name of a source in short: of a file without its folders. */
+export function sourceName(name) {
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(name) ? name : name.split(/[/\\]/).pop() || name;
+}

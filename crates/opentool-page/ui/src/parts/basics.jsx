@@ -1,6 +1,7 @@
 // Small parts that all views use.
 
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { sourceName } from '../format.js';
 import { notify } from '../state.js';
 import { Icon } from './icons.jsx';
 
@@ -138,7 +139,7 @@ export function Badges({ tool }) {
     idempotent === true && ['idempotent', '', 'A second call with the same arguments changes nothing more.'],
     openWorld === true && ['open world', '', 'It reaches things outside of this machine.'],
     tool.approval && ['asks first', '', 'It runs only after a confirmation.'],
-    tool.source && [tool.source, 'source', 'Where the tool comes from.'],
+    tool.source && [sourceName(tool.source), 'source', `Where the tool comes from: ${tool.source}`],
   ].filter(Boolean);
   if (badges.length === 0) return null;
   return (

@@ -1,7 +1,7 @@
 // All tools, by source.
 
 import { useState } from 'preact/hooks';
-import { plural, preview } from '../format.js';
+import { plural, preview, sourceName } from '../format.js';
 import { search } from '../fuzzy.js';
 import { toolLink } from '../route.js';
 import { addressesHere, info, route, tools } from '../state.js';
@@ -41,7 +41,7 @@ export function ToolSidebar() {
       <div class="sidebar-list">
         {bySource(list).map(([source, group]) => (
           <section key={source} aria-label={source || 'Tools'}>
-            {source && <h2>{source}</h2>}
+            {source && <h2 title={source}>{sourceName(source)}</h2>}
             <ul>
               {group.map((tool) => (
                 <li key={tool.name}>
@@ -79,7 +79,7 @@ export function ToolsView() {
         <div class="notice bad">
           <Icon name="warning" />
           <p>
-            Not reachable at the moment: {sources.filter((source) => source.up === false).map((source) => source.name).join(', ')}. The tools of the others work.
+            Not reachable at the moment: {sources.filter((source) => source.up === false).map((source) => sourceName(source.name)).join(', ')}. The tools of the others work.
           </p>
         </div>
       )}
@@ -107,8 +107,8 @@ export function ToolsView() {
 
 function SourceHead({ name, source }) {
   return (
-    <h2 class="source-head">
-      {name}
+    <h2 class="source-head" title={name}>
+      {sourceName(name)}
       {source && (
         <span class="muted">
           {[source.kind, source.isolation].filter(Boolean).join(' · ')}

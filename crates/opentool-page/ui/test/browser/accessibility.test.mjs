@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { after, before, test } from 'node:test';
-import { startStack } from './stack.mjs';
+import { after, afterEach, before, test } from 'node:test';
+import { consoleErrors, startStack } from './stack.mjs';
 import { KEYS } from './webdriver.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -18,6 +18,8 @@ before(async () => {
   browser = await stack.open();
   await stack.signIn(browser);
 });
+
+afterEach(async () => assert.deepEqual(await consoleErrors(browser), [], 'errors in the console'));
 
 after(async () => {
   await browser?.close();

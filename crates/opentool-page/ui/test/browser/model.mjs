@@ -18,7 +18,8 @@ function script(messages) {
   const asked = JSON.stringify([...messages].reverse().find((message) => message.role === 'user')?.content ?? '');
   if (last.role === 'tool') {
     if (asked.includes('delete')) return { text: last.content.includes('did not approve') ? ['Then I leave it.'] : HOSTILE };
-    return { text: [`The tool says: ${last.content}`] };
+    const titles = JSON.parse(last.content).map((note) => `**${note.title}**`);
+    return { text: ['You have ', `${titles.length} `, `in your notes: ${titles.join(', ')}.`] };
   }
   if (asked.includes('notes')) return { text: ['Let me look. '], calls: [call('call_1', 'list_notes', {})] };
   if (asked.includes('delete')) return { text: ['I will delete it. '], calls: [call('call_2', 'delete_note', { id: Number(/note (\d+)/.exec(asked)?.[1] ?? 1) })] };

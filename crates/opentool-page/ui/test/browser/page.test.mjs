@@ -78,6 +78,27 @@ test('the link of the terminal signs in once, and leaves no token in the address
   }
 });
 
+test('the policy of the page refuses what others would put into it', async () => {
+  expected = [/Content Security Policy/, /CSP violation "(script-src|style-src|img-src|connect-src)/];
+  await visit('/tools');
+  const done = await browser.runAsync(async () => {
+    const script = document.createElement('script');
+    script.textContent = 'window.intruded = true';
+    const style = document.createElement('style');
+    style.textContent = 'body { outline: 9px solid red }';
+    const image = new Image();
+    image.src = 'https://evil.example/x.png';
+    document.head.append(script, style);
+    const sent = await fetch('https://evil.example/').then(() => true, () => false);
+    return { intruded: window.intruded === true, outline: getComputedStyle(document.body).outlineWidth, sent };
+  });
+  assert.deepEqual(done, { intruded: false, outline: done.outline, sent: false });
+  assert.notEqual(done.outline, '9px');
+  // The watch that makes every other test fail over a violation does see one.
+  const seen = (await browser.log()).map((entry) => entry.message).filter((message) => message.includes('CSP violation'));
+  for (const directive of ['script-src', 'style-src', 'img-src', 'connect-src']) assert.ok(seen.some((message) => message.includes(directive)), `${directive}: ${seen}`);
+});
+
 test('a tool is found by search and opened with the keyboard', async () => {
   await visit('/tools');
   await browser.sees('.tool-grid', 'convert_unit');
@@ -302,8 +323,7 @@ test('the model streams, calls tools and asks before it deletes', async () => {
   await browser.sees('main .lead', 'scripted');
   await sayInChat('Show me my notes');
   await browser.sees('.call-card', 'list_notes');
-  await browser.sees('.message.assistant', 'The tool says:');
-  await browser.sees('.message.assistant', 'Bread');
+  await browser.sees('.message.assistant', 'You have 1 in your notes: Bread.');
   await sayInChat('Please delete note 2');
   await browser.sees('.call-card.waits', 'delete_note');
   await browser.sees('.call-card.waits pre', '"id": 2');

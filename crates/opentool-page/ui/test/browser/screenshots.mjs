@@ -5,8 +5,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startStack } from './stack.mjs';
 
-const docs = join(dirname(fileURLToPath(import.meta.url)), '../../../../../docs');
-const stack = await startStack();
+const root = join(dirname(fileURLToPath(import.meta.url)), '../../../../..');
+const docs = join(root, 'docs');
+const stack = await startStack(['demo', join(root, 'examples/libm.opendyn.json'), '--library', 'libm.so.6']);
 
 async function picture(name, { theme, width = 1280, height = 800 }, steps) {
   const browser = await stack.open({ width, height, scale: 2 });
@@ -20,6 +21,7 @@ async function picture(name, { theme, width = 1280, height = 800 }, steps) {
     };
     await steps(browser, visit);
     await browser.run(() => document.activeElement.blur());
+    await browser.send('POST', '/actions', { actions: [{ type: 'pointer', id: 'mouse', actions: [{ type: 'pointerMove', x: 1, y: 1 }] }] });
     // The last frame of what moves.
     await new Promise((resolve) => setTimeout(resolve, 400));
     const png = await browser.screenshot();
@@ -30,9 +32,9 @@ async function picture(name, { theme, width = 1280, height = 800 }, steps) {
   }
 }
 
-const ADD = '{"text":"To be, or not to be: that is the question.","limit":3}';
+const ARGUMENTS = '{"text":"To be, or not to be: that is the question.","limit":3}';
 async function wordFrequency(browser, visit) {
-  await visit(`/tools/word_frequency?args=${encodeURIComponent(ADD)}`);
+  await visit(`/tools/word_frequency?args=${encodeURIComponent(ARGUMENTS)}`);
   await browser.click('.run');
   await browser.sees('.result .tree', '"count"');
 }
@@ -41,8 +43,7 @@ try {
   await picture('page.png', { theme: 'light' }, async (browser, visit) => {
     await wordFrequency(browser, visit);
     await browser.click('.snippets summary');
-    await browser.clickText('CLI', '[role="tab"]');
-    await browser.run(() => scrollTo(0, 0));
+        await browser.run(() => scrollTo(0, 0));
   });
   await picture('page-dark.png', { theme: 'dark' }, (browser, visit) => visit('/tools'));
   await picture('page-phone.png', { theme: 'light', width: 390, height: 780 }, async (browser, visit) => {
@@ -60,7 +61,7 @@ try {
     await visit('/chat');
     await browser.type('.composer textarea', 'Show me my notes');
     await browser.click('[aria-label="Send"]');
-    await browser.sees('.messages', 'The tool says');
+    await browser.sees('.messages', 'in your notes');
     await browser.until('the end', () => browser.run(() => document.querySelector('[aria-label="Send"]') !== null));
     await browser.type('.composer textarea', 'Please delete note 1');
     await browser.click('[aria-label="Send"]');

@@ -10,12 +10,12 @@ import { Browser, startDriver } from './webdriver.mjs';
 /** Runs before the page's own scripts: a violation of the policy becomes an error of the console. */
 const WATCH_POLICY = `document.addEventListener('securitypolicyviolation', (event) => console.error('CSP violation', event.violatedDirective, event.blockedURI));`;
 
-export async function startStack() {
+export async function startStack(sources = WORKSHOP) {
   const folder = mkdtempSync(join(tmpdir(), 'opentool-browser-'));
   const journal = await interruptedJournal(folder);
   const model = await startModel();
   const server = await TestServer.start({
-    args: [...WORKSHOP, '--journal', journal, '--model', 'openai:scripted', '--model-url', model.url],
+    args: [...sources, '--journal', journal, '--model', 'openai:scripted', '--model-url', model.url],
     env: { OPENAI_API_KEY: 'not-a-real-key' },
   });
   const driver = await startDriver();
