@@ -211,7 +211,7 @@ test('a long call shows its progress and can be cancelled', async () => {
   await visit('/tools/count_slowly');
   await browser.type(field('/to'), '200');
   await browser.click('.run');
-  await browser.sees('.result', 'counted to 3');
+  await browser.until('progress', async () => /counted to \d/.test((await browser.text('.result')) ?? ''));
   const share = await browser.run(() => document.querySelector('.result progress').position);
   assert.ok(share > 0 && share < 1, `progress ${share}`);
   await browser.click('.cancel');
@@ -335,6 +335,7 @@ test('the model streams, calls tools and asks before it deletes', async () => {
 });
 
 test('what a model writes is never HTML, and loads nothing', async () => {
+  await browser.sees('.messages', 'and a page.');
   const shown = await browser.run(() => ({
     images: document.querySelectorAll('.messages img').length,
     scripts: document.querySelectorAll('.messages a[href^="javascript"]').length,

@@ -120,7 +120,7 @@ export class Browser {
   }
 
   /** Waits until `check` gives something other than undefined, null, false, or throws about a missing element. */
-  async until(what, check, seconds = 15) {
+  async until(what, check, seconds = 30) {
     const end = Date.now() + seconds * 1000;
     for (;;) {
       let last;
