@@ -18,11 +18,13 @@ function script(messages) {
   const asked = JSON.stringify([...messages].reverse().find((message) => message.role === 'user')?.content ?? '');
   if (last.role === 'tool') {
     if (asked.includes('delete')) return { text: last.content.includes('did not approve') ? ['Then I leave it.'] : HOSTILE };
+    if (asked.includes('question')) return { text: [`You said ${last.content}.`] };
     const titles = JSON.parse(last.content).map((note) => `**${note.title}**`);
     return { text: ['You have ', `${titles.length} `, `in your notes: ${titles.join(', ')}.`] };
   }
   if (asked.includes('notes')) return { text: ['Let me look. '], calls: [call('call_1', 'list_notes', {})] };
   if (asked.includes('delete')) return { text: ['I will delete it. '], calls: [call('call_2', 'delete_note', { id: Number(/note (\d+)/.exec(asked)?.[1] ?? 1) })] };
+  if (asked.includes('question')) return { text: [], calls: [call('call_3', 'ask_user', { question: 'Which colour?' })] };
   if (asked.includes('forever')) return { text: Array.from({ length: 600 }, (_, index) => `word${index} `), pause: 100 };
   return { text: ['Hello. ', 'What shall I do?'] };
 }

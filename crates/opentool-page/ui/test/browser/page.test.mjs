@@ -358,6 +358,25 @@ test('a call of the model is denied with a reason, and the model reads it', asyn
   assert.match(messages[messages.length - 1].content, /not today/);
 });
 
+test('a tool that is always allowed is not asked about again', async () => {
+  await sayInChat('Now delete note 8');
+  await browser.clickText('Always allow delete_note', '.approval button');
+  await browser.sees('.message:last-child', 'there is no note 8');
+  await browser.until('the end', () => browser.run(() => document.querySelector('[aria-label="Send"]') !== null));
+  await sayInChat('Now delete note 9');
+  await browser.sees('.message:last-child', 'there is no note 9');
+  assert.equal(await browser.run(() => document.querySelector('.approval') === null), true);
+  await browser.until('the end', () => browser.run(() => document.querySelector('[aria-label="Send"]') !== null));
+});
+
+test('a tool that the model calls asks its question in the chat', async () => {
+  await sayInChat('Ask me a question');
+  await browser.sees('.ask h3', 'Which colour?');
+  await browser.type('.ask textarea, .ask input', 'blue');
+  await browser.clickText('Answer', '.ask button');
+  await browser.sees('.message:last-child', 'You said blue.');
+});
+
 test('a file is attached, an answer is stopped, and a reload keeps the conversation', async () => {
   const file = join(stack.folder, 'list.txt');
   writeFileSync(file, 'milk, bread');
