@@ -88,7 +88,7 @@ const STATES = {
     await browser.sees('.run-list', 'send_letter');
   },
   'a run to decide': async () => {
-    await browser.click('.run-row');
+    await browser.clickText('send_letter', '.run-row', { whole: false });
     await browser.clickText('Give it up');
     await browser.sees('.decision', 'Reason');
   },

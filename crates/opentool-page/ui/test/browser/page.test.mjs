@@ -399,7 +399,7 @@ test('a file is attached, an answer is stopped, and a reload keeps the conversat
 test('a call that a crash interrupted is decided', async () => {
   await visit('/runs');
   await browser.sees('.run-list', '1 to decide');
-  await browser.click('.run-row');
+  await browser.clickText('send_letter', '.run-row', { whole: false });
   await browser.sees('.timeline', 'send_letter');
   await browser.sees('.timeline', 'uncertain');
   await browser.sees('.timeline .tree', '"Ann"');

@@ -157,13 +157,15 @@ export class Browser {
     await this.send('POST', `/element/${id}/click`, {});
   }
 
-  /** Clicks the element with exactly this text. */
-  clickText(text, selector = 'button, a') {
+  /** Clicks the element with exactly this text, or with this text in it. */
+  clickText(text, selector = 'button, a', { whole = true } = {}) {
     return this.until(`“${text}” to click`, async () => {
       const found = await this.run(
-        (words, all) => [...document.querySelectorAll(all)].find((element) => element.textContent.trim() === words && element.checkVisibility()) ?? null,
+        (words, all, isWhole) =>
+          [...document.querySelectorAll(all)].find((element) => (isWhole ? element.textContent.trim() === words : element.textContent.includes(words)) && element.checkVisibility()) ?? null,
         text,
         selector,
+        whole,
       );
       if (!found) return false;
       await this.clickElement(found[ELEMENT]);
