@@ -50,7 +50,7 @@ impl Setting {
 fn is_harmless(key: &str, values: &[String]) -> bool {
     let all = |is_harmless: fn(&str) -> bool| values.iter().all(|value| is_harmless(value));
     match key {
-        "port" | "prefix" | "tag" => true,
+        "port" | "prefix" | "tag" | "no-page" => true,
         "max-body" | "max-result" | "max-buffered" | "max-connections" | "max-calls" | "memory" | "threads" | "cpu" => {
             true
         }
@@ -70,7 +70,7 @@ fn is_harmless(key: &str, values: &[String]) -> bool {
 }
 
 /// Whether a host is this machine and no other can reach it.
-fn is_loopback(host: &str) -> bool {
+pub(crate) fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     address.map_or(host == "localhost", |address| address.is_loopback())
 }

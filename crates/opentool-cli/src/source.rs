@@ -219,6 +219,17 @@ impl Source {
         &self.name
     }
 
+    /// What it is, in words.
+    pub(crate) fn kind_name(&self) -> &'static str {
+        match &self.kind {
+            Kind::Demo => "demo tools",
+            Kind::Url(_) | Kind::Document(_) => "OpenTool server",
+            Kind::Described(_) | Kind::Library(_) => "C library",
+            Kind::Workflow(_) => "workflow",
+            Kind::Mcp(_) => "MCP server",
+        }
+    }
+
     /// Whether calls leave this machine's process.
     pub(crate) fn is_remote(&self) -> bool {
         matches!(self.kind, Kind::Url(_) | Kind::Document(_) | Kind::Mcp(_))

@@ -35,6 +35,7 @@ mod models;
 mod mutate;
 mod observe;
 mod operation;
+mod page;
 mod questions;
 mod readme;
 mod remote;

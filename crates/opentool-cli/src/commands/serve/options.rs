@@ -41,6 +41,14 @@ pub(super) struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(hide_possible_values = true, help_heading = "Address")]
     pub(super) no_mcp: Option<bool>,
+    /// Serves the web page at /ui also where other machines reach the server [default: on this machine only]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(hide_possible_values = true, help_heading = "Address")]
+    pub(super) page: Option<bool>,
+    /// Leaves the web page out
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(hide_possible_values = true, help_heading = "Address")]
+    pub(super) no_page: Option<bool>,
     /// The URL under which clients reach the server, for the document that /load gives [default: what the one source
     /// says]
     #[arg(long, value_name = "URL", help_heading = "Address")]

@@ -1,0 +1,261 @@
+// What the journal recorded: all runs, the timeline of one, and decisions about what waits or is uncertain.
+
+import { useEffect, useState } from 'preact/hooks';
+import { get, post } from '../api.js';
+import { duration, moment, plural } from '../format.js';
+import { parse, stringify } from '../json.js';
+import { runLink } from '../route.js';
+import { info, notify, runsChanged } from '../state.js';
+import { Code, Problem } from '../parts/basics.jsx';
+import { Icon } from '../parts/icons.jsx';
+import { JsonTree } from '../parts/json-tree.jsx';
+import { whyBroken } from '../parts/form.jsx';
+import { ResultParts } from '../parts/result-parts.jsx';
+
+const PAGE = 50;
+const STATUSES = [
+  ['', 'All'],
+  ['waiting', 'Waiting'],
+  ['uncertain', 'Uncertain'],
+  ['interrupted', 'Interrupted'],
+  ['running', 'Running'],
+  ['done', 'Done'],
+  ['failed', 'Failed'],
+];
+const TONES = { done: 'good', ok: 'good', failed: 'bad', error: 'bad', uncertain: 'warn', interrupted: 'warn', waiting: 'warn', pending: 'warn', running: 'running', started: 'running' };
+
+function StatusBadge({ status }) {
+  return <span class={`badge ${TONES[status] ?? ''}`}>{status}</span>;
+}
+
+function NoJournal() {
+  return (
+    <section class="page narrow">
+      <h1 tabIndex={-1}>Runs</h1>
+      <p class="lead">This server keeps no journal.</p>
+      <p>
+        Start it with <code>opentool serve --journal FILE</code>: then every call is recorded, and what a crash interrupted can be decided here.
+      </p>
+    </section>
+  );
+}
+
+export function RunsView() {
+  const [status, setStatus] = useState('');
+  const [page, setPage] = useState({ runs: null, next: null, error: null });
+  const load = async (before = null) => {
+    const query = new URLSearchParams({ limit: PAGE, ...(status && { status }), ...(before !== null && { before }) });
+    try {
+      const { runs, next } = await get(`runs?${query}`);
+      setPage((current) => ({ runs: before === null ? runs : [...current.runs, ...runs], next, error: null }));
+    } catch (error) {
+      setPage((current) => ({ ...current, error }));
+    }
+  };
+  useEffect(() => {
+    if (info.value?.runs) load();
+  }, [status, runsChanged.value]);
+  if (!info.value?.runs) return <NoJournal />;
+  return (
+    <section class="page">
+      <header class="page-head">
+        <h1 tabIndex={-1}>Runs</h1>
+        <p class="lead">What the journal recorded, the newest first.</p>
+      </header>
+      <div class="segments" role="group" aria-label="Which runs">
+        {STATUSES.map(([value, label]) => (
+          <button key={value} type="button" aria-pressed={status === value} onClick={() => setStatus(value)}>
+            {label}
+          </button>
+        ))}
+      </div>
+      {page.error && <Problem error={page.error} />}
+      {page.runs === null && !page.error && <p class="muted nothing">Loading…</p>}
+      {page.runs?.length === 0 && <p class="muted nothing">No run{status && ` is ${status}`}.</p>}
+      {page.runs?.length > 0 && (
+        <ul class="run-list">
+          {page.runs.map((run) => (
+            <li key={run.id}>
+              <a class="run-row" href={runLink(run.id)}>
+                <StatusBadge status={run.status} />
+                <span class="run-title">
+                  <strong>{run.title || run.kind}</strong>
+                  <span class="muted">
+                    {run.kind} · {plural(run.calls, 'call')}
+                  </span>
+                </span>
+                {run.pending > 0 && <span class="badge warn">{run.pending} to decide</span>}
+                <span class="muted number run-time">{moment(run.updatedAt ?? run.createdAt)}</span>
+                <Icon name="right" />
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+      {page.next !== null && page.next !== undefined && (
+        <button type="button" class="quiet" onClick={() => load(page.next)}>
+          Older runs
+        </button>
+      )}
+    </section>
+  );
+}
+
+export function RunView({ id }) {
+  const [state, setState] = useState({ run: null, timeline: [], error: null });
+  const load = async () => {
+    try {
+      const { run, timeline } = await get(`runs/${encodeURIComponent(id)}`);
+      setState({ run, timeline, error: null });
+    } catch (error) {
+      setState((current) => ({ ...current, error }));
+    }
+  };
+  useEffect(() => {
+    if (info.value?.runs) load();
+  }, [id, runsChanged.value]);
+  if (!info.value?.runs) return <NoJournal />;
+  const { run, timeline, error } = state;
+  return (
+    <section class="page">
+      <header class="tool-head">
+        <a class="back always" href="#/runs">
+          <Icon name="back" />
+          All runs
+        </a>
+        <h1 tabIndex={-1}>{run ? run.title || run.kind : `Run ${id}`}</h1>
+        {run && (
+          <p class="row wrap">
+            <StatusBadge status={run.status} />
+            <code class="muted ellipsis">{run.id}</code>
+            <span class="muted number">{moment(run.createdAt)}</span>
+            {run.pending > 0 && <span class="badge warn">{run.pending} to decide</span>}
+          </p>
+        )}
+      </header>
+      {error && <Problem error={error} />}
+      <ol class="timeline" aria-label="What happened, in order">
+        {timeline.map((entry, index) => (
+          <TimelineEntry key={`${entry.place ?? index}-${entry.kind}-${index}`} run={id} entry={entry} onDecided={load} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function TimelineEntry({ run, entry, onDecided }) {
+  const decidable = entry.decidable ?? [];
+  return (
+    <li class={`timeline-entry ${TONES[entry.status] ?? ''}`}>
+      <div class="card">
+        <div class="row wrap">
+          <strong>{entry.tool ?? entry.kind}</strong>
+          {entry.tool && <span class="muted">{entry.kind}</span>}
+          {entry.status && <StatusBadge status={entry.status} />}
+          {entry.attempt > 1 && <span class="badge">attempt {entry.attempt}</span>}
+          <span class="grow" />
+          <span class="muted number">{duration(entry.durationMs)}</span>
+          <span class="muted number">{entry.at ? moment(entry.at) : ''}</span>
+        </div>
+        {entry.arguments !== undefined && entry.arguments !== null && (
+          <details open={decidable.length > 0}>
+            <summary>Arguments</summary>
+            <Recorded value={entry.arguments} label="Arguments" />
+          </details>
+        )}
+        {entry.result !== undefined && entry.result !== null && (
+          <details>
+            <summary>Result</summary>
+            <Recorded value={entry.result} label="Result" />
+          </details>
+        )}
+        {entry.body !== undefined && entry.body !== null && (
+          <details>
+            <summary>Record</summary>
+            <Recorded value={entry.body} label="Record" />
+          </details>
+        )}
+        {entry.parts?.some((part) => part.type !== 'json' && part.type !== 'text') && <ResultParts parts={entry.parts} />}
+        {entry.decision && <p class="hint">Decided: {typeof entry.decision === 'string' ? entry.decision : JSON.stringify(entry.decision)}</p>}
+        {entry.error && <p class="problems">{typeof entry.error === 'string' ? entry.error : entry.error.message}</p>}
+        {decidable.length > 0 && <Decision run={run} entry={entry} onDecided={onDecided} />}
+      </div>
+    </li>
+  );
+}
+
+function Recorded({ value, label }) {
+  return typeof value === 'string' ? <Code text={value} label={label} /> : <JsonTree value={value} />;
+}
+
+const DECISIONS = {
+  happened: { label: 'It happened', about: 'The call had its effect. Its result is what you give here.' },
+  'run-again': { label: 'Run it again', about: 'The call had no effect. It runs again the next time it is asked for.' },
+  'give-up': { label: 'Give it up', about: 'The call counts as failed, with this reason.' },
+  allow: { label: 'Allow', about: 'The call may run.' },
+  deny: { label: 'Deny', about: 'The call does not run. The model reads the reason.' },
+};
+
+function Decision({ run, entry, onDecided }) {
+  const [choice, setChoice] = useState(null);
+  const [result, setResult] = useState('null');
+  const [reason, setReason] = useState('');
+  const [error, setError] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const broken = choice === 'happened' ? whyBroken(result) : null;
+  const decide = async () => {
+    setBusy(true);
+    setError(null);
+    const extra = choice === 'happened' ? `,"result":${stringify(parse(result))}` : reason ? `,"reason":${JSON.stringify(reason)}` : '';
+    try {
+      await post(`runs/${encodeURIComponent(run)}/decisions`, `{"place":${JSON.stringify(entry.place)},"decision":${JSON.stringify(choice)}${extra}}`);
+      notify('Decided');
+      await onDecided();
+    } catch (failure) {
+      setError(failure);
+    }
+    setBusy(false);
+  };
+  const id = `decision-${entry.place}`;
+  return (
+    <div class="decision" role="group" aria-label={`Decide about ${entry.tool ?? entry.kind}`}>
+      <p>
+        {entry.decidable.includes('happened')
+          ? 'This call began, and what came of it is not known. Look whether it had its effect, then decide.'
+          : 'This call waits for a decision.'}
+      </p>
+      <div class="segments" role="group" aria-label="The decision">
+        {entry.decidable.map((each) => (
+          <button key={each} type="button" aria-pressed={choice === each} onClick={() => setChoice(each)}>
+            {DECISIONS[each]?.label ?? each}
+          </button>
+        ))}
+      </div>
+      {choice && <p class="about">{DECISIONS[choice]?.about}</p>}
+      {choice === 'happened' && (
+        <div class="field">
+          <label for={id}>
+            <span class="field-name">Its result</span>
+            <span class="field-kind">JSON</span>
+          </label>
+          <textarea id={id} class="mono" rows={3} spellcheck={false} value={result} onInput={(event) => setResult(event.currentTarget.value)} aria-invalid={broken ? 'true' : undefined} />
+          {broken && <p class="problems">{broken}</p>}
+        </div>
+      )}
+      {(choice === 'give-up' || choice === 'deny') && (
+        <div class="field">
+          <label for={id}>
+            <span class="field-name">Reason</span>
+          </label>
+          <input id={id} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
+        </div>
+      )}
+      {error && <Problem error={error} />}
+      {choice && (
+        <button type="button" class={choice === 'deny' || choice === 'give-up' ? 'danger' : 'primary'} disabled={busy || Boolean(broken)} onClick={decide}>
+          Decide: {DECISIONS[choice]?.label ?? choice}
+        </button>
+      )}
+    </div>
+  );
+}
