@@ -14,6 +14,7 @@ mod known;
 mod library;
 mod load;
 mod mcp;
+mod model;
 mod models;
 mod provider_name;
 mod respondent;

@@ -4,7 +4,29 @@ use std::ops::Range;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::terminal::visible;
+use crate::{config_file::ConfigFile, failure::Failure, terminal::visible};
+
+/// The faults of a file, all of which are reported at once.
+#[derive(Debug, Default)]
+pub(crate) struct Faults(Vec<ConfigFault>);
+
+impl Faults {
+    pub(crate) fn add(&mut self, fault: ConfigFault) {
+        self.0.push(fault);
+    }
+
+    /// Keeps the fault of what could not be read.
+    pub(crate) fn take<T>(&mut self, read: Result<T, ConfigFault>) -> Option<T> {
+        read.map_err(|fault| self.add(fault)).ok()
+    }
+
+    /// Fails where there are some, with all of them in the order of the file.
+    pub(crate) fn check(mut self, file: &ConfigFile) -> Result<(), Failure> {
+        self.0.sort_by_key(|fault| fault.span.start);
+        let rendered: Vec<_> = self.0.iter().map(|fault| fault.render(&file.name(), &file.text)).collect();
+        if rendered.is_empty() { Ok(()) } else { Err(Failure::Config { message: rendered.join("\n\nerror: ") }) }
+    }
+}
 
 /// A fault with its place.
 #[derive(Debug)]

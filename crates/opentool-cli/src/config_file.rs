@@ -92,7 +92,12 @@ impl ConfigFile {
             TrustState::Changed => "has changed since it was trusted",
             TrustState::Unknown => "is not trusted",
         };
+        let unused = match command {
+            "serve" => "nothing is served",
+            _ if needed.iter().all(|setting| setting.key.starts_with("model.")) => "its model is not used",
+            _ => "its sources are not used",
+        };
         let settings = needed.iter().map(|setting| format!("{name}:{}: {setting}", setting.line)).collect();
-        Err(Failure::Untrusted { name, problem, settings, command })
+        Err(Failure::Untrusted { name, problem, unused, settings, command })
     }
 }

@@ -54,10 +54,16 @@ pub(crate) enum Failure {
         "{} {problem}, so {}. What needs your trust:\n  {}\nRead the file, then run `opentool trust`; or name \
          it: `opentool {command} --config {}`",
         visible(name),
-        if *command == "serve" { "nothing is served" } else { "its sources are not used" },
+        unused,
         settings.join("\n  "), visible(name)
     )]
-    Untrusted { name: String, problem: &'static str, settings: Vec<String>, command: &'static str },
+    Untrusted {
+        name: String,
+        problem: &'static str,
+        unused: &'static str,
+        settings: Vec<String>,
+        command: &'static str,
+    },
     #[error("{message}")]
     Config { message: String },
     #[error("{}", visible(&source.to_string()))]

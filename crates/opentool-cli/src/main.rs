@@ -4,6 +4,7 @@ mod arguments;
 mod commands;
 mod config_fault;
 mod config_file;
+mod config_value;
 mod demo;
 mod diff;
 mod document;

@@ -13,11 +13,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::{
+    config_value::SecretText,
     failure::Failure,
     limits::ConnectOptions,
     logins::with_login,
     secret::Secret,
-    source_tables::{McpOrigin, SecretText, ToolRules},
+    source_tables::{McpOrigin, ToolRules},
 };
 
 /// What the URL of an MCP server begins with, before that of HTTP.

@@ -35,9 +35,9 @@ impl Setting {
         Setting { key: key.to_owned(), line, shown, is_harmless: is_harmless(key, values) }
     }
 
-    /// Takes a key of the table of a source; its value must have no secret in it.
-    pub(crate) fn from_source_table(source: &str, key: &str, shown: String, line: usize, is_harmless: bool) -> Self {
-        Setting { key: format!("{SOURCES}.{source}.{key}"), line, shown, is_harmless }
+    /// Takes a key of a table, which may be one in another; its value must have no secret in it.
+    pub(crate) fn from_table(table: &str, key: &str, shown: String, line: usize, is_harmless: bool) -> Self {
+        Setting { key: format!("{table}.{key}"), line, shown, is_harmless }
     }
 
     /// Whether it can neither run nor expose anything, no matter who wrote it.
@@ -50,7 +50,7 @@ impl Setting {
 fn is_harmless(key: &str, values: &[String]) -> bool {
     let all = |is_harmless: fn(&str) -> bool| values.iter().all(|value| is_harmless(value));
     match key {
-        "port" | "prefix" | "tag" => true,
+        "port" | "prefix" | "tag" | "no-page" => true,
         "max-body" | "max-result" | "max-buffered" | "max-connections" | "max-calls" | "memory" | "threads" | "cpu" => {
             true
         }
@@ -70,7 +70,7 @@ fn is_harmless(key: &str, values: &[String]) -> bool {
 }
 
 /// Whether a host is this machine and no other can reach it.
-fn is_loopback(host: &str) -> bool {
+pub(crate) fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     address.map_or(host == "localhost", |address| address.is_loopback())
 }

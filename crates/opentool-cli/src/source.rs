@@ -12,6 +12,7 @@ use opentool_dyn::DynLibrary;
 use opentool_spec::{Document, OpenTool, OpenWorkflow};
 
 use crate::{
+    config_value::SecretText,
     demo, document,
     failure::Failure,
     input::Input,
@@ -19,7 +20,7 @@ use crate::{
     limits::ConnectOptions,
     mcp_servers::McpServers,
     secret::Secret,
-    source_tables::{Approver, NamedSources, SecretText, SourceOrigin, SourceTable, ToolRules},
+    source_tables::{Approver, NamedSources, SourceOrigin, SourceTable, ToolRules},
     telemetry::{self, Export},
     terminal::visible,
 };
@@ -214,6 +215,17 @@ impl Source {
     /// The name as the user wrote it.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What it is, in words.
+    pub(crate) fn kind_name(&self) -> &'static str {
+        match &self.kind {
+            Kind::Demo => "demo tools",
+            Kind::Url(_) | Kind::Document(_) => "OpenTool server",
+            Kind::Described(_) | Kind::Library(_) => "C library",
+            Kind::Workflow(_) => "workflow",
+            Kind::Mcp(_) => "MCP server",
+        }
     }
 
     /// Whether calls leave this machine's process.

@@ -4,11 +4,9 @@ mod named;
 mod reader;
 mod rules;
 mod table;
-mod value;
 
 pub(crate) use self::{
     named::NamedSources,
     rules::{Approver, ToolRules},
     table::{McpOrigin, SourceOrigin, SourceTable},
-    value::SecretText,
 };

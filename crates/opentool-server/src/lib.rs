@@ -78,7 +78,8 @@ mod shutdown;
 mod wire;
 
 pub use crate::http::frontend::{
-    BodySender, ClientGone, CountedCall, Frontend, FrontendRequest, FrontendResponse, RequestBody, TooManyCalls,
+    BodySender, CallCounter, ClientGone, CountedCall, Frontend, FrontendRequest, FrontendResponse, RequestBody,
+    TooManyCalls,
 };
 pub use crate::http::keys::KeyError;
 pub use config::{Config, ConfigBuilder, ConfigError};
@@ -90,6 +91,7 @@ pub use listen::ListenAddr;
 pub use router::{frontend_router, router};
 pub use server::{ServeError, Server};
 pub use shutdown::ShutdownHandle;
+pub use wire::answer::call_answer;
 pub use wire::output::call_result;
 
 /// The sample of the README is compiled and run.

@@ -14,7 +14,7 @@ use crate::connections::tls;
 use crate::connections::transport::Transport;
 use crate::http::frontend::Frontend;
 use crate::http::hosts::AllowedHosts;
-use crate::http::routes::{Route, Routes};
+use crate::http::routes::{MountPath, Route, Routes, strip_prefix};
 use crate::http::service::Service;
 use crate::http::settings::Settings;
 use crate::listen::{ListenAddr, ResolvedAddr};
@@ -112,7 +112,8 @@ impl Server {
 
     /// Serves the same tools through another frontend too, at a path of its own.
     ///
-    /// The keys, the checks of `Host` and `Origin`, the limits, the log, the metrics and the drain are those of the server.
+    /// The keys, the checks of `Host` and `Origin`, the limits, the log, the metrics and the drain are those of the server. A
+    /// frontend that [authenticates its callers itself](Frontend::authenticates_callers) gets requests without a key too.
     pub fn mount(mut self, frontend: impl Frontend) -> Self {
         self.frontends.push(Arc::new(frontend));
         self
@@ -184,10 +185,16 @@ impl Server {
 fn mount_paths(mut routes: Routes, frontends: &[Arc<dyn Frontend>], settings: &Settings) -> Result<Routes, ServeError> {
     for frontend in frontends {
         let path = frontend.mount_path();
-        if let Some(problem) = path_problem(path, &routes, settings) {
+        let problem = path_problem(path, &routes, settings);
+        let hides_tools = || {
+            // Below the path are the OpenTool routes, which the frontend would get.
+            let below = strip_prefix(&settings.prefix, path).is_some();
+            (below && frontend.takes_sub_paths()).then_some("the OpenTool routes are below it")
+        };
+        if let Some(problem) = problem.or_else(hides_tools) {
             return Err(ServeError::Mount { path: path.to_owned(), problem });
         }
-        routes = routes.with_mounted([path]);
+        routes = routes.with_mounted(MountPath::new(path, frontend.takes_sub_paths()));
     }
     Ok(routes)
 }

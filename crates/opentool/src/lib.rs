@@ -199,6 +199,7 @@
 //! - `describe`: `opentool::describe`, which writes the documents of C libraries from their headers.
 //! - `chat`: `opentool::chat`, models that call tools.
 //! - `journal`: `opentool::journal::SqliteJournal`, calls and runs that survive a crash.
+//! - `page`: `opentool::page`, a web page for the tools of a server; turns `server` on.
 //! - `sqlite`: `opentool::chat::SqliteMemory`, conversations in an SQLite file; turns `chat` on.
 //! - `testing`: test kits for tools and for chats.
 
@@ -225,6 +226,9 @@ pub use opentool_journal as journal;
 #[cfg(any(feature = "mcp", feature = "mcp-client"))]
 #[doc(inline)]
 pub use opentool_mcp as mcp;
+#[cfg(feature = "page")]
+#[doc(inline)]
+pub use opentool_page as page;
 #[cfg(feature = "server")]
 #[doc(inline)]
 pub use opentool_server as server;
@@ -280,6 +284,11 @@ struct Readme;
 #[cfg(all(doctest, feature = "macros", feature = "journal"))]
 #[doc = include_str!("../../../docs/durable.md")]
 struct DurableGuide;
+
+/// So is that of the guide to the page.
+#[cfg(all(doctest, feature = "macros", feature = "page"))]
+#[doc = include_str!("../../../docs/page.md")]
+struct PageGuide;
 
 /// So are those of the page on providers.
 #[cfg(all(doctest, feature = "chat"))]

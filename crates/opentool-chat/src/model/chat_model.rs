@@ -2,12 +2,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
+use opentool_core::Executor;
 
 use super::parts::ModelParts;
 use super::turn_request::TurnRequest;
 use crate::emitter::Emitter;
 use crate::error::ChatError;
-use crate::manager::ToolCallingManager;
+use crate::manager::{DefaultToolCallingManager, ToolCallingManager};
 use crate::options::ChatOptions;
 use crate::prompt::Prompt;
 use crate::provider::Provider;
@@ -81,6 +82,19 @@ impl ChatModel {
     #[must_use]
     pub fn merge_options(&self, runtime: &ChatOptions) -> ChatOptions {
         self.0.options.merge(runtime)
+    }
+
+    /// Returns the same model with another executor for the calls that it makes, and with the default manager.
+    pub fn with_executor(&self, executor: Executor) -> Self {
+        let ModelParts { provider, options, eligibility, record_content, prices, .. } = &*self.0;
+        Self(Arc::new(ModelParts {
+            provider: provider.clone(),
+            options: options.clone(),
+            manager: Arc::new(DefaultToolCallingManager::new().with_executor(executor)),
+            eligibility: eligibility.clone(),
+            record_content: *record_content,
+            prices: prices.clone(),
+        }))
     }
 
     /// Returns the provider.

@@ -6,7 +6,6 @@ mod attach;
 mod data;
 mod interrupt;
 mod memory;
-mod model;
 mod progress;
 mod question;
 mod repl;
@@ -19,7 +18,7 @@ mod words;
 use std::io::{self, IsTerminal as _, Read as _};
 
 pub(super) use self::args::Chat;
-use self::{interrupt::Interrupt, model::ModelName, session::Session, words::Words};
+use self::{interrupt::Interrupt, session::Session, words::Words};
 use super::{ExitStatus, access::warn_of_visible_key};
 use crate::{failure::Failure, source_tables::NamedSources, sources};
 
@@ -30,7 +29,7 @@ impl Chat {
         }
         let named = NamedSources::new(self.config.as_deref(), "chat");
         let words = Words::parse(&self.words, self.prompt.as_deref(), &named)?;
-        let model = ModelName::given_or_set(self.model.as_ref())?;
+        let model = self.model.given_or_found(self.config.as_deref(), "chat")?;
         // Before the user types a prompt, so that a wrong source is reported first.
         let sources = session::open_sources(self, &words.sources, &named)?;
         let prompt = prompt(&words)?;

@@ -72,16 +72,34 @@ impl ProviderName {
         }
     }
 
-    /// The provider, with key and address from the environment.
-    pub(super) fn provider(self) -> Result<Box<dyn Provider>, ChatError> {
+    /// The provider, with key and address as they are given, otherwise from the environment. The key of the environment does not go to
+    /// an address that is given.
+    pub(super) fn provider(
+        self,
+        model: &str,
+        base_url: Option<&str>,
+        key: Option<&str>,
+    ) -> Result<Box<dyn Provider>, ChatError> {
+        let is_url_set = env::var(self.variables()[1]).is_ok_and(|url| !url.trim().is_empty());
+        macro_rules! provider {
+            ($from_env:expr, $new:expr) => {
+                match (base_url, key) {
+                    (Some(url), Some(key)) => Box::new($new.base_url(url).api_key(key)),
+                    (Some(url), None) => Box::new($new.base_url(url)),
+                    (None, Some(key)) if is_url_set => Box::new($from_env?.api_key(key)),
+                    (None, Some(key)) => Box::new($new.api_key(key)),
+                    (None, None) => Box::new($from_env?),
+                }
+            };
+        }
         Ok(match self {
-            Self::OpenAi => Box::new(OpenAi::from_env()?),
-            Self::OpenAiResponses => Box::new(OpenAiResponses::from_env()?),
-            Self::Azure => Box::new(AzureOpenAi::from_env()?),
-            Self::Anthropic => Box::new(Anthropic::from_env()?),
-            Self::Gemini => Box::new(Gemini::from_env()?),
-            Self::Ollama => Box::new(Ollama::from_env()?),
-            Self::Preset(preset) => Box::new(OpenAi::preset_from_env(preset)?),
+            Self::OpenAi => provider!(OpenAi::from_env(), OpenAi::new(model)),
+            Self::OpenAiResponses => provider!(OpenAiResponses::from_env(), OpenAiResponses::new(model)),
+            Self::Azure => provider!(AzureOpenAi::from_env(), AzureOpenAi::new(model)),
+            Self::Anthropic => provider!(Anthropic::from_env(), Anthropic::new(model)),
+            Self::Gemini => provider!(Gemini::from_env(), Gemini::new(model)),
+            Self::Ollama => provider!(Ollama::from_env(), Ollama::new(model)),
+            Self::Preset(preset) => provider!(OpenAi::preset_from_env(preset), OpenAi::preset(preset, model)),
         })
     }
 

@@ -3,6 +3,7 @@
 mod announce;
 mod file;
 mod options;
+mod page;
 mod signals;
 
 use std::{env, io, net::TcpListener, path::PathBuf};
@@ -13,11 +14,12 @@ use opentool_mcp::Mcp;
 use opentool_server::{BoundServer, ConfigBuilder, ConfigError, ListenAddr, ServeError, Server};
 
 pub(super) use self::file::settings;
-use self::options::Options;
+use self::{file::FileContent, options::Options};
 use super::{
     ExitStatus,
     access::{API_KEY_VARIABLE, warn_of_visible_key},
     known,
+    model::ModelTable,
 };
 use crate::{
     failure::Failure,
@@ -36,6 +38,7 @@ const DEFAULT_PORT: u16 = 9627;
 const EXAMPLES: &str = "\
 Examples:
   opentool serve                          The demo tools at http://127.0.0.1:9627
+  opentool serve --open                   The same, and the page in your browser
   opentool serve weather.opentool.json    Calls are forwarded to the server that it names
   opentool serve http://10.0.0.7:9627 demo    Another server's tools, and the demo tools
   opentool serve libm.opendyn.json --library libm.so.6    The functions of a C library
@@ -46,6 +49,10 @@ Configuration: every option may stand in a TOML file under its own name (port = 
 sources under `sources` (a list) or as `[sources.NAME]`: in opentool.toml of this folder, or --config FILE. The command
 line goes before the environment, and that before the file. In a folder's own file, what runs
 or exposes something counts only after `opentool trust`.
+
+The page at /ui lets you look at the tools and call them in a browser. Its address is printed
+to a terminal only, since it lets its reader in: it is good for one sign-in, then the next is printed.
+--open opens it, --no-page leaves it out; where other machines reach the server it needs --page.
 
 MCP clients get the same tools at /mcp, with the same keys; `opentool mcp` is for agents that start
 it themselves.
@@ -72,6 +79,9 @@ pub(super) struct Serve {
     /// The configuration file [default: opentool.toml, where there is one]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Opens the web page in a browser: that of BROWSER, otherwise the usual one
+    #[arg(long)]
+    open: bool,
 }
 
 impl Serve {
@@ -80,7 +90,7 @@ impl Serve {
         if given.iter().any(|keys| !keys.is_empty()) {
             warn_of_visible_key();
         }
-        let (mut options, named) = file::read(self.config.as_deref())?;
+        let FileContent { mut options, sources, model } = file::read(self.config.as_deref())?;
         prefer_environment(&mut options);
         let given = options.update_from_arg_matches(matches);
         given.map_err(|error| Failure::usage(error.to_string()))?;
@@ -88,7 +98,7 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|source| Failure::Runtime { source })?;
         let export = Export::active();
-        let served = runtime.block_on(serve(&options, &named, export));
+        let served = runtime.block_on(serve(&options, self.open, &sources, model.as_ref(), export));
         // A tool on the blocking pool may never end; its callers have their answers.
         runtime.shutdown_background();
         served?;
@@ -103,9 +113,17 @@ fn prefer_environment(options: &mut Options) {
     }
 }
 
-async fn serve(options: &Options, named: &NamedSources, export: Option<&'static Export>) -> Result<(), Failure> {
+async fn serve(
+    options: &Options,
+    open: bool,
+    named: &NamedSources,
+    model: Option<&ModelTable>,
+    export: Option<&'static Export>,
+) -> Result<(), Failure> {
     let signals = signals::listen().map_err(|source| Failure::Runtime { source })?;
     let hangups = signals::Hangups::listen().map_err(|source| Failure::Runtime { source })?;
+    let browser = if open { Some(page::find_browser(options)?) } else { None };
+    let model = options.model.chat_model(model)?;
     let read_keys = options.source_keys.read()?;
     let keys = options.source_api_key.iter().chain(&read_keys).map(Secret::expose);
     let words = SourceWords { sources: &options.sources, mcp: &options.mcp, tools: &options.tools };
@@ -127,10 +145,21 @@ async fn serve(options: &Options, named: &NamedSources, export: Option<&'static 
     if let Some(journal) = journal.clone() {
         server = server.configure(|config| config.journal(journal));
     }
+    let (model_name, model) = model.map(|(name, model)| (name, model.build())).unzip();
+    let tokens = match page::page(options, &sources, &joined.parts, model, journal.clone())? {
+        Some(page) => {
+            let tokens = page.tokens();
+            server = server.mount(page);
+            Some(tokens)
+        }
+        None => None,
+    };
     let host = options.host.as_deref().unwrap_or(DEFAULT_HOST);
     let port = options.port.unwrap_or(DEFAULT_PORT);
     let bound = server.bind((host, port)).await.map_err(|error| explain(error, host, port))?;
-    announce::announce(options, &bound, sources.iter().all(|(source, _)| !source.is_remote()));
+    let only_demo = sources.iter().all(|(source, _)| !source.is_remote());
+    announce::announce(options, &bound, model_name.as_ref(), only_demo);
+    let _page = page::offer(options, &bound, tokens, browser.as_ref())?;
     reload_on(hangups, &bound);
     drain_on(signals, &bound);
     bound.serve().await;
@@ -254,6 +283,9 @@ fn explain(error: ServeError, host: &str, port: u16) -> Failure {
         ServeError::Config(ConfigError::Origin { origin }) => format!(
             "`--allowed-origin {origin}` can match no page: write an origin such as https://app.example, without a path"
         ),
+        ServeError::Mount { path, problem } if path == page::PATH => {
+            format!("the page cannot be served at {path}: {problem}; leave it out with `--no-page`")
+        }
         ServeError::Mount { path, problem } => format!(
             "MCP cannot be offered at {path}: {problem}; take another path with `--mcp-path`, or leave it out with `--no-mcp`"
         ),

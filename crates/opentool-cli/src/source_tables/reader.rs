@@ -9,10 +9,10 @@ use toml::de::{DeTable, DeValue};
 use super::{
     rules::{Approver, ToolRules},
     table::{McpOrigin, SourceOrigin, SourceTable},
-    value::{SecretText, TableEntry, entries, line_of, shown},
 };
 use crate::{
     config_fault::ConfigFault,
+    config_value::{SecretText, TableEntry, entries, line_of, shown},
     libraries::LibraryOptions,
     setting::{SOURCES, Setting},
     time::some_time,
@@ -140,6 +140,10 @@ impl<'a> TableReader<'a> {
         Ok(self.get(key).map(TableEntry::texts).transpose()?.unwrap_or_default())
     }
 
+    fn url(&self) -> Result<String, ConfigFault> {
+        self.get("url").map(TableEntry::http_url).transpose().map(Option::unwrap_or_default)
+    }
+
     fn key(&self) -> Result<Option<SecretText>, ConfigFault> {
         self.get("key").map(|entry| entry.secret(self.folder)).transpose()
     }
@@ -164,7 +168,7 @@ impl<'a> TableReader<'a> {
     fn opentool(&self) -> Result<SourceOrigin, ConfigFault> {
         let key = self.key()?;
         match (self.text_of("url")?, self.text_of("document")?) {
-            (Some(url), None) => Ok(SourceOrigin::Url { url: self.http_url("url", url)?, key }),
+            (Some(_), None) => Ok(SourceOrigin::Url { url: self.url()?, key }),
             (None, Some(document)) => Ok(SourceOrigin::Document { document: self.folder.join(document), key }),
             _ => Err(self.fault("a source of the kind `opentool` needs either `url` or `document`")),
         }
@@ -200,10 +204,7 @@ impl<'a> TableReader<'a> {
                 let program = PathBuf::from(self.path(&command));
                 McpOrigin::Command { program, arguments: self.texts_of("args")?, environment, folder }
             }
-            (None, Some(url)) => {
-                let url = self.http_url("url", url)?;
-                McpOrigin::Url { url, key: self.key()?, headers: self.pairs("headers")? }
-            }
+            (None, Some(_)) => McpOrigin::Url { url: self.url()?, key: self.key()?, headers: self.pairs("headers")? },
             _ => return Err(self.fault("a source of the kind `mcp` needs either `command` or `url`")),
         };
         let (others, why) = match place {
@@ -220,14 +221,6 @@ impl<'a> TableReader<'a> {
         let Some(entry) = self.get(key) else { return Ok(Vec::new()) };
         let pairs = entry.entries()?.into_iter();
         pairs.map(|pair| Ok((pair.name().to_owned(), pair.text_or_secret(self.folder)?))).collect()
-    }
-
-    fn http_url(&self, key: &str, url: String) -> Result<String, ConfigFault> {
-        let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
-        match (scheme.as_deref(), self.get(key)) {
-            (Some("http" | "https"), _) | (_, None) => Ok(url),
-            (_, Some(entry)) => Err(entry.fault(format!("`{key}` must begin with http:// or https://"))),
-        }
     }
 
     fn rules(&self) -> Result<ToolRules, ConfigFault> {
@@ -269,7 +262,7 @@ impl<'a> TableReader<'a> {
         let setting = |entry: &TableEntry<'_>| {
             let line = line_of(self.text, &entry.key.span());
             let shown = shown(entry.value.get_ref());
-            Setting::from_source_table(self.table.name(), entry.name(), shown, line, is_harmless)
+            Setting::from_table(&format!("{SOURCES}.{}", self.table.name()), entry.name(), shown, line, is_harmless)
         };
         self.entries.iter().map(setting).collect()
     }

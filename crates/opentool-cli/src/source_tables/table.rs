@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{rules::ToolRules, value::SecretText};
-use crate::{libraries::LibraryOptions, setting::Setting};
+use super::rules::ToolRules;
+use crate::{config_value::SecretText, libraries::LibraryOptions, setting::Setting};
 
 /// `[sources.NAME]` of a configuration file.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! `opentool chat` with a scripted model, over real HTTP.
 
 mod attached;
+mod configured;
 mod conversations;
 #[cfg(unix)]
 mod interactive;

@@ -32,6 +32,7 @@ mod models;
 mod mutate;
 mod observe;
 mod operation;
+mod page;
 mod questions;
 mod readme;
 mod remote;

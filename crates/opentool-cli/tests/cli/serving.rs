@@ -17,8 +17,9 @@ use super::*;
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// The variables that mean something to `opentool serve`.
-const VARIABLES: [&str; 5] = [
+const VARIABLES: [&str; 6] = [
     "OPENTOOL_API_KEY",
+    "OPENTOOL_MODEL",
     "RUST_LOG",
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",

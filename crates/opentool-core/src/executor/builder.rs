@@ -40,6 +40,11 @@ impl Executor {
     pub fn builder() -> ExecutorBuilder {
         ExecutorBuilder::new()
     }
+
+    /// Starts another executor with the policies of this one; both share the threads for sync tools.
+    pub fn to_builder(&self) -> ExecutorBuilder {
+        ExecutorBuilder((*self.0).clone())
+    }
 }
 
 impl Default for Executor {
@@ -119,6 +124,37 @@ impl ExecutorBuilder {
     /// Sets the policy that approves calls; without one, a tool that needs approval is denied.
     pub fn approval(mut self, policy: impl ApprovalPolicy) -> Self {
         self.0.approval = Some(Arc::new(policy));
+        self
+    }
+
+    /// Puts a policy around the one that was set, if one was, for instance to ask a person first.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use opentool_core::{ApprovalPolicy, ApprovalRequest, Ask, BoxFuture, Decision, Executor};
+    ///
+    /// /// Approves nothing at night.
+    /// struct ByDay(Option<Arc<dyn ApprovalPolicy>>);
+    ///
+    /// impl ApprovalPolicy for ByDay {
+    ///     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
+    ///         match &self.0 {
+    ///             Some(policy) if is_day() => policy.decide(request),
+    ///             _ => Box::pin(async { Decision::Deny("ask again in the morning".to_owned()) }),
+    ///         }
+    ///     }
+    /// }
+    /// # fn is_day() -> bool { false }
+    ///
+    /// let executor = Executor::builder().approval(Ask::later()).build();
+    /// let by_day = executor.to_builder().map_approval(ByDay).build();
+    /// # let _ = by_day;
+    /// ```
+    pub fn map_approval<P: ApprovalPolicy>(
+        mut self,
+        around: impl FnOnce(Option<Arc<dyn ApprovalPolicy>>) -> P,
+    ) -> Self {
+        self.0.approval = Some(Arc::new(around(self.0.approval.take())));
         self
     }
 

@@ -51,6 +51,7 @@ use crate::{
 pub struct Executor(pub(super) Arc<Policies>);
 
 /// The settings of an executor.
+#[derive(Clone)]
 pub(super) struct Policies {
     pub(super) unknown_tool: Arc<dyn UnknownToolPolicy>,
     pub(super) errors: Option<Arc<dyn ErrorPolicy>>,

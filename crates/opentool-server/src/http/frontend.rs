@@ -24,7 +24,7 @@ const MAX_STALL: Duration = Duration::from_secs(30);
 
 /// A way for callers to reach the tools of a server, beside the routes of OpenTool: [`Server::mount`](crate::Server::mount).
 ///
-/// The server checks the API key, `Host` and `Origin` of a request, and reads its body under the limits of size, time and of the
+/// The server checks the API key (unless the frontend [does so](Frontend::authenticates_callers)), `Host` and `Origin` of a request, and reads its body under the limits of size, time and of the
 /// bytes held for all requests, before the frontend gets it; the access log, the metrics and the drain are around it. A request
 /// that the server refuses is answered with a JSON-RPC error that has no id.
 ///
@@ -72,6 +72,20 @@ pub trait Frontend: Send + Sync + 'static {
     /// Returns the path at which the frontend answers, such as `/mcp`. The prefix of the OpenTool routes is not put before it.
     fn mount_path(&self) -> &str;
 
+    /// Says whether the frontend also answers the paths below its own, which [`FrontendRequest::sub_path`] tells apart: false.
+    fn takes_sub_paths(&self) -> bool {
+        false
+    }
+
+    /// Says whether the frontend itself finds out who calls, so that the server asks for no API key: false.
+    ///
+    /// For instance a web page, whose files a browser asks for without a key. Such a frontend must not run a call, nor show a
+    /// tool, before it knows its caller; [`FrontendRequest::find_key`] is for those who sign in by a key. The server's checks of
+    /// `Host` and `Origin` and its limits hold all the same.
+    fn authenticates_callers(&self) -> bool {
+        false
+    }
+
     /// Answers a request that has passed the checks, whatever its method.
     ///
     /// Where the client goes away, the future is dropped.
@@ -81,6 +95,7 @@ pub trait Frontend: Send + Sync + 'static {
 /// A request to a [`Frontend`] that has passed the checks of the server.
 pub struct FrontendRequest<'a> {
     parts: &'a Parts,
+    sub_path: &'a str,
     body: RequestBody,
     host: &'a Arc<Host>,
     key_name: Option<Arc<str>>,
@@ -91,13 +106,14 @@ pub struct FrontendRequest<'a> {
 impl<'a> FrontendRequest<'a> {
     pub(super) fn new(
         parts: &'a Parts,
+        sub_path: &'a str,
         body: RequestBody,
         host: &'a Arc<Host>,
         key_name: Option<Arc<str>>,
         trace: Option<TraceContext>,
         state: &'a Arc<ServerState>,
     ) -> Self {
-        Self { parts, body, host, key_name, trace, state }
+        Self { parts, sub_path, body, host, key_name, trace, state }
     }
 
     /// Returns the method.
@@ -110,6 +126,12 @@ impl<'a> FrontendRequest<'a> {
     #[must_use]
     pub fn headers(&self) -> &'a HeaderMap {
         &self.parts.headers
+    }
+
+    /// Returns the path below that of the frontend, as it was sent: empty, or with a slash at its beginning.
+    #[must_use]
+    pub fn sub_path(&self) -> &'a str {
+        self.sub_path
     }
 
     /// Returns the query of the URL, where there is one.
@@ -134,6 +156,30 @@ impl<'a> FrontendRequest<'a> {
     #[must_use]
     pub fn key_name(&self) -> Option<&Arc<str>> {
         self.key_name.as_ref()
+    }
+
+    /// Says whether the server has API keys.
+    #[must_use]
+    pub fn has_keys(&self) -> bool {
+        self.state.settings.keys.is_some()
+    }
+
+    /// Returns the name of an API key, compared in constant time; none where it is no key of this server.
+    #[must_use]
+    pub fn find_key(&self, key: &str) -> Option<Arc<str>> {
+        self.state.settings.keys.as_ref()?.find_secret(key.as_bytes())
+    }
+
+    /// Says whether the server has an API key of this name, for what lasts longer than a request.
+    #[must_use]
+    pub fn has_key_named(&self, name: &str) -> bool {
+        self.state.settings.keys.as_ref().is_some_and(|keys| keys.has_name(name))
+    }
+
+    /// Returns the prefix of the OpenTool routes: empty, or with a slash at its beginning and none at its end.
+    #[must_use]
+    pub fn opentool_prefix(&self) -> &str {
+        &self.state.settings.prefix
     }
 
     /// Returns the trace that the request belongs to, which is for the context of the calls that it makes.
@@ -161,11 +207,13 @@ impl<'a> FrontendRequest<'a> {
     ///
     /// Where as many calls run as may.
     pub fn count_call(&self, tool: Arc<str>) -> Result<CountedCall, TooManyCalls> {
-        let limit = self.state.settings.max_calls;
-        match self.state.metrics.enter(limit) {
-            Some(in_flight) => Ok(CountedCall(RunningCall::new(&self.state.metrics, in_flight, tool))),
-            None => Err(TooManyCalls { limit }),
-        }
+        self.call_counter().count(tool)
+    }
+
+    /// Returns what counts calls as [`count_call`](Self::count_call) does, for calls that are made after the request was answered.
+    #[must_use]
+    pub fn call_counter(&self) -> CallCounter {
+        CallCounter(self.state.clone())
     }
 
     /// Returns the signal that is given when the server begins to stop: streams without an end should end now.
@@ -224,6 +272,31 @@ impl fmt::Debug for RequestBody {
     }
 }
 
+/// Counts the calls that a [`Frontend`] makes in the metrics of the server.
+#[derive(Clone)]
+pub struct CallCounter(Arc<ServerState>);
+
+impl CallCounter {
+    /// Counts a call of a tool, for as long as the returned value is kept.
+    ///
+    /// # Errors
+    ///
+    /// Where as many calls run as may.
+    pub fn count(&self, tool: Arc<str>) -> Result<CountedCall, TooManyCalls> {
+        let limit = self.0.settings.max_calls;
+        match self.0.metrics.enter(limit) {
+            Some(in_flight) => Ok(CountedCall(RunningCall::new(&self.0.metrics, in_flight, tool))),
+            None => Err(TooManyCalls { limit }),
+        }
+    }
+}
+
+impl fmt::Debug for CallCounter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CallCounter")
+    }
+}
+
 /// A call that a [`Frontend`] runs. Dropped before it is finished, it counts as cancelled.
 pub struct CountedCall(RunningCall);
 
@@ -260,6 +333,12 @@ impl FrontendResponse {
     #[must_use]
     pub fn json(status: StatusCode, body: impl Into<Bytes>) -> Self {
         response::json(status, body).into()
+    }
+
+    /// Answers with a body of some type.
+    #[must_use]
+    pub fn with_body(status: StatusCode, content_type: HeaderValue, body: impl Into<Bytes>) -> Self {
+        response::with_type(status, content_type, body).into()
     }
 
     /// Answers without a body.

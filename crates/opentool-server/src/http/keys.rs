@@ -81,7 +81,16 @@ impl KeyRing {
 
     /// Returns the name of the key that a request carries; none where it has no valid key, or several.
     pub(crate) fn find_name(&self, authorization: Header<'_>) -> Option<Arc<str>> {
-        let given = without_scheme(authorization.only()?.as_bytes().trim_ascii());
+        self.find_secret(without_scheme(authorization.only()?.as_bytes().trim_ascii()))
+    }
+
+    pub(crate) fn has_name(&self, name: &str) -> bool {
+        let is_named = |key: &ApiKey| *key.name == *name;
+        self.fixed.iter().any(is_named) || self.file.as_ref().is_some_and(|file| file.get().iter().any(is_named))
+    }
+
+    /// Returns the name of a key.
+    pub(crate) fn find_secret(&self, given: &[u8]) -> Option<Arc<str>> {
         // Every key is compared, so that the time does not reveal which one came close.
         let mut name = find(&self.fixed, given);
         if let Some(file) = &self.file {

@@ -43,9 +43,31 @@ pub(crate) struct Routes {
     pub(crate) tools: bool,
     pub(crate) operator: bool,
     /// The paths of the mounted frontends, in their order.
-    mounted: Vec<Box<str>>,
+    mounted: Vec<MountPath>,
     /// Other hosts than those of the settings.
     pub(crate) hosts: Option<AllowedHosts>,
+}
+
+/// The path of a mounted frontend.
+#[derive(Clone, Debug)]
+pub(crate) struct MountPath {
+    path: Box<str>,
+    /// Whether the paths below it are the frontend's too.
+    takes_sub_paths: bool,
+}
+
+impl MountPath {
+    pub(crate) fn new(path: &str, takes_sub_paths: bool) -> Self {
+        Self { path: path.into(), takes_sub_paths }
+    }
+
+    fn matches(&self, path: &str) -> bool {
+        match strip_prefix(path, &self.path) {
+            None => false,
+            Some("" | "/") => true,
+            Some(_) => self.takes_sub_paths,
+        }
+    }
 }
 
 impl Route {
@@ -94,9 +116,9 @@ impl Routes {
         Self { tools: false, operator: false, mounted: Vec::new(), hosts: None }
     }
 
-    /// Adds the paths of the mounted frontends.
-    pub(crate) fn with_mounted<'a>(mut self, paths: impl IntoIterator<Item = &'a str>) -> Self {
-        self.mounted.extend(paths.into_iter().map(Box::from));
+    /// Adds the path of a mounted frontend.
+    pub(crate) fn with_mounted(mut self, path: MountPath) -> Self {
+        self.mounted.push(path);
         self
     }
 
@@ -107,7 +129,7 @@ impl Routes {
 
     /// Finds the route of a path.
     pub(crate) fn find(&self, path: &str, settings: &Settings) -> Route {
-        if let Some(index) = self.mounted.iter().position(|mounted| **mounted == *without_slash(path)) {
+        if let Some(index) = self.mounted.iter().position(|mounted| mounted.matches(path)) {
             return Route::Mounted(index);
         }
         if self.tools
@@ -147,6 +169,6 @@ fn without_slash(path: &str) -> &str {
 }
 
 /// The path below a prefix, which must end where a segment does.
-fn strip_prefix<'a>(path: &'a str, prefix: &str) -> Option<&'a str> {
+pub(crate) fn strip_prefix<'a>(path: &'a str, prefix: &str) -> Option<&'a str> {
     path.strip_prefix(prefix).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }

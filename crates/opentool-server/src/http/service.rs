@@ -21,7 +21,7 @@ use super::origins;
 use super::record::RequestRecord;
 use super::refusal::Refusal;
 use super::response::HttpResponse;
-use super::routes::{Route, Routes};
+use super::routes::{self, Route, Routes};
 use super::settings::Settings;
 use super::state::ServerState;
 use crate::file::FileError;
@@ -164,7 +164,8 @@ impl Service {
         record.received = bytes.len();
         let body = RequestBody::new(bytes, reservation);
         let key_name = record.key_name.clone();
-        let request = FrontendRequest::new(parts, body, &self.host, key_name, trace, &self.state);
+        let sub_path = routes::strip_prefix(parts.uri.path(), frontend.mount_path()).unwrap_or_default();
+        let request = FrontendRequest::new(parts, sub_path, body, &self.host, key_name, trace, &self.state);
         let (response, call) = frontend.answer(request).await.into_parts();
         if let Some(call) = call {
             record.note_call(call);
@@ -178,6 +179,12 @@ impl Service {
             Route::Mounted(index) => self.mounted.get(index).map_or(route.as_str(), |frontend| frontend.mount_path()),
             _ => route.as_str(),
         }
+    }
+
+    /// Says whether it is a frontend that finds out by itself who calls.
+    fn authenticates_callers(&self, route: Route) -> bool {
+        let Route::Mounted(index) = route else { return false };
+        self.mounted.get(index).is_some_and(|frontend| frontend.authenticates_callers())
     }
 
     /// Checks where a request is addressed to and which page it comes from.
@@ -207,6 +214,7 @@ impl Service {
             return Err(Refusal::not_found());
         }
         if !route.is_open()
+            && !self.authenticates_callers(route)
             && let Some(keys) = &self.state.settings.keys
         {
             record.key_name = Some(keys.find_name(headers.authorization).ok_or_else(Refusal::unauthorized)?);

@@ -1,6 +1,6 @@
 //! The JSON-RPC answer to a call, as bytes.
 
-use opentool_core::{ErrorKind, ToolError, ToolOutput};
+use opentool_core::{ErrorKind, Outcome, ToolError, ToolOutput};
 use opentool_spec::rpc::JSONRPC;
 use serde::Serialize;
 use serde_json::Value;
@@ -58,6 +58,35 @@ impl Answer<'_> {
         out.extend_from_slice(self.id.as_raw().get().as_bytes());
         out.push(b'}');
         Ok(())
+    }
+}
+
+/// Writes the JSON-RPC answer with which `/call` words an outcome, for a client that reads values only.
+///
+/// ```
+/// use opentool_core::ToolOutput;
+/// use opentool_server::call_answer;
+///
+/// let answer = call_answer("7", "now", &Ok(ToolOutput::text("noon")), Some("time"));
+/// assert_eq!(answer, r#"{"jsonrpc":"2.0","result":{"time":"noon"},"error":null,"id":"7"}"#);
+/// ```
+#[must_use]
+pub fn call_answer(id: &str, tool: &str, result: &Result<ToolOutput, ToolError>, output_name: Option<&str>) -> String {
+    // A text can always be written as JSON, and what is written is UTF-8.
+    let id = serde_json::value::to_raw_value(id).ok();
+    let to = Recipient { id: RequestId::new(id.as_deref()), reads_output: false };
+    let bytes = match result {
+        Ok(output) => success(output, output_name, to),
+        Err(error) => tool_error(error, tool, to),
+    };
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Writes the answer to a call that has run.
+pub(crate) fn outcome(outcome: &Outcome, to: Recipient<'_>) -> Vec<u8> {
+    match &outcome.result {
+        Ok(output) => success(output, outcome.definition.as_ref().and_then(|definition| definition.output_name()), to),
+        Err(error) => tool_error(error, &outcome.tool, to),
     }
 }
 

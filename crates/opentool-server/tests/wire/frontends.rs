@@ -176,3 +176,80 @@ async fn a_frontend_in_an_axum_application_has_the_same_checks() {
     assert_eq!(ask(nested.key("k")).await.text(), "3");
     assert_eq!(ask(get("/api/healthz").key("k")).await.status, 404, "the operator's routes are the application's");
 }
+
+/// Answers with what it sees of a request, and finds out by itself who calls.
+struct Own;
+
+impl Frontend for Own {
+    fn mount_path(&self) -> &str {
+        "/own"
+    }
+
+    fn takes_sub_paths(&self) -> bool {
+        true
+    }
+
+    fn authenticates_callers(&self) -> bool {
+        true
+    }
+
+    fn answer<'a>(&'a self, request: FrontendRequest<'a>) -> BoxFuture<'a, FrontendResponse> {
+        Box::pin(async move {
+            let key = request.headers().get("x-key").and_then(|key| key.to_str().ok()).unwrap_or_default();
+            let found = request.find_key(key);
+            let is_known = found.as_ref().is_some_and(|name| request.has_key_named(name));
+            let text = format!(
+                "{} {:?} {} {is_known} {}",
+                request.sub_path(),
+                found.as_deref(),
+                request.has_keys(),
+                request.opentool_prefix()
+            );
+            let content_type = HeaderValue::from_static("text/plain");
+            FrontendResponse::with_body(StatusCode::OK, content_type, text)
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_frontend_may_find_out_by_itself_who_calls() {
+    let server = Server::new(every_way()).mount(Own).mount(Plain("/plain")).api_keys(["s3cret"]);
+    let server = start(server).await;
+    let reply = server.ask(get("/own")).await;
+    assert_eq!((reply.status, reply.text()), (200, " None true false /opentool"));
+    assert_eq!(reply.header("content-type"), Some("text/plain"));
+    let reply = server.ask(get("/own/a/b%20c").header("x-key", "s3cret")).await;
+    assert_eq!(reply.text(), "/a/b%20c Some(\"key-1\") true true /opentool");
+    assert_eq!(server.ask(get("/own/").header("x-key", "s3cre")).await.text(), "/ None true false /opentool");
+    // The others still ask for a key, and the other checks still hold.
+    assert_eq!(server.ask(post("/plain?add").body("{}")).await.status, 401);
+    assert_eq!(server.ask(get("/owner")).await.status, 404);
+    assert_eq!(server.ask(get("/own").host("evil.example")).await.status, 403);
+    assert_eq!(server.ask(get("/own").header("Origin", "https://evil.example")).await.status, 403);
+}
+
+#[tokio::test]
+async fn sub_paths_are_for_frontends_that_take_them() {
+    let server = start(Server::new(every_way()).mount(Plain("/plain"))).await;
+    assert_eq!(server.ask(post("/plain/deeper?add").body("{}")).await.status, 404);
+    let below = Server::new(every_way()).mount(Own).mount(Plain("/own/plain")).bind("127.0.0.1:0").await.unwrap_err();
+    assert!(matches!(below, ServeError::Mount { problem: "another frontend is mounted there", .. }), "{below}");
+    let above = Server::new(every_way()).configure(|config| config.prefix("/own/tools")).mount(Own);
+    let above = above.bind("127.0.0.1:0").await.unwrap_err();
+    assert!(matches!(above, ServeError::Mount { problem: "the OpenTool routes are below it", .. }), "{above}");
+    let root = Server::new(every_way()).configure(|config| config.prefix("")).mount(Own);
+    let root = start(root).await;
+    assert_eq!(root.ask(get("/own/x")).await.text(), "/x None false false ");
+    assert_eq!(root.ask(get("/version")).await.status, 200);
+}
+
+#[cfg(feature = "axum")]
+#[tokio::test]
+async fn a_router_of_a_frontend_has_its_sub_paths() {
+    let host = opentool_core::Executor::new().host(every_way());
+    let config = opentool_server::Config::builder().api_keys(["s3cret"]).build().unwrap();
+    let ask = crate::router::serve(opentool_server::frontend_router(host, Own, config)).await;
+    assert_eq!(ask(get("/own/a")).await.text(), "/a None true false /opentool");
+    assert_eq!(ask(get("/own")).await.text(), " None true false /opentool");
+    assert_eq!(ask(get("/owner")).await.status, 404);
+}

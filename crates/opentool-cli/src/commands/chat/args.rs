@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    super::access::{CaOptions, SourceKeyOptions},
+    super::{
+        access::{CaOptions, SourceKeyOptions},
+        model::ModelOptions,
+    },
     approval::Approve,
-    model::ModelName,
 };
 use crate::{libraries::LibraryGrants, secret::Secret, size::size};
 
@@ -32,7 +34,8 @@ ends it, Ctrl-C cancels a turn, /help lists the commands.
 Models: openai:NAME (OPENAI_API_KEY, OPENAI_BASE_URL), anthropic:NAME (ANTHROPIC_API_KEY,
 ANTHROPIC_BASE_URL), gemini:NAME (GEMINI_API_KEY), ollama:NAME (OLLAMA_HOST); also openai-responses, azure,
 groq, openrouter, deepseek, mistral, xai, together, fireworks, lmstudio, llamacpp and vllm, whose variables
-`opentool help models` lists. For another server with OpenAI's API use openai: with OPENAI_BASE_URL.
+`opentool help models` lists. For another server with OpenAI's API use openai: with --model-url or OPENAI_BASE_URL.
+A `[model]` table of opentool.toml, once that is trusted, is the default: provider, name, base-url, key.
 
 Approval: you are asked before a tool runs that is not known to only read; --approve says which
 tools else, --read-only and --destructive what is known. With --json, or if standard input or
@@ -71,9 +74,8 @@ pub(in crate::commands) struct Chat {
     /// What to say, where it looks like a source
     #[arg(long, short, value_name = "TEXT")]
     pub(super) prompt: Option<String>,
-    /// The model, for example ollama:qwen3 [default: that of OPENTOOL_MODEL]
-    #[arg(long, short, value_name = "PROVIDER:NAME")]
-    pub(super) model: Option<ModelName>,
+    #[command(flatten)]
+    pub(super) model: ModelOptions,
     /// A file that goes with the prompt: an image, a sound, a PDF, a text; in a conversation with the first one;
     /// repeatable
     #[arg(long, value_name = "FILE")]

@@ -10,13 +10,12 @@ use opentool_chat::{
 use serde::de::DeserializeOwned;
 
 use super::{
-    super::{ExitStatus, access::environment_key_for, console::Console, known, respondent},
+    super::{ExitStatus, access::environment_key_for, console::Console, known, model::ModelName, respondent},
     approval::{Approval, Approve},
     args::Chat,
     attach,
     interrupt::Interrupt,
     memory::Memory,
-    model::ModelName,
     turn::{self, TurnOutput, TurnResult},
 };
 use crate::{

@@ -7,19 +7,28 @@ use std::{
 
 use opentool_server::BoundServer;
 
-use super::{super::access::API_KEY_VARIABLE, options::Options};
+use super::{
+    super::{access::API_KEY_VARIABLE, model::ModelName},
+    options::Options,
+};
 use crate::terminal::visible;
 
 /// Prints where the server listens and how to call it.
-pub(super) fn announce(options: &Options, bound: &BoundServer, only_demo: bool) {
+pub(super) fn announce(options: &Options, bound: &BoundServer, model: Option<&ModelName>, only_demo: bool) {
     let Ok(address) = bound.local_addr() else { return };
-    let text = message(options, address, bound.admin_addr(), only_demo);
+    let text = message(options, address, bound.admin_addr(), model, only_demo);
     // A closed standard output is no reason not to serve.
     let mut stdout = anstream::stdout().lock();
     let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }
 
-fn message(options: &Options, address: SocketAddr, admin: Option<SocketAddr>, only_demo: bool) -> String {
+fn message(
+    options: &Options,
+    address: SocketAddr,
+    admin: Option<SocketAddr>,
+    model: Option<&ModelName>,
+    only_demo: bool,
+) -> String {
     let secure = options.tls_cert.is_some();
     let scheme = if secure { "https" } else { "http" };
     let prefix = options.prefix.as_deref().unwrap_or("/opentool").trim_matches('/');
@@ -37,11 +46,12 @@ fn message(options: &Options, address: SocketAddr, admin: Option<SocketAddr>, on
         options.mcp_path().map(|path| format!("MCP clients:  {scheme}://{}{}\n", reachable(address), visible(&path)));
     let mcp = mcp.unwrap_or_default();
     let admin = admin.map(|admin| format!("operator's routes on http://{admin}\n")).unwrap_or_default();
-    format!("listening on {url}\n{mcp}{admin}try it:  curl{key} {url}{what}\n")
+    let model = model.map(|model| format!("model:  {}\n", visible(&model.to_string()))).unwrap_or_default();
+    format!("listening on {url}\n{mcp}{admin}{model}try it:  curl{key} {url}{what}\n")
 }
 
 /// The address under which this machine reaches the server.
-fn reachable(address: SocketAddr) -> SocketAddr {
+pub(super) fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),

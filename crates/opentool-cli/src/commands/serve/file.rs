@@ -6,7 +6,10 @@ use clap::{Args as _, FromArgMatches as _};
 use opentool_spec::json::near;
 use toml::{Value, de::DeTable};
 
-use super::options::Options;
+use super::{
+    super::model::{MODEL, ModelTable},
+    options::Options,
+};
 use crate::{
     config_file::{ConfigFile, DEFAULT},
     failure::Failure,
@@ -19,11 +22,11 @@ use crate::{
 /// which they are.
 ///
 /// A file that was not named must be trusted, unless nothing in it needs that.
-pub(super) fn read(named: Option<&Path>) -> Result<(Options, NamedSources), Failure> {
+pub(super) fn read(named: Option<&Path>) -> Result<FileContent, Failure> {
     let Some(file) = ConfigFile::given_or_found(named)? else {
-        return Ok((Options::default(), NamedSources::none()));
+        return Ok(FileContent { options: Options::default(), sources: NamedSources::none(), model: None });
     };
-    let ParsedFile { options, settings, sources } = parse_file(&file)?;
+    let (content, settings) = parse_file(&file)?;
     let is_trusted = file.check_trust(settings.iter(), "serve")?;
     let why = match (file.is_named(), is_trusted) {
         (true, _) => " (named by --config)",
@@ -34,12 +37,13 @@ pub(super) fn read(named: Option<&Path>) -> Result<(Options, NamedSources), Fail
     keys.dedup();
     let keys = if keys.is_empty() { "nothing".to_owned() } else { keys.join(", ") };
     note(&format_args!("settings from {}{why}: {}", visible(&file.name()), visible(&keys)));
-    Ok((options, sources))
+    Ok(content)
 }
 
-/// `sources.NAME` for a key of that table.
+/// The table of a key: `sources.NAME` for that of a source, `model` for one of the model.
 fn short(key: &str) -> &str {
-    match key.match_indices('.').nth(1) {
+    let dots = if key.starts_with(SOURCES) { 1 } else { 0 };
+    match key.match_indices('.').nth(dots) {
         Some((at, _)) => &key[..at],
         None => key,
     }
@@ -47,17 +51,17 @@ fn short(key: &str) -> &str {
 
 /// What stands in a file, in its order.
 pub(in crate::commands) fn settings(file: &ConfigFile) -> Result<Vec<Setting>, Failure> {
-    Ok(parse_file(file)?.settings)
+    Ok(parse_file(file)?.1)
 }
 
 /// What stands in a file.
-struct ParsedFile {
-    options: Options,
-    settings: Vec<Setting>,
-    sources: NamedSources,
+pub(super) struct FileContent {
+    pub(super) options: Options,
+    pub(super) sources: NamedSources,
+    pub(super) model: Option<ModelTable>,
 }
 
-fn parse_file(file: &ConfigFile) -> Result<ParsedFile, Failure> {
+fn parse_file(file: &ConfigFile) -> Result<(FileContent, Vec<Setting>), Failure> {
     let parsed = parse(&file.text).map_err(|problem| Failure::usage(format!("{}: {problem}", file.name())));
     let (mut options, mut settings) = parsed?;
     let mut sources = NamedSources::from_file(file, "serve")?;
@@ -65,8 +69,12 @@ fn parse_file(file: &ConfigFile) -> Result<ParsedFile, Failure> {
         options.sources.push(table.name.clone());
         settings.append(&mut table.settings);
     }
+    let mut model = ModelTable::of_file(file)?;
+    if let Some(table) = &mut model {
+        settings.append(&mut table.settings);
+    }
     settings.sort_by_key(|setting| setting.line);
-    Ok(ParsedFile { options, settings, sources })
+    Ok((FileContent { options, sources, model }, settings))
 }
 
 /// The file is turned into a command line, so that both mean the same to the last check.
@@ -77,7 +85,9 @@ fn parse(text: &str) -> Result<(Options, Vec<Setting>), String> {
     let shown = command.get_arguments().filter(|argument| !argument.is_hide_set());
     let named = shown.filter_map(|argument| {
         let aliases = argument.get_all_aliases().unwrap_or_default().into_iter().map(str::to_owned).collect();
-        Some(Known { name: argument.get_long()?.to_owned(), aliases })
+        // What these say stands in `[model]`.
+        let name = argument.get_long().filter(|name| !name.starts_with("model-"))?;
+        Some(Known { name: name.to_owned(), aliases })
     });
     let mut known: Vec<_> = named.collect();
     known.push(Known { name: SOURCES.to_owned(), aliases: vec!["source".to_owned()] });
@@ -87,8 +97,8 @@ fn parse(text: &str) -> Result<(Options, Vec<Setting>), String> {
         if !known.iter().any(|known| known.name == *key) {
             return Err(unknown(key, &known));
         }
-        if key == SOURCES && value.is_table() {
-            // It has the tables of sources, which are read by themselves.
+        if key == MODEL || (key == SOURCES && value.is_table()) {
+            // The tables are read by themselves.
             continue;
         }
         let values = texts(value).ok_or_else(|| format!("`{key}` must be a value or a list of values"))?;

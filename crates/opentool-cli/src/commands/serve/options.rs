@@ -7,6 +7,7 @@ use clap::Args;
 use super::super::{
     access::{API_KEY_VARIABLE, CaOptions, SourceKeyOptions},
     known::KnownOptions,
+    model::ModelOptions,
 };
 use crate::{libraries::LibraryOptions, secret::Secret, size::size, time::duration};
 
@@ -40,6 +41,14 @@ pub(super) struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(hide_possible_values = true, help_heading = "Address")]
     pub(super) no_mcp: Option<bool>,
+    /// Serves the web page at /ui also where other machines reach the server [default: on this machine only]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(hide_possible_values = true, help_heading = "Address")]
+    pub(super) page: Option<bool>,
+    /// Leaves the web page out
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(hide_possible_values = true, help_heading = "Address")]
+    pub(super) no_page: Option<bool>,
     /// The URL under which clients reach the server, for the document that /load gives [default: what the one source
     /// says]
     #[arg(long, value_name = "URL", help_heading = "Address")]
@@ -132,6 +141,9 @@ pub(super) struct Options {
     /// How long calls may run after that [default: 35s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Running")]
     pub(super) drain_timeout: Option<Duration>,
+
+    #[command(flatten)]
+    pub(super) model: ModelOptions,
 
     #[command(flatten)]
     pub(super) libraries: LibraryOptions,

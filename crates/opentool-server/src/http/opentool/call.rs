@@ -76,7 +76,7 @@ async fn answer_on_terms(
         record.note_call(running.note());
     }
     let answer = match outcome {
-        Ok(outcome) => answer_outcome(&outcome, to),
+        Ok(outcome) => answer::outcome(&outcome, to),
         Err(error) => answer::tool_error(&error, &name, to),
     };
     json(StatusCode::OK, answer)
@@ -116,7 +116,7 @@ async fn run(
     match until_cut_off(&state.shutdown, pin!(host.run_until_dropped(call, context))).await {
         Ok(outcome) => {
             running.finish(error_kind(&outcome));
-            answer_outcome(&outcome, to)
+            answer::outcome(&outcome, to)
         }
         Err(error) => {
             running.finish(Some(error.kind()));
@@ -127,15 +127,4 @@ async fn run(
 
 fn error_kind(outcome: &Outcome) -> Option<ErrorKind> {
     outcome.error().map(|error| error.kind())
-}
-
-/// Writes the answer to a call.
-pub(super) fn answer_outcome(outcome: &Outcome, to: Recipient<'_>) -> Vec<u8> {
-    match &outcome.result {
-        Ok(output) => {
-            let name = outcome.definition.as_ref().and_then(|definition| definition.output_name());
-            answer::success(output, name, to)
-        }
-        Err(error) => answer::tool_error(error, &outcome.tool, to),
-    }
 }

@@ -21,7 +21,6 @@ use super::super::record::{RequestRecord, RunningCall};
 use super::super::response::{EventStream, HttpResponse, events};
 use super::super::state::ServerState;
 use super::admit::{LARGE_BODY, OwnedCall, Refused, accepts, admit, admit_large, receive};
-use super::call::answer_outcome;
 use super::cut_off::{stopped, until_cut_off};
 use super::terms::CallTerms;
 use crate::wire::answer::{self, Recipient};
@@ -163,7 +162,7 @@ impl EventWriter<'_> {
                 // What was emitted is all there is.
                 ToolEvent::Finished(_, outcome) if outcome.output().is_some_and(|output| output.is_empty()) => continue,
                 ToolEvent::Finished(_, outcome) => {
-                    event::frame(self.result_event.name(), &answer_outcome(&outcome, self.recipient))
+                    event::frame(self.result_event.name(), &answer::outcome(&outcome, self.recipient))
                 }
                 ToolEvent::Failed(_, outcome) => return Ok(Some(outcome.result.err().unwrap_or_else(stopped))),
                 ToolEvent::Suspended(_) => {

@@ -35,18 +35,18 @@ impl SecretText {
 
 /// The entry of a table.
 #[derive(Clone, Copy)]
-pub(super) struct TableEntry<'a> {
-    pub(super) key: &'a Spanned<DeString<'a>>,
-    pub(super) value: &'a Spanned<DeValue<'a>>,
+pub(crate) struct TableEntry<'a> {
+    pub(crate) key: &'a Spanned<DeString<'a>>,
+    pub(crate) value: &'a Spanned<DeValue<'a>>,
 }
 
 impl<'a> TableEntry<'a> {
-    pub(super) fn name(&self) -> &'a str {
+    pub(crate) fn name(&self) -> &'a str {
         self.key.get_ref()
     }
 
     /// What is wrong with the value.
-    pub(super) fn fault(&self, message: impl Into<String>) -> ConfigFault {
+    pub(crate) fn fault(&self, message: impl Into<String>) -> ConfigFault {
         ConfigFault::new(self.value.span(), message)
     }
 
@@ -54,11 +54,11 @@ impl<'a> TableEntry<'a> {
         self.fault(format!("`{}` must be {what}, not {}", self.name(), type_of(self.value.get_ref())))
     }
 
-    pub(super) fn text(&self) -> Result<String, ConfigFault> {
+    pub(crate) fn text(&self) -> Result<String, ConfigFault> {
         self.value.get_ref().as_str().map(str::to_owned).ok_or_else(|| self.wanted("a text"))
     }
 
-    pub(super) fn texts(&self) -> Result<Vec<String>, ConfigFault> {
+    pub(crate) fn texts(&self) -> Result<Vec<String>, ConfigFault> {
         match self.value.get_ref() {
             DeValue::String(text) => Ok(vec![text.to_string()]),
             DeValue::Array(values) => values
@@ -75,7 +75,7 @@ impl<'a> TableEntry<'a> {
     }
 
     /// The texts of an option of the command line.
-    pub(super) fn option_values(&self) -> Result<Vec<String>, ConfigFault> {
+    pub(crate) fn option_values(&self) -> Result<Vec<String>, ConfigFault> {
         let scalar = |value: &DeValue<'_>| match value {
             DeValue::String(text) => Some(text.to_string()),
             DeValue::Integer(number) => Some(number.to_string()),
@@ -90,15 +90,25 @@ impl<'a> TableEntry<'a> {
     }
 
     /// The entries of a table.
-    pub(super) fn entries(&self) -> Result<Vec<TableEntry<'a>>, ConfigFault> {
+    pub(crate) fn entries(&self) -> Result<Vec<TableEntry<'a>>, ConfigFault> {
         match self.value.get_ref() {
             DeValue::Table(table) => Ok(entries(table)),
             _ => Err(self.wanted("a table, such as { NAME = \"value\" }")),
         }
     }
 
+    /// An address of HTTP.
+    pub(crate) fn http_url(&self) -> Result<String, ConfigFault> {
+        let url = self.text()?;
+        let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+        match scheme.as_deref() {
+            Some("http" | "https") => Ok(url),
+            _ => Err(self.fault(format!("`{}` must begin with http:// or https://", self.name()))),
+        }
+    }
+
     /// A text that must not stand in the file itself.
-    pub(super) fn secret(&self, folder: &Path) -> Result<SecretText, ConfigFault> {
+    pub(crate) fn secret(&self, folder: &Path) -> Result<SecretText, ConfigFault> {
         let how = format!("write `{0} = {{ env = \"VARIABLE\" }}` or `{0} = {{ file = \"FILE\" }}`", self.name());
         let DeValue::Table(table) = self.value.get_ref() else {
             let message = format!("`{}` is secret and must not stand in the file", self.name());
@@ -116,7 +126,7 @@ impl<'a> TableEntry<'a> {
     }
 
     /// A text that may stand in the file unless its name says that it is secret.
-    pub(super) fn text_or_secret(&self, folder: &Path) -> Result<SecretText, ConfigFault> {
+    pub(crate) fn text_or_secret(&self, folder: &Path) -> Result<SecretText, ConfigFault> {
         match self.value.get_ref() {
             DeValue::String(text) if !is_secret(self.name()) => Ok(SecretText::Plain(text.to_string())),
             DeValue::String(_) | DeValue::Table(_) => self.secret(folder),
@@ -134,7 +144,7 @@ fn is_secret(name: &str) -> bool {
 }
 
 /// The entries of a table, in the order of the file.
-pub(super) fn entries<'a>(table: &'a DeTable<'a>) -> Vec<TableEntry<'a>> {
+pub(crate) fn entries<'a>(table: &'a DeTable<'a>) -> Vec<TableEntry<'a>> {
     let mut entries: Vec<_> = table.iter().map(|(key, value)| TableEntry { key, value }).collect();
     entries.sort_by_key(|entry| entry.key.span().start);
     entries
@@ -152,7 +162,7 @@ fn type_of(value: &DeValue<'_>) -> &'static str {
 }
 
 /// A value in TOML, on one line.
-pub(super) fn shown(value: &DeValue<'_>) -> String {
+pub(crate) fn shown(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("{text:?}"),
         DeValue::Integer(number) => number.to_string(),
@@ -175,6 +185,6 @@ fn bare(key: &str) -> Cow<'_, str> {
 }
 
 /// The line of a place.
-pub(super) fn line_of(text: &str, span: &Range<usize>) -> usize {
+pub(crate) fn line_of(text: &str, span: &Range<usize>) -> usize {
     text.get(..span.start).map_or(1, |before| before.matches('\n').count() + 1)
 }

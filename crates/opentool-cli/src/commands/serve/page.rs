@@ -1,0 +1,279 @@
+//! The web page of a server, and the browser that shows it.
+
+use std::{
+    env, fs,
+    io::{self, IsTerminal as _, Write as _},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use opentool_chat::ChatModel;
+use opentool_journal::SqliteJournal;
+use opentool_page::{Page, PageSource, PageTokens};
+use opentool_server::BoundServer;
+use tempfile::TempDir;
+
+use super::{announce::reachable, options::Options};
+use crate::{
+    failure::Failure,
+    mcp_servers::McpServers,
+    setting::is_loopback,
+    source::Source,
+    sources::JoinedPart,
+    terminal::{visible, warn},
+};
+
+/// Where the page is.
+pub(super) const PATH: &str = "/ui";
+
+/// How long a source is waited for when the page asks what it has.
+const MAX_WAIT: Duration = Duration::from_secs(2);
+
+/// Whether the page is served: on this machine, or where the operator says so.
+fn is_served(options: &Options) -> Result<bool, Failure> {
+    match (options.page, options.no_page) {
+        (Some(true), Some(true)) => Err(Failure::usage("`--page` and `--no-page`: leave one of them out")),
+        (_, Some(true)) | (Some(false), _) => Ok(false),
+        (Some(true), _) => Ok(true),
+        // The default is this machine.
+        _ => Ok(options.host.as_deref().is_none_or(is_loopback)),
+    }
+}
+
+/// Makes the page, where it is served.
+pub(super) fn page(
+    options: &Options,
+    sources: &[(Source, Option<String>)],
+    parts: &[JoinedPart],
+    model: Option<ChatModel>,
+    journal: Option<SqliteJournal>,
+) -> Result<Option<Page>, Failure> {
+    if !is_served(options)? {
+        return Ok(None);
+    }
+    let shown: Arc<[ShownSource]> =
+        sources.iter().zip(parts).map(|((source, _), part)| ShownSource::new(source, part)).collect();
+    let mut page =
+        Page::new().path(PATH).version(env!("CARGO_PKG_VERSION")).secure(options.tls_cert.is_some()).sources(
+            move || {
+                let shown = shown.clone();
+                async move {
+                    let mut sources = Vec::with_capacity(shown.len());
+                    for source in shown.iter() {
+                        sources.push(source.look().await);
+                    }
+                    sources
+                }
+            },
+        );
+    if let Some(path) = options.mcp_path() {
+        page = page.mcp_path(path);
+    }
+    if let Some(model) = model {
+        page = page.chat(model);
+    }
+    if let Some(journal) = journal {
+        page = page.journal(journal);
+    }
+    Ok(Some(page))
+}
+
+/// A source as the page shows it.
+struct ShownSource {
+    name: String,
+    kind: &'static str,
+    tools: opentool::Source,
+    client: Option<opentool_client::Client>,
+    servers: Option<McpServers>,
+}
+
+impl ShownSource {
+    fn new(source: &Source, part: &JoinedPart) -> Self {
+        Self {
+            name: source.name().to_owned(),
+            kind: source.kind_name(),
+            tools: part.tools.clone(),
+            client: part.client.clone(),
+            servers: source.mcp_servers().cloned(),
+        }
+    }
+
+    /// What is known about it now; one that is down is not asked for its tools.
+    async fn look(&self) -> PageSource {
+        let is_up = self.client.as_ref().is_none_or(|client| client.is_up() != Some(false))
+            && self.servers.as_ref().is_none_or(McpServers::are_up);
+        let toolbox = match is_up {
+            true => tokio::time::timeout(MAX_WAIT, self.tools.toolbox()).await.ok().and_then(Result::ok),
+            false => None,
+        };
+        let names: Vec<String> = toolbox.iter().flat_map(|toolbox| toolbox.names()).map(str::to_owned).collect();
+        PageSource::new(&self.name, self.kind).up(is_up).tools(names)
+    }
+}
+
+/// What opens pages: a program and its words, in which `%s` stands for the address, which comes last otherwise.
+#[derive(Debug)]
+pub(super) struct Browser {
+    program: PathBuf,
+    words: Vec<String>,
+}
+
+/// Finds what opens pages, before anything is served.
+pub(super) fn find_browser(options: &Options) -> Result<Browser, Failure> {
+    if !is_served(options)? {
+        return Err(Failure::usage(
+            "`--open` opens the page, which is not served here: leave out `--no-page`, or give `--page` beyond this machine",
+        ));
+    }
+    // Several may be listed, as the variable is used on Unix.
+    let listed = env::var("BROWSER").unwrap_or_default();
+    let listed = listed.split(':').filter_map(|command| {
+        let mut words = shlex::split(command)?.into_iter();
+        Some((words.next()?, words.collect()))
+    });
+    let usual = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut candidates = listed.chain([(usual.to_owned(), Vec::new())]);
+    let found = candidates.find_map(|(program, words)| Some(Browser { program: in_path(&program)?, words }));
+    found.ok_or_else(|| {
+        Failure::usage(format!(
+            "`--open` found no browser: there is no `{usual}`, and the variable BROWSER names no program that is there; \
+             set BROWSER, or run `opentool serve` at a terminal and open the address that it prints"
+        ))
+    })
+}
+
+/// Finds a program as a shell does.
+fn in_path(program: &str) -> Option<PathBuf> {
+    let is_program = |path: &Path| path.is_file();
+    if program.contains(std::path::MAIN_SEPARATOR) {
+        return Some(PathBuf::from(program)).filter(|path| is_program(path));
+    }
+    let folders = env::var_os("PATH")?;
+    env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| is_program(path))
+}
+
+/// Lets people in: prints the address of the page to a terminal, and opens it in a browser. What is returned is kept while the server
+/// runs.
+pub(super) fn offer(
+    options: &Options,
+    bound: &BoundServer,
+    tokens: Option<PageTokens>,
+    browser: Option<&Browser>,
+) -> Result<Option<OpenedPage>, Failure> {
+    let (Some(tokens), Ok(address)) = (tokens, bound.local_addr()) else { return Ok(None) };
+    let url = url(options, address);
+    let opened = match browser {
+        Some(browser) => Some(open(browser, &url, &tokens)?),
+        None => None,
+    };
+    let file = opened.as_ref().map(|opened| opened.0.clone());
+    print_address(&url, &tokens, browser.is_some());
+    tokio::spawn(async move {
+        loop {
+            tokens.used().await;
+            // The browser has read it.
+            if let Some(file) = &file {
+                drop(file.lock().unwrap_or_else(PoisonError::into_inner).take());
+            }
+            print_address(&url, &tokens, true);
+        }
+    });
+    Ok(opened)
+}
+
+fn url(options: &Options, address: SocketAddr) -> String {
+    let scheme = if options.tls_cert.is_some() { "https" } else { "http" };
+    format!("{scheme}://{}{PATH}/", reachable(address))
+}
+
+/// Prints an address that is good for one sign-in: to a terminal, since a log or a pipe may be read by others.
+fn print_address(url: &str, tokens: &PageTokens, is_next: bool) {
+    let mut stdout = io::stdout();
+    let line = if !stdout.is_terminal() {
+        if is_next {
+            return;
+        }
+        format!("page:  {}", visible(url))
+    } else {
+        let Some(token) = tokens.issue() else { return };
+        let words = if is_next { "page, for another browser" } else { "page, for one sign-in" };
+        format!("{words}:  {}#token={token}", visible(url))
+    };
+    // A closed terminal is no reason not to serve.
+    let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
+}
+
+/// The file that sends a browser to the page; removed when it was read, and at the end.
+pub(super) struct OpenedPage(Arc<Mutex<Option<TempDir>>>);
+
+impl Drop for OpenedPage {
+    fn drop(&mut self) {
+        // The task that waits for its use has it too, and may outlive the server.
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+/// Opens the page. A token on a command line would show in `ps`, so the browser gets a file that only this user can read.
+fn open(browser: &Browser, url: &str, tokens: &PageTokens) -> Result<OpenedPage, Failure> {
+    let token =
+        tokens.issue().ok_or_else(|| Failure::usage("the system has no random bytes for the page's address"))?;
+    let folder = private_folder().map_err(|source| redirect_failure(&source))?;
+    let file = folder.path().join("open.html");
+    write_private(&file, &redirect(url, &token)).map_err(|source| redirect_failure(&source))?;
+    let mut command = Command::new(&browser.program);
+    let given = file.to_string_lossy();
+    let has_place = browser.words.iter().any(|word| word.contains("%s"));
+    command.args(browser.words.iter().map(|word| word.replace("%s", &given)));
+    if !has_place {
+        command.arg(&file);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    match command.spawn() {
+        // Reaped on a thread of its own: a browser may run for as long as the server.
+        Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
+        Err(error) => {
+            let program = browser.program.display().to_string();
+            warn(&format_args!("{} cannot be run: {error}; open the page yourself", visible(&program)));
+        }
+    }
+    Ok(OpenedPage(Arc::new(Mutex::new(Some(folder)))))
+}
+
+fn redirect_failure(source: &io::Error) -> Failure {
+    Failure::usage(format!("the file that opens the page cannot be written: {source}; leave out `--open`"))
+}
+
+/// Makes a folder that only its owner can open, from the beginning.
+fn private_folder() -> io::Result<TempDir> {
+    let mut folder = tempfile::Builder::new();
+    folder.prefix("opentool-page-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        folder.permissions(fs::Permissions::from_mode(0o700));
+    }
+    folder.tempdir()
+}
+
+/// Writes a file that only its owner can read, from the beginning.
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options.open(path)?.write_all(text.as_bytes())
+}
+
+/// A page that sends its reader on. The address has no character that means something in HTML.
+fn redirect(url: &str, token: &str) -> String {
+    format!(
+        "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
+         <meta http-equiv=\"refresh\" content=\"0;url={url}#token={token}\">\n<title>opentool</title>\n"
+    )
+}

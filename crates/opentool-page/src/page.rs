@@ -1,0 +1,236 @@
+//! The page as its user sets it up: [`Page`].
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use opentool_core::BoxFuture;
+use opentool_server::{Frontend, FrontendRequest, FrontendResponse};
+
+use crate::sessions::Sessions;
+use crate::source_info::PageSource;
+use crate::state::{PageState, Settings};
+use crate::tokens::PageTokens;
+use crate::{api, assets, security_headers};
+
+/// A web page for the tools of a server, as a frontend of an [`opentool_server::Server`].
+///
+/// ```
+/// use opentool_core::FnTool;
+/// use opentool_page::Page;
+/// use opentool_server::Server;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let page = Page::new();
+/// let tokens = page.tokens();
+/// let server = Server::new(FnTool::new("now", || "noon")).mount(page).bind("127.0.0.1:0").await?;
+/// if let Some(token) = tokens.issue() {
+///     println!("http://{}/ui/#token={token}", server.local_addr()?);
+/// }
+/// # server.shutdown_handle().shutdown();
+/// server.serve().await;
+/// # Ok(()) }
+/// ```
+#[must_use = "it does nothing until it is mounted"]
+pub struct Page {
+    settings: Settings,
+    max_sessions: usize,
+    session_timeout: Duration,
+    tokens: PageTokens,
+    #[cfg(feature = "chat")]
+    chat: Option<opentool_chat::ChatModel>,
+    #[cfg(feature = "chat")]
+    chat_system: Option<Arc<str>>,
+    #[cfg(feature = "journal")]
+    journal: Option<opentool_journal::SqliteJournal>,
+    /// Made with the first request, once nothing more is set.
+    state: OnceLock<Arc<PageState>>,
+}
+
+impl Page {
+    /// Starts with the defaults.
+    pub fn new() -> Self {
+        let settings = Settings {
+            path: "/ui".to_owned(),
+            title: None,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            mcp_path: None,
+            is_secure: false,
+            sources: Arc::new(|| Box::pin(async { Vec::new() })),
+        };
+        Self {
+            settings,
+            max_sessions: 32,
+            session_timeout: Duration::from_secs(12 * 60 * 60),
+            tokens: PageTokens::new(),
+            #[cfg(feature = "chat")]
+            chat: None,
+            #[cfg(feature = "chat")]
+            chat_system: None,
+            #[cfg(feature = "journal")]
+            journal: None,
+            state: OnceLock::new(),
+        }
+    }
+
+    /// Sets the path at which a server offers the page: `/ui`.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.settings.path = path.into();
+        self
+    }
+
+    /// Sets what the page is called: the title of the tools, otherwise `opentool`.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.settings.title = Some(title.into());
+        self
+    }
+
+    /// Sets the version that the page shows: that of this crate.
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.settings.version = version.into();
+        self
+    }
+
+    /// Says at which path the server offers the tools to MCP clients, which the page shows; nowhere by default.
+    pub fn mcp_path(mut self, path: impl Into<String>) -> Self {
+        self.settings.mcp_path = Some(path.into());
+        self
+    }
+
+    /// Says whether the server is reached over HTTPS, for the addresses that the page shows: false.
+    pub fn secure(mut self, is_secure: bool) -> Self {
+        self.settings.is_secure = is_secure;
+        self
+    }
+
+    /// Sets what says where the tools come from, asked whenever the page shows it.
+    ///
+    /// ```
+    /// use opentool_page::{Page, PageSource};
+    ///
+    /// let page = Page::new().sources(|| async { vec![PageSource::new("clock", "Rust functions").tools(["now"])] });
+    /// # let _ = page;
+    /// ```
+    pub fn sources<F>(mut self, sources: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Vec<PageSource>> + Send + 'static,
+    {
+        self.settings.sources = Arc::new(move || Box::pin(sources()));
+        self
+    }
+
+    /// Sets how many browsers may be signed in: 32. At the limit the one that was not used for the longest time is signed out.
+    pub fn max_sessions(mut self, sessions: usize) -> Self {
+        self.max_sessions = sessions;
+        self
+    }
+
+    /// Sets after how much time without a request a browser is signed out: 12 hours.
+    pub fn session_timeout(mut self, time: Duration) -> Self {
+        self.session_timeout = time;
+        self
+    }
+
+    /// Lets people chat with a model that calls the tools of the server, with its executor and under its policies.
+    ///
+    /// The person at the page is asked about each call of a tool that is not known to only read. Conversations are kept in memory
+    /// while the server runs, at most 64 of them and 64 MiB.
+    ///
+    /// ```
+    /// # use opentool_chat::testing::{Reply, ScriptedModel};
+    /// use opentool_page::Page;
+    ///
+    /// # let provider = ScriptedModel::new([Reply::text("Hello.")]);
+    /// let page = Page::new().chat(provider).chat_system("You are terse.");
+    /// # let _ = page;
+    /// ```
+    #[cfg(feature = "chat")]
+    pub fn chat(mut self, model: impl Into<opentool_chat::ChatModel>) -> Self {
+        self.chat = Some(model.into());
+        self
+    }
+
+    /// Sets what the model of the chat is asked to be, before everything else.
+    #[cfg(feature = "chat")]
+    pub fn chat_system(mut self, text: impl Into<Arc<str>>) -> Self {
+        self.chat_system = Some(text.into());
+        self
+    }
+
+    /// Shows the runs of a journal, and lets people decide about calls that are uncertain.
+    #[cfg(feature = "journal")]
+    pub fn journal(mut self, journal: opentool_journal::SqliteJournal) -> Self {
+        self.journal = Some(journal);
+        self
+    }
+
+    /// Returns what makes the tokens with which people sign in.
+    #[must_use]
+    pub fn tokens(&self) -> PageTokens {
+        self.tokens.clone()
+    }
+
+    fn state(&self) -> &Arc<PageState> {
+        self.state.get_or_init(|| {
+            let sessions = Sessions::new(self.max_sessions, self.session_timeout);
+            #[cfg_attr(
+                not(any(feature = "chat", feature = "journal")),
+                expect(unused_mut, reason = "set with a feature")
+            )]
+            let mut state = PageState::new(self.settings.clone(), self.tokens.clone(), sessions);
+            #[cfg(feature = "chat")]
+            {
+                let system = self.chat_system.clone();
+                state.chat = self.chat.clone().map(|model| crate::conversations::Chat::new(model, system));
+            }
+            #[cfg(feature = "journal")]
+            {
+                state.journal.clone_from(&self.journal);
+            }
+            Arc::new(state)
+        })
+    }
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Frontend for Page {
+    fn mount_path(&self) -> &str {
+        &self.settings.path
+    }
+
+    fn takes_sub_paths(&self) -> bool {
+        true
+    }
+
+    fn authenticates_callers(&self) -> bool {
+        true
+    }
+
+    fn answer<'a>(&'a self, mut request: FrontendRequest<'a>) -> BoxFuture<'a, FrontendResponse> {
+        Box::pin(async move {
+            let path = request.sub_path();
+            let answered = match path.strip_prefix("/api") {
+                Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                    api::answer(self.state(), rest, &mut request).await
+                }
+                _ => assets::answer(request.method(), &self.settings.path, path, request.headers()),
+            };
+            security_headers::add(answered.unwrap_or_else(|error| error.into_response()))
+        })
+    }
+}
+
+impl fmt::Debug for Page {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Page")
+            .field("path", &self.settings.path)
+            .field("max_sessions", &self.max_sessions)
+            .field("session_timeout", &self.session_timeout)
+            .finish_non_exhaustive()
+    }
+}
