@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest as _, Sha256};
+use hmac_sha256::Hash;
 
 /// How large everything that a browser loads may be, compressed.
 const MAX_COMPRESSED: u64 = 150 * 1000;
@@ -30,7 +30,7 @@ fn the_bundle_is_made_of_its_sources() {
     let relative = |path: &PathBuf| path.strip_prefix(&sources).unwrap().to_str().unwrap().replace('\\', "/");
     let mut named: Vec<(String, PathBuf)> = paths.iter().map(|path| (relative(path), path.clone())).collect();
     named.sort();
-    let mut hash = Sha256::new();
+    let mut hash = Hash::new();
     for (name, path) in &named {
         let content = fs::read(path).unwrap();
         hash.update(format!("{name}\0{}\0", content.len()));
