@@ -7,11 +7,13 @@ mod chat;
 mod check;
 mod convert;
 mod describe;
+mod docs;
 #[path = "../../../../fuzz/documents.rs"]
 #[allow(unreachable_pub, reason = "the tests of the documents include the file too")]
 mod documents;
 mod drain;
 mod durable;
+mod first_tool;
 mod fix;
 mod formats;
 #[cfg(target_os = "linux")]
