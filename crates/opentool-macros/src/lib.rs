@@ -5,6 +5,28 @@
 //! a message that says what to write instead, and generates what one could have written by hand: a
 //! struct for the arguments, with serde and schemars derived, and a declaration that names it.
 //!
+//! ```
+//! use opentool::{Executor, tool};
+//!
+//! /// Add two integers.
+//! #[tool(read_only)]
+//! fn add(
+//!     /// The first of them.
+//!     a: i64,
+//!     b: i64,
+//! ) -> i64 {
+//!     a + b
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let host = Executor::new().host(add::tool());
+//! assert_eq!(host.call("add", r#"{"a": 1, "b": 2}"#).await?.to_text(), "3");
+//! assert_eq!(add(1, 2), 3);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! An attribute cannot find out under which name its crate was imported, so that each re-exporting
 //! crate has its own pair of entry points, and `crate = path` covers the rest.
 

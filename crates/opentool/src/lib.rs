@@ -276,9 +276,14 @@ pub mod prelude {
 }
 
 /// The samples of the README are compiled and run.
-#[cfg(all(doctest, feature = "macros", feature = "server", feature = "chat"))]
+#[cfg(all(doctest, feature = "macros", feature = "mcp", feature = "chat"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// So are those of the page about HTTP.
+#[cfg(all(doctest, feature = "macros", feature = "server", feature = "client"))]
+#[doc = include_str!("../../../docs/http.md")]
+struct HttpPage;
 
 /// So is that of the guide to durable calls.
 #[cfg(all(doctest, feature = "macros", feature = "journal", feature = "chat", feature = "testing"))]

@@ -7,6 +7,7 @@ mod chat;
 mod check;
 mod convert;
 mod describe;
+mod docs;
 #[cfg(target_os = "linux")]
 mod doctor;
 #[path = "../../../../fuzz/documents.rs"]
@@ -14,6 +15,7 @@ mod doctor;
 mod documents;
 mod drain;
 mod durable;
+mod first_tool;
 mod fix;
 mod formats;
 #[cfg(target_os = "linux")]

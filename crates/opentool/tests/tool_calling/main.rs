@@ -5,6 +5,17 @@
 #![allow(unreachable_pub)]
 
 mod document;
+// With every feature that an example needs, so that it was built.
+#[cfg(all(
+    feature = "axum",
+    feature = "client",
+    feature = "dyn",
+    feature = "journal",
+    feature = "mcp",
+    feature = "mcp-client"
+))]
+#[cfg(target_os = "linux")]
+mod examples;
 mod new_crate;
 // Laid out as the document shows them.
 #[rustfmt::skip]

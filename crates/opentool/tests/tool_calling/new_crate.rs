@@ -34,7 +34,7 @@ struct Guide {
 const GUIDES: [Guide; 3] = [
     Guide { file: "docs/tool-calling.md", name: "tool-calling-guide", samples: 60 },
     Guide { file: "docs/coming-from.md", name: "coming-from-guide", samples: 6 },
-    Guide { file: "README.md", name: "readme-guide", samples: 2 },
+    Guide { file: "README.md", name: "readme-guide", samples: 4 },
 ];
 
 /// One build for all of them, in the target directory of this test, so that what they need is built once at most.
@@ -81,15 +81,15 @@ impl Guide {
     fn manifest(&self, text: &str) -> String {
         let mut manifest =
             format!("[package]\nname = \"{}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n", self.name);
-        let mut count = 0;
+        // A crate may be added again, with more features.
+        let mut added: BTreeMap<&str, (Option<String>, Vec<&str>)> = BTreeMap::new();
         for line in text.lines().filter_map(|line| line.strip_prefix("cargo add ")) {
             let mut words = line.split_whitespace();
-            let name = words.next().unwrap();
-            let (mut path, mut features) = (None, Vec::new());
+            let (path, features) = added.entry(words.next().unwrap()).or_default();
             while let Some(word) = words.next() {
                 match word {
                     "--path" => {
-                        path = words
+                        *path = words
                             .next()
                             .map(|path| path.replace("PATH/TO/THIS/REPOSITORY", &repository().display().to_string()))
                     }
@@ -97,11 +97,12 @@ impl Guide {
                     other => panic!("`cargo add {line}`: {other} is not understood here"),
                 }
             }
+        }
+        assert!(!added.is_empty(), "{} says how to add the crates", self.file);
+        for (name, (path, features)) in added {
             let from = path.map_or_else(|| "version = \"*\"".to_owned(), |path| format!("path = {path:?}"));
             writeln!(manifest, "{name} = {{ {from}, features = {features:?} }}").unwrap();
-            count += 1;
         }
-        assert!(count > 0, "{} says how to add the crates", self.file);
         manifest
     }
 }
