@@ -296,9 +296,9 @@ fn login() -> FakeTool {
     FakeTool::new("login").with_schema(schema).acts(|arguments, _| async move {
         // A tool that repeats what it got, and a key of the machine.
         let given: Value = arguments.parse()?;
-        Ok(ToolOutput::json(
+        ToolOutput::json(
             &json!({"hello": given["user"], "echo": given["password"], "token": given["token"], "key": KEY}),
-        )?)
+        )
     })
 }
 
