@@ -147,6 +147,11 @@ impl Call {
     fn next_step(&self, error: &ToolError, near: Option<(&str, &str)>) -> Option<String> {
         match (error.kind(), near) {
             (ErrorKind::UnknownTool, Some((wrong, right))) => next_step::with_word(wrong, right),
+            // Of a workflow, it is a step that is wrong.
+            (ErrorKind::UnknownTool | ErrorKind::InvalidArguments, _) if !self.tools.is_empty() => {
+                let tools = self.tools.iter().flat_map(|tool| ["--tools", tool]);
+                next_step::command_line(["check"].into_iter().chain(self.source.as_deref()).chain(tools))
+            }
             (ErrorKind::UnknownTool | ErrorKind::InvalidArguments, _) => self.list_tools(),
             _ => None,
         }
