@@ -256,6 +256,10 @@ impl Run {
         self.paused.push(message.text.clone());
         self.history.push(message.clone().into());
         self.prompt.messages.push(message.clone().into());
+        if let Some(recorder) = &mut self.recorder {
+            // It is in the run as an answer.
+            recorder.recorded += 1;
+        }
         true
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use opentool_chat::testing::{FunctionModel, Reply, ScriptedModel};
 use opentool_chat::{
-    AnswerForm, Cause, ChatClient, ChatClientBuilder, ChatError, ChatEvent, ChatMemory as _, ChatModel,
+    AnswerForm, Cause, ChatClient, ChatClientBuilder, ChatError, ChatEvent, ChatMemory as _, ChatModel, FinishReason,
     InProcessMemory, Message, RunState, TurnEnd, run_steps,
 };
 use opentool_core::testing::FakeTool;
@@ -92,6 +92,21 @@ async fn a_run_that_is_over_gives_its_recorded_answer(mode: Mode) {
     assert_eq!(unknown.to_string(), "the journal has no run `r0`");
     let none = mode.error(ChatClient::new(ScriptedModel::new([])).resume_run(&id)).await;
     assert!(none.to_string().contains("build it with `.journal(journal)`"), "{none}");
+}
+
+async fn an_answer_that_was_paused_is_recorded_once(mode: Mode) {
+    let files = Files::new();
+    let journal = files.open().await;
+    let paused = Reply::text("Once upon ").with_finish_reason(FinishReason::Paused);
+    let model = ScriptedModel::new([Reply::call("look", "{}"), paused, Reply::text("a time.")]);
+    let client = ChatClient::builder(model).default_tools(look()).journal(journal.clone()).build();
+    let first = mode.answer(client.prompt("Tell.")).await;
+    let again = mode.answer(client.resume_run(first.run_id().unwrap())).await;
+    assert_eq!((again.text(), again.exchange()), ("Once upon a time.".to_owned(), first.exchange()));
+    // From before its end it is put together again.
+    let fork = journal.fork(first.run_id().unwrap(), 5).await.unwrap();
+    let whole = mode.answer(client.resume_run(fork)).await;
+    assert_eq!((whole.text(), whole.exchange()), (first.text(), first.exchange()));
 }
 
 async fn a_turn_that_failed_goes_on_where_it_stopped(mode: Mode) {
@@ -260,7 +275,8 @@ async fn a_run_has_one_owner_in_a_process_too(mode: Mode) {
     let files = Files::new();
     let journal = files.open().await;
     let client = ChatClient::builder(ScriptedModel::new([Reply::never()])).journal(journal.clone()).build();
-    let turn = tokio::spawn(mode.ask_owned(client.prompt("hi")));
+    let request = client.prompt("hi");
+    let turn = tokio::spawn(async move { mode.ask(request).await });
     let mut id = None;
     while id.is_none() {
         sleep(Duration::from_millis(5)).await;
@@ -525,6 +541,7 @@ async fn what_cannot_be_read_is_a_clear_error() {
 
 in_both_modes!(
     a_run_that_is_over_gives_its_recorded_answer,
+    an_answer_that_was_paused_is_recorded_once,
     a_turn_that_failed_goes_on_where_it_stopped,
     a_turn_goes_on_from_every_step,
     calls_of_an_interrupted_round_are_treated_by_their_kind,

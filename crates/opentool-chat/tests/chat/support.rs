@@ -21,14 +21,6 @@ impl Mode {
         check(result)
     }
 
-    /// Asks, for a task of its own.
-    pub(crate) fn ask_owned(
-        self,
-        request: ChatRequest,
-    ) -> impl Future<Output = Result<ChatResponse, ChatError>> + Send + 'static {
-        async move { self.ask(request).await }
-    }
-
     /// Asks for an answer.
     pub(crate) async fn answer(self, request: ChatRequest) -> ChatResponse {
         self.ask(request).await.unwrap()

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::key::keyed_run;
 use super::record::Journal;
-use super::run::{OwnedRun, RunPlace};
+use super::run::OwnedRun;
 
 /// How many bytes a key of a caller may have.
 const MAX_KEY: usize = 255;
@@ -98,11 +98,6 @@ impl Recording {
     pub(crate) fn owned(run: Arc<dyn OwnedRun>, parent: Arc<str>) -> Self {
         let recording = Self::run(run.journal(), run.id().clone(), parent);
         Self { owned: Some(run), ..recording }
-    }
-
-    /// Returns the run and the place in it, where it can wait and go on.
-    pub(crate) fn run_place(&self) -> Option<RunPlace> {
-        Some(RunPlace::new(self.owned.clone()?, self.identity.clone()))
     }
 
     pub(crate) fn keyed(journal: Arc<dyn Journal>, key: IdempotencyKey) -> Self {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use futures_core::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-use super::origin::Identity;
 use super::record::{Journal, RecordedResult};
 use crate::{Arguments, Decision};
 
@@ -244,42 +243,5 @@ impl ApprovalDecision {
     /// Decides about the call at a place.
     pub fn new(place: impl Into<String>, decision: Decision) -> Self {
         Self { place: place.into(), decision }
-    }
-}
-
-/// A run, and the place in it at which the calls of a context are.
-#[derive(Clone)]
-pub struct RunPlace {
-    run: Arc<dyn OwnedRun>,
-    identity: Identity,
-}
-
-impl RunPlace {
-    pub(crate) fn new(run: Arc<dyn OwnedRun>, identity: Identity) -> Self {
-        Self { run, identity }
-    }
-
-    /// Returns the run.
-    #[must_use]
-    pub fn run(&self) -> &Arc<dyn OwnedRun> {
-        &self.run
-    }
-
-    /// Returns the place within which the calls are: empty for those of the run itself, otherwise that of the call that makes them.
-    #[must_use]
-    pub fn within(&self) -> String {
-        self.identity.within()
-    }
-
-    /// Returns the place of a call, by its round and its number there.
-    #[must_use]
-    pub fn call_place(&self, round: u32, index: usize) -> String {
-        self.identity.place("", "", Some((round, index))).1.to_string()
-    }
-}
-
-impl fmt::Debug for RunPlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunPlace").field("run", self.run.id()).field("within", &self.within()).finish()
     }
 }
