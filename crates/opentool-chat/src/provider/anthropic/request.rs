@@ -134,7 +134,7 @@ enum AnswerSchema {
 
 fn answer_schema(options: &ChatOptions) -> Option<AnswerSchema> {
     let format = options.response_format.as_ref()?;
-    let adapted = format.adapted(Dialect::OpenAiStrict);
+    let adapted = format.adapted(Dialect::AnthropicStrict);
     Some(match adapted.strict {
         true => AnswerSchema::Enforced(adapted.schema),
         false => AnswerSchema::InWords(format!(
