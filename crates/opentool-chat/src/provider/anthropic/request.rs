@@ -128,7 +128,7 @@ impl AnthropicBody {
 enum AnswerSchema {
     /// By the wire.
     Enforced(Value),
-    /// By words, since the wire takes only schemas whose objects are closed.
+    /// By words, since the wire takes only closed objects, and no types that contain themselves.
     InWords(String),
 }
 
