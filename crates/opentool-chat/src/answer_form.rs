@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
+use crate::answer_type::AnswerType;
 use crate::error::ChatError;
 use crate::response_format::{FormDescription, ResponseFormat};
 
@@ -70,7 +71,7 @@ impl AnswerForm {
     /// # Errors
     ///
     /// When its schema nests deeper than any provider accepts.
-    pub fn of<T: DeserializeOwned + JsonSchema>() -> Result<Self, ChatError> {
+    pub fn of<T: AnswerType>() -> Result<Self, ChatError> {
         let unusable = |error: String| {
             let name = T::schema_name();
             ChatError::setup(format!("the type `{name}` cannot be the form of an answer: {error}"))

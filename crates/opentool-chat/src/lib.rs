@@ -227,6 +227,7 @@
 //! None is on by default.
 
 mod answer_form;
+mod answer_type;
 mod assembly;
 mod client;
 mod definitions;
@@ -262,6 +263,7 @@ mod typed_stream;
 mod usage;
 
 pub use answer_form::AnswerForm;
+pub use answer_type::AnswerType;
 pub use assembly::Assembly;
 pub use client::{ChatClient, ChatClientBuilder, ChatRequest};
 pub use definitions::ToolDefinitions;

@@ -139,20 +139,19 @@ fn schema_of<T: JsonSchema>() -> OutputSchema {
     }
 }
 
-/// Compiles where a type can be a tool's parameter.
-#[inline]
-pub fn check_parameter<T: ToolParameter>() {}
-
 /// A type that can be read from a model's arguments and described to it.
+///
+/// The lifetime means nothing: a condition that has one may stand in the `where` clause of what is generated, also for a type
+/// that does not fulfil it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
     label = "this type cannot be read from a model's arguments",
     note = "derive `serde::Deserialize` and `schemars::JsonSchema` for it; of a type of another crate see whether schemars or that crate has a feature for it"
 )]
-pub trait ToolParameter {}
+pub trait ToolParameter<'call>: DeserializeOwned + JsonSchema {}
 
 #[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned + JsonSchema> ToolParameter for T {}
+impl<T: DeserializeOwned + JsonSchema> ToolParameter<'_> for T {}
 
 /// What `#[param(required = false)]` puts in the place of an argument that is not there.
 pub fn default_parameter<T: ParameterDefault>() -> T {

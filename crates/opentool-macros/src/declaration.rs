@@ -50,23 +50,20 @@ impl Declaration {
         Self { name, description, options, signature }
     }
 
-    /// An expression of type `Declaration<Self>` (or of the state's type), in a block of its own.
+    /// An expression of type `Declaration<Self>`, or `Declaration<()>` of a function, in a block of its own.
     pub(crate) fn emit(
         &self,
-        state: &TokenStream,
-        function: &TokenStream,
+        function: &Ident,
         surroundings: Option<Surroundings<'_>>,
         krate: &TokenStream,
     ) -> TokenStream {
-        let name = &self.name;
-        let input = Input::new(self.signature.parameters(), surroundings, krate);
-        let items = input.as_ref().map(|input| &input.items);
-        let checks = input.as_ref().map(|input| &input.checks);
-        let handler = self.handler(state, function, input.as_ref());
-        let form = if self.signature.is_async { quote!(asynchronous) } else { quote!(sync) };
+        let (state, function) = match surroundings {
+            Some(Surroundings { self_ty, .. }) => (quote!(#self_ty), quote!(<#self_ty>::#function)),
+            None => (quote!(()), quote!(#function)),
+        };
+        let declared = self.declared(&state, &function, surroundings, krate);
         let inline = self.options.inline.then(|| quote!(.inline()));
         let describe = self.description.as_ref().map(|text| quote!(.description(#text)));
-        let take = input.as_ref().map(|Input { ty, .. }| quote!(.input::<#ty>()));
         let result = self.signature.result.schema_type();
         let give = quote! {
             .output({
@@ -84,12 +81,30 @@ impl Declaration {
                 // What schemars derives counts on a prelude, which need not be there.
                 #[allow(unused_imports)]
                 use ::core::{convert::Into as _, option::Option::Some};
-                #items
-                #checks
-                __private::Declaration::<#state>::#form(#name, #handler)
-                    #describe #take #give #name_result #metadata #inline
+                #declared #describe #give #name_result #metadata #inline
             }
         }
+    }
+
+    /// The part that needs the traits of the parameters' types.
+    fn declared(
+        &self,
+        state: &TokenStream,
+        function: &TokenStream,
+        surroundings: Option<Surroundings<'_>>,
+        krate: &TokenStream,
+    ) -> TokenStream {
+        let name = &self.name;
+        let form = if self.signature.is_async { quote!(asynchronous) } else { quote!(sync) };
+        let input = Input::new(self.signature.parameters(), surroundings, krate);
+        let handler = self.handler(state, function, input.as_ref());
+        let declaration = quote!(__private::Declaration::<#state>);
+        let Some(Input { items, conditions, ty, .. }) = &input else {
+            return quote!(#declaration::#form(#name, #handler));
+        };
+        let body = quote!(#items #declaration::#form(#name, #handler).input::<#ty>());
+        let generics = surroundings.map(Surroundings::outside).unwrap_or_default();
+        conditions.given_in(body, &quote!(__private::Declaration<#state>), &generics)
     }
 
     /// The function that reads the arguments, calls the user's, and turns what it returns into an output.

@@ -45,7 +45,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
     let declaration = Declaration::new(options, &function.attrs, signature, &mut errors);
     let ident = &function.sig.ident;
     let (declared, error) = match errors.into_result() {
-        Ok(()) => (declaration.emit(&quote!(()), &quote!(#ident), None, &krate), None),
+        Ok(()) => (declaration.emit(ident, None, &krate), None),
         // The tool exists all the same, so that its uses cause no further errors.
         Err(error) => (quote!({ ::core::unimplemented!() }), Some(error.to_compile_error())),
     };

@@ -49,7 +49,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
     let self_ty = &*block.self_ty;
     let surroundings = Surroundings { self_ty, generics: &block.generics };
     let declarations = methods.iter().map(|Method { conditions, declaration, function }| {
-        let declared = declaration.emit(&quote!(Self), &quote!(Self::#function), Some(surroundings), &krate);
+        let declared = declaration.emit(function, Some(surroundings), &krate);
         quote!(#(#conditions)* tools.push(#declared);)
     });
     let title = optional(options.title);

@@ -11,6 +11,7 @@ use syn::{
 };
 
 use crate::attributes;
+use crate::conditions::{Condition, Conditions};
 use crate::errors::Errors;
 use crate::options::ParamOptions;
 use crate::types::{Unsuitable, is_optional_text, is_path, is_text, ungrouped};
@@ -115,11 +116,10 @@ impl Parameter {
         }
     }
 
-    /// Checks that the type has the traits it needs, unless its attributes say how else it is read.
-    fn check(&self) -> Option<TokenStream> {
-        let ty = &self.ty;
+    /// The condition that the type has the traits it needs, unless its attributes say how else it is read.
+    fn condition(&self) -> Option<Condition> {
         (self.kind == ParameterKind::Owned && !has_field_attributes(&self.carried))
-            .then(|| quote_spanned!(ty.span()=> __private::check_parameter::<#ty>();))
+            .then(|| Condition { parameter: self.ident.unraw(), ty: self.ty.clone() })
     }
 
     /// The value of an argument that the model leaves out.
@@ -251,8 +251,8 @@ fn refuse_context(ty: &Type, errors: &mut Errors) -> bool {
 pub(crate) struct Input {
     /// The items: the struct, and the functions that make its defaults.
     pub(crate) items: TokenStream,
-    /// Statements that explain, better than the derives do, which types can be parameters.
-    pub(crate) checks: TokenStream,
+    /// What the struct counts on.
+    pub(crate) conditions: Conditions,
     /// The type, with inferred lifetime and the generics of the `impl`.
     pub(crate) ty: TokenStream,
     /// The pattern that takes the struct apart into variables named like the parameters.
@@ -264,6 +264,20 @@ pub(crate) struct Input {
 pub(crate) struct Surroundings<'a> {
     pub(crate) self_ty: &'a Type,
     pub(crate) generics: &'a Generics,
+}
+
+impl Surroundings<'_> {
+    /// The generics for a function outside of the `impl` that does what a method of it could.
+    pub(crate) fn outside(self) -> Generics {
+        let Self { self_ty, generics } = self;
+        let mut generics = generics.clone();
+        SelfType(self_ty).visit_generics_mut(&mut generics);
+        if !generics.params.is_empty() {
+            let shared = syn::parse_quote!(#self_ty: ::core::marker::Send + ::core::marker::Sync + 'static);
+            generics.make_where_clause().predicates.push(shared);
+        }
+        generics
+    }
 }
 
 impl Input {
@@ -322,6 +336,8 @@ impl Input {
             parameters.iter().map(|parameter| parameter.field(used.as_ref())).unzip();
         let serde = attributes::path_text(&quote!(#krate::__private::serde));
         let schemars = attributes::path_text(&quote!(#krate::__private::schemars));
+        let conditions = Conditions::new(parameters.iter().filter_map(Parameter::condition));
+        conditions.add_to(generics.make_where_clause());
         let where_clause = &generics.where_clause;
         let names = parameters.iter().map(|parameter| &parameter.ident);
         Some(Self {
@@ -333,7 +349,7 @@ impl Input {
                 struct __Input #generics #where_clause { #(#fields)* }
                 #(#defaults)*
             },
-            checks: parameters.iter().filter_map(Parameter::check).collect(),
+            conditions,
             ty: quote!(__Input<#(#arguments),*>),
             pattern: quote!(__Input { #(#names),* }),
         })

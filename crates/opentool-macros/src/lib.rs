@@ -31,6 +31,7 @@
 //! crate has its own pair of entry points, and `crate = path` covers the rest.
 
 mod attributes;
+mod conditions;
 mod declaration;
 mod docs;
 mod errors;

@@ -8,6 +8,7 @@
 //! - [`tool_list`] and [`document_tool_list`] write the lists of tools that providers and protocols take;
 //!   [`import_tools`] reads them.
 
+mod anthropic_strict;
 mod choices;
 mod circles;
 mod definition;

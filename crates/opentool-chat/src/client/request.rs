@@ -3,12 +3,11 @@ use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 use opentool_core::{Cancellation, Decision, IntoToolSource, Respondent, ToolContext};
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::chat_client::{ChatClient, ClientParts};
 use crate::answer_form::AnswerForm;
+use crate::answer_type::AnswerType;
 use crate::error::ChatError;
 use crate::message::Message;
 use crate::model::{ChatModel, Subject, TurnRequest};
@@ -200,7 +199,7 @@ impl ChatRequest {
     /// said until then.
     pub fn call_as<T>(self) -> BoxFuture<'static, Result<T, ChatError>>
     where
-        T: DeserializeOwned + JsonSchema,
+        T: AnswerType,
     {
         Box::pin(async move { self.with_form_of::<T>()?.call().await?.answer_as() })
     }
@@ -208,7 +207,7 @@ impl ChatRequest {
     /// Asks the model, runs the calls it makes, and streams its answer as it grows: JSON first, then a value of a type.
     pub fn stream_as<T>(self) -> TypedStream<T>
     where
-        T: DeserializeOwned + JsonSchema,
+        T: AnswerType,
     {
         match self.with_form_of::<T>() {
             Err(error) => TypedStream::failed(error),
@@ -223,7 +222,7 @@ impl ChatRequest {
     }
 
     /// Sets the form of a type, unless the request has one.
-    fn with_form_of<T: DeserializeOwned + JsonSchema>(self) -> Result<Self, ChatError> {
+    fn with_form_of<T: AnswerType>(self) -> Result<Self, ChatError> {
         match self.request.form {
             Some(_) => Ok(self),
             None => Ok(self.answer_form(AnswerForm::of::<T>()?)),

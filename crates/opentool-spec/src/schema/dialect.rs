@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::dropped::{DropLog, Dropped};
 use super::node::{self, Presence};
-use super::{gemini, keyword, ollama, openai_strict};
+use super::{anthropic_strict, gemini, keyword, ollama, openai_strict};
 
 /// The JSON Schema that a provider accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -20,6 +20,9 @@ pub enum Dialect {
     OpenAiStrict,
     /// Anthropic tool use: the root has no combinators.
     Anthropic,
+    /// Anthropic structured outputs: closed objects, whose properties may be optional, and nothing that restricts a value but
+    /// its type, its choices and some formats.
+    AnthropicStrict,
     /// Gemini function calling, as `parametersJsonSchema`: a part of JSON Schema.
     Gemini,
     /// Ollama, which reads types, descriptions, choices, properties and items, and no references.
@@ -65,6 +68,10 @@ impl Dialect {
             Dialect::Anthropic => plain(schema, false),
             Dialect::Gemini => then(plain(schema, false), gemini::adapt),
             Dialect::Ollama => then(plain(schema, true), ollama::adapt),
+            Dialect::AnthropicStrict => match anthropic_strict::adapt(without_machine_bounds(schema)) {
+                Ok((schema, dropped)) => Adapted { schema, strict: true, dropped, obstacles: Vec::new() },
+                Err(obstacles) => Adapted { obstacles, ..plain(schema, false) },
+            },
             Dialect::OpenAiStrict => match openai_strict::adapt(schema) {
                 Ok((schema, dropped)) => Adapted { schema, strict: true, dropped, obstacles: Vec::new() },
                 Err(obstacles) => Adapted { obstacles, ..plain(schema, true) },
@@ -96,6 +103,14 @@ fn drop_machine_bounds(schema: &mut Map<String, Value>) {
             drop_machine_bounds(child);
         }
     });
+}
+
+fn without_machine_bounds(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Value::Object(root) = &mut schema {
+        drop_machine_bounds(root);
+    }
+    schema
 }
 
 /// The schema without what providers refuse even where they are not strict.

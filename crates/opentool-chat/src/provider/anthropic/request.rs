@@ -128,13 +128,13 @@ impl AnthropicBody {
 enum AnswerSchema {
     /// By the wire.
     Enforced(Value),
-    /// By words, since the wire takes only schemas whose objects are closed.
+    /// By words, since the wire takes only closed objects, and no types that contain themselves.
     InWords(String),
 }
 
 fn answer_schema(options: &ChatOptions) -> Option<AnswerSchema> {
     let format = options.response_format.as_ref()?;
-    let adapted = format.adapted(Dialect::OpenAiStrict);
+    let adapted = format.adapted(Dialect::AnthropicStrict);
     Some(match adapted.strict {
         true => AnswerSchema::Enforced(adapted.schema),
         false => AnswerSchema::InWords(format!(

@@ -1,15 +1,13 @@
 use opentool::prelude::*;
 
-struct Place;
+#[derive(schemars::JsonSchema)]
+struct Place {
+    name: String,
+}
 
-struct Map;
-
-#[toolbox]
-impl Map {
-    #[tool]
-    async fn visit(&self, place: Option<Place>) {
-        drop(place);
-    }
+#[tool]
+fn visit(place: Place) -> String {
+    place.name
 }
 
 fn main() {}

@@ -111,6 +111,119 @@ fn openai_strict_requires_everything_and_lets_optionals_be_null() {
     );
 }
 
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct Offer {
+    /// What is sold.
+    #[schemars(length(min = 3), regex(pattern = "^[A-Z]"))]
+    article: String,
+    #[schemars(range(min = 1, max = 10))]
+    stars: u32,
+    copies: Option<u64>,
+    urgency: Option<Urgency>,
+    /// Who gets it.
+    to: Option<Recipient>,
+    #[schemars(url)]
+    link: Option<String>,
+    #[schemars(extend("format" = "isbn"))]
+    number: String,
+    #[schemars(length(min = 1))]
+    tags: Vec<String>,
+    #[schemars(length(min = 2, max = 4))]
+    marks: Vec<Option<i64>>,
+    #[serde(default)]
+    colour: String,
+}
+
+#[test]
+fn anthropic_strict_leaves_optionals_out_and_describes_what_is_not_enforced() {
+    let adapted = adapted(Dialect::AnthropicStrict, schema_for!(Offer).to_value());
+    assert!(adapted.strict, "{:?}", adapted.obstacles);
+    assert_anthropic_strict(&adapted.schema);
+    insta::assert_json_snapshot!(adapted.schema);
+    insta::assert_json_snapshot!(lines(&adapted));
+}
+
+#[test]
+fn anthropic_strict_says_why_it_is_impossible() {
+    let recursive = adapted(Dialect::AnthropicStrict, schema_for!(Message).to_value());
+    assert!(!recursive.strict);
+    let reasons: Vec<_> = recursive.obstacles.iter().map(ToString::to_string).collect();
+    assert_eq!(reasons, ["$ref at /$defs/Thread: a recursive type cannot be strict"]);
+
+    let chain = json!({
+        "type": "object",
+        "properties": { "x": { "$ref": "#/$defs/A" } },
+        "$defs": {
+            "A": { "type": "object", "properties": { "b": { "$ref": "#/$defs/B" }, "c": { "$ref": "#/$defs/C" } } },
+            "B": { "type": "object", "properties": { "c": { "$ref": "#/$defs/C" } } },
+            "C": { "type": "object", "properties": { "n": { "type": "integer" } } },
+        },
+    });
+    assert!(Dialect::AnthropicStrict.adapt(&chain).strict, "a definition that is used twice is not recursive");
+
+    for (schema, reason) in [
+        (json!({}), "free JSON cannot be strict"),
+        (
+            json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+            "a map cannot be strict: its keys are not known",
+        ),
+        (json!({ "type": "object" }), "an object of any shape cannot be strict"),
+        (json!({ "type": "array" }), "an array of free JSON cannot be strict"),
+        (json!({ "type": "array", "prefixItems": [{ "type": "string" }] }), "a tuple cannot be strict"),
+        (json!({ "enum": [] }), "an enum without values cannot be strict"),
+        (json!({ "const": {} }), "a choice between arrays or objects cannot be strict"),
+        (json!({ "allOf": [{ "type": "string" }] }), "allOf cannot be strict"),
+        (json!({ "$ref": "other.json" }), "a reference to anything but a definition cannot be strict"),
+    ] {
+        let root = json!({ "type": "object", "properties": { "x": schema } });
+        let adapted = Dialect::AnthropicStrict.adapt(&root);
+        assert!(!adapted.strict, "{schema}");
+        assert!(
+            adapted.obstacles.iter().any(|o| o.reason == reason && o.pointer == "/properties/x"),
+            "{:?}",
+            adapted.obstacles
+        );
+    }
+}
+
+/// Asserts what the provider demands of every schema in a strict one, which is what its SDKs send.
+fn assert_anthropic_strict(schema: &Value) {
+    let map = schema.as_object().unwrap();
+    if map.contains_key("$ref") {
+        assert_eq!(map.len(), 1, "{schema}");
+        return;
+    }
+    let known = [
+        "type",
+        "title",
+        "description",
+        "enum",
+        "const",
+        "anyOf",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "minItems",
+        "format",
+        "$defs",
+    ];
+    assert!(map.keys().all(|keyword| known.contains(&keyword.as_str())), "{schema}");
+    assert!(["type", "anyOf", "enum", "const"].iter().any(|keyword| map.contains_key(*keyword)), "{schema}");
+    assert!(map.get("type").is_none_or(Value::is_string), "{schema}");
+    assert!(map.get("minItems").is_none_or(|least| *least == 0 || *least == 1), "{schema}");
+    if map.get("type").is_some_and(|kind| kind == "object") {
+        assert_eq!(map["additionalProperties"], false, "{schema}");
+        let properties = map["properties"].as_object().unwrap();
+        properties.values().for_each(assert_anthropic_strict);
+    }
+    map.get("items").into_iter().for_each(assert_anthropic_strict);
+    map.get("anyOf").and_then(Value::as_array).into_iter().flatten().for_each(assert_anthropic_strict);
+    let definitions = map.get("$defs").and_then(Value::as_object);
+    definitions.into_iter().flatten().for_each(|(_, schema)| assert_anthropic_strict(schema));
+}
+
 #[test]
 fn a_schema_that_cannot_be_strict_is_sent_plain_with_reasons() {
     #[derive(JsonSchema)]
@@ -252,13 +365,18 @@ proptest! {
     #[test]
     fn a_schema_that_calls_itself_strict_is(mut schema in prop_oneof![any_schema::schema(), meaning::arguments()]) {
         if normalise(&mut schema).is_ok() {
-            let adapted = Dialect::OpenAiStrict.adapt(&schema);
-            prop_assert_eq!(adapted.strict, adapted.obstacles.is_empty());
-            if adapted.strict {
-                assert_strict(&adapted.schema);
-            }
-            for dropped in adapted.dropped.iter().chain(&adapted.obstacles) {
-                prop_assert!(schema.pointer(&dropped.pointer).is_some(), "{}", dropped);
+            for (dialect, check) in [
+                (Dialect::OpenAiStrict, assert_strict as fn(&Value)),
+                (Dialect::AnthropicStrict, assert_anthropic_strict),
+            ] {
+                let adapted = dialect.adapt(&schema);
+                prop_assert_eq!(adapted.strict, adapted.obstacles.is_empty());
+                if adapted.strict {
+                    check(&adapted.schema);
+                }
+                for dropped in adapted.dropped.iter().chain(&adapted.obstacles) {
+                    prop_assert!(schema.pointer(&dropped.pointer).is_some(), "{}", dropped);
+                }
             }
         }
     }
