@@ -10,6 +10,7 @@ mod convert;
 mod fix;
 mod form;
 mod import;
+mod init;
 mod known;
 mod library;
 mod load;
@@ -39,6 +40,7 @@ use crate::{
 const EXAMPLES: &str = "\
 Examples:
   opentool serve                              Serve the demo tools at http://127.0.0.1:9627
+  opentool init                               Write an opentool.toml for this folder
   opentool trust                              Let the opentool.toml of this folder count
   opentool tools http://127.0.0.1:9627        List the tools of a server
   opentool call http://127.0.0.1:9627 add a=1 b=2
@@ -76,6 +78,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(Box<serve::Serve>),
+    Init(init::Init),
     Trust(trust::Trust),
     Tools(tools::Tools),
     Call(call::Call),
@@ -139,6 +142,7 @@ impl Cli {
                 let given = matches.subcommand().map_or(&matches, |(_, given)| given);
                 serve.run(given)
             }
+            Command::Init(init) => init.run(),
             Command::Trust(trust) => trust.run(),
             Command::Tools(tools) => tools.run(),
             Command::Call(call) => call.run(),

@@ -4,6 +4,8 @@ mod arguments;
 mod commands;
 mod config_fault;
 mod config_file;
+mod config_keys;
+mod config_schema;
 mod config_value;
 mod demo;
 mod diff;

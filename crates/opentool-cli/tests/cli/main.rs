@@ -5,6 +5,7 @@
 mod attack;
 mod chat;
 mod check;
+mod configuration;
 mod convert;
 mod describe;
 #[path = "../../../../fuzz/documents.rs"]
@@ -21,6 +22,7 @@ mod guide;
 #[cfg(target_os = "linux")]
 mod hostile_library;
 mod import;
+mod init;
 mod library;
 mod loads;
 mod mcp;
@@ -34,6 +36,7 @@ mod observe;
 mod operation;
 mod questions;
 mod readme;
+mod reload;
 mod remote;
 mod serve;
 mod serving;
