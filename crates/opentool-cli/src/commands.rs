@@ -11,6 +11,7 @@ mod doctor;
 mod fix;
 mod form;
 mod import;
+mod init;
 mod json_always;
 mod known;
 mod library;
@@ -50,6 +51,7 @@ use crate::{
 const EXAMPLES: &str = "\
 Examples:
   opentool serve                              Serve the demo tools at http://127.0.0.1:9627
+  opentool init                               Write an opentool.toml for this folder
   opentool trust                              Let the opentool.toml of this folder count
   opentool doctor                             Say what is here, what is missing and what to do
   opentool tools http://127.0.0.1:9627        List the tools of a server
@@ -93,6 +95,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(Box<serve::Serve>),
+    Init(init::Init),
     Trust(trust::Trust),
     Doctor(doctor::Doctor),
     Tools(tools::Tools),
@@ -209,6 +212,7 @@ impl Cli {
                 let given = matches.subcommand().map_or(&matches, |(_, given)| given);
                 serve.run(given)
             }
+            Command::Init(init) => init.run(),
             Command::Trust(trust) => trust.run(),
             Command::Doctor(doctor) => doctor.run(),
             Command::Tools(tools) => tools.run(),

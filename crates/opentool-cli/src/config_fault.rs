@@ -15,6 +15,10 @@ impl Faults {
         self.0.push(fault);
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Keeps the fault of what could not be read.
     pub(crate) fn take<T>(&mut self, read: Result<T, ConfigFault>) -> Option<T> {
         read.map_err(|fault| self.add(fault)).ok()

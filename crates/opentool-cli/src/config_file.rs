@@ -30,6 +30,12 @@ impl ConfigFile {
         Ok(ConfigFile { path: path.to_owned(), text, is_named: false })
     }
 
+    /// A file of this folder with a text, for tests.
+    #[cfg(test)]
+    pub(crate) fn from_text(text: &str) -> Self {
+        ConfigFile { path: DEFAULT.into(), text: text.to_owned(), is_named: true }
+    }
+
     /// Reads the file that the user named, which is trusted by that, otherwise that of this folder, where there is one.
     pub(crate) fn given_or_found(named: Option<&Path>) -> Result<Option<Self>, Failure> {
         match named {

@@ -50,12 +50,22 @@ impl<'a> TableEntry<'a> {
         ConfigFault::new(self.value.span(), message)
     }
 
-    fn wanted(&self, what: &str) -> ConfigFault {
+    /// What is wrong with the key.
+    pub(crate) fn key_fault(&self, message: impl Into<String>) -> ConfigFault {
+        ConfigFault::new(self.key.span(), message)
+    }
+
+    /// Another type of value is needed.
+    pub(crate) fn wanted(&self, what: &str) -> ConfigFault {
         self.fault(format!("`{}` must be {what}, not {}", self.name(), type_of(self.value.get_ref())))
     }
 
     pub(crate) fn text(&self) -> Result<String, ConfigFault> {
         self.value.get_ref().as_str().map(str::to_owned).ok_or_else(|| self.wanted("a text"))
+    }
+
+    pub(crate) fn flag(&self) -> Result<bool, ConfigFault> {
+        self.value.get_ref().as_bool().ok_or_else(|| self.wanted("true or false"))
     }
 
     pub(crate) fn texts(&self) -> Result<Vec<String>, ConfigFault> {
@@ -107,6 +117,16 @@ impl<'a> TableEntry<'a> {
         }
     }
 
+    /// Texts that must not stand in the file itself.
+    pub(crate) fn secrets(&self, folder: &Path) -> Result<Vec<SecretText>, ConfigFault> {
+        match self.value.get_ref() {
+            DeValue::Array(values) => {
+                values.iter().map(|value| TableEntry { key: self.key, value }.secret(folder)).collect()
+            }
+            _ => Ok(vec![self.secret(folder)?]),
+        }
+    }
+
     /// A text that must not stand in the file itself.
     pub(crate) fn secret(&self, folder: &Path) -> Result<SecretText, ConfigFault> {
         let how = format!("write `{0} = {{ env = \"VARIABLE\" }}` or `{0} = {{ file = \"FILE\" }}`", self.name());
@@ -120,7 +140,7 @@ impl<'a> TableEntry<'a> {
             "file" => Ok(SecretText::File(folder.join(place.text()?))),
             other => {
                 let message = format!("there is no place `{other}` for a secret");
-                Err(ConfigFault::new(place.key.span(), message).with_help(how))
+                Err(place.key_fault(message).with_help(how))
             }
         }
     }
@@ -136,11 +156,16 @@ impl<'a> TableEntry<'a> {
 }
 
 /// Whether what has this name is most likely a secret.
-fn is_secret(name: &str) -> bool {
+pub(crate) fn is_secret(name: &str) -> bool {
     const ENDS: [&str; 9] =
         ["key", "token", "secret", "password", "passwd", "authorization", "cookie", "credential", "credentials"];
     let name = name.to_ascii_lowercase();
     ENDS.iter().any(|end| name.ends_with(end))
+}
+
+/// Reads the TOML of a file.
+pub(crate) fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, ConfigFault> {
+    DeTable::parse(text).map_err(|error| ConfigFault::new(error.span().unwrap_or_default(), error.message()))
 }
 
 /// The entries of a table, in the order of the file.

@@ -9,6 +9,11 @@ mod units;
 
 use opentool::{DeclaredTools as _, Toolbox, ToolboxError};
 
+/// The document of the C library that is a part of the demo.
+pub(crate) const LIBM_DOCUMENT: &str = include_str!("demo/libm.opendyn.json");
+/// Its file, which the system looks up.
+pub(crate) const LIBM: &str = if cfg!(target_os = "macos") { "libSystem.B.dylib" } else { "libm.so.6" };
+
 /// All demo tools, with a note store of its own.
 pub(crate) fn toolbox() -> Result<Toolbox, ToolboxError> {
     let texts = Toolbox::from_tools([text::text_statistics::tool(), text::word_frequency::tool()])?;

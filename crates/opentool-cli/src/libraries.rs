@@ -108,6 +108,13 @@ impl LibraryOptions {
         self.grants.library.iter().flat_map(|library| ["--library".to_owned(), library.clone()]).collect()
     }
 
+    /// The libraries that are named by a path, rather than looked up by the system.
+    pub(crate) fn library_files(&self) -> impl Iterator<Item = PathBuf> {
+        let files =
+            self.grants.library.iter().map(|given| given.rsplit_once('=').map_or(given.as_str(), |(_, file)| file));
+        files.filter(|file| file.contains('/')).map(PathBuf::from)
+    }
+
     /// Opens the library of each document, in their order.
     pub(crate) fn open_all(&self, documents: &[(&str, &str)]) -> Result<Vec<DynLibrary>, Failure> {
         for given in &self.grants.library {

@@ -5,6 +5,8 @@ mod build_info;
 mod commands;
 mod config_fault;
 mod config_file;
+mod config_keys;
+mod config_schema;
 mod config_value;
 mod demo;
 mod diff;

@@ -118,6 +118,18 @@ impl McpServers {
         self.servers.iter().any(|server| server.takes_key)
     }
 
+    /// Where the servers are, for people.
+    pub(crate) fn places(&self) -> String {
+        let children = self.servers.iter().filter(|server| matches!(server.place, Place::Command(_))).count();
+        match (children, self.servers.len() - children) {
+            (1, 0) => "an MCP server, a child process".to_owned(),
+            (0, 1) => "an MCP server, remote".to_owned(),
+            (children, 0) => format!("{children} MCP servers, child processes"),
+            (0, remote) => format!("{remote} MCP servers, remote"),
+            (children, remote) => format!("MCP servers, {children} of them child processes and {remote} remote"),
+        }
+    }
+
     /// Starts or connects to the servers and returns their tools.
     pub(crate) async fn attach(
         &self,

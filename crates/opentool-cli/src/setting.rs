@@ -7,27 +7,20 @@ use crate::terminal::visible;
 /// The key of what stands without a name on the command line, and of the table of sources.
 pub(crate) const SOURCES: &str = "sources";
 
-/// The keys whose values are secret.
-const SECRET: [&str; 2] = ["api-key", "source-api-key"];
-
 /// A setting of a file.
 #[derive(Debug)]
 pub(crate) struct Setting {
     pub(crate) key: String,
     pub(crate) line: usize,
-    /// The value in TOML, without what is secret.
+    /// The value in TOML.
     shown: String,
     is_harmless: bool,
 }
 
 impl Setting {
-    /// Takes an option of `opentool serve`.
+    /// Takes an option of `opentool serve`; its values must have no secret in them.
     pub(crate) fn from_option(key: &str, values: &[String], line: usize) -> Self {
-        let shown = |value: &String| match SECRET.contains(&key) {
-            true => "\"…\"".to_owned(),
-            false => format!("{value:?}"),
-        };
-        let shown: Vec<_> = values.iter().map(shown).collect();
+        let shown: Vec<_> = values.iter().map(|value| format!("{value:?}")).collect();
         let shown = match &*shown {
             [value] => value.clone(),
             values => format!("[{}]", values.join(", ")),
@@ -38,6 +31,11 @@ impl Setting {
     /// Takes a key of a table, which may be one in another; its value must have no secret in it.
     pub(crate) fn from_table(table: &str, key: &str, shown: String, line: usize, is_harmless: bool) -> Self {
         Setting { key: format!("{table}.{key}"), line, shown, is_harmless }
+    }
+
+    /// Takes a key whose value has no secret in it.
+    pub(crate) fn from_value(key: &str, shown: String, line: usize, is_harmless: bool) -> Self {
+        Setting { key: key.to_owned(), line, shown, is_harmless }
     }
 
     /// Whether it can neither run nor expose anything, no matter who wrote it.
@@ -75,7 +73,7 @@ pub(crate) fn is_loopback(host: &str) -> bool {
     address.map_or(host == "localhost", |address| address.is_loopback())
 }
 
-/// The setting on one line, in TOML, without what is secret.
+/// The setting on one line, in TOML.
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&visible(&format!("{} = {}", self.key, self.shown)))
@@ -142,9 +140,8 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_is_shown_without_its_secret() {
+    fn a_setting_is_shown_on_one_line() {
         assert_eq!(setting("allow", &["net", "a\u{1b}b"]).to_string(), r#"allow = ["net", "a\u{1b}b"]"#);
-        assert_eq!(setting("api-key", &["planted"]).to_string(), r#"api-key = "…""#);
         assert_eq!(setting("host", &["0.0.0.0"]).to_string(), r#"host = "0.0.0.0""#);
     }
 }

@@ -20,7 +20,7 @@ use crate::{
     limits::ConnectOptions,
     mcp_servers::McpServers,
     secret::Secret,
-    source_tables::{Approver, NamedSources, SourceOrigin, SourceTable, ToolRules},
+    source_tables::{NamedSources, SourceApproval, SourceOrigin, SourceTable, ToolRules},
     telemetry::{self, Export},
     terminal::visible,
 };
@@ -80,6 +80,12 @@ impl Source {
         Source::new(DEMO, Kind::Demo)
     }
 
+    /// The C library that comes with every system, for the demo: its calls run in a sandboxed process. None where it is not there.
+    pub(crate) fn demo_library() -> Option<Self> {
+        let library = DynLibrary::builder().document_text(demo::LIBM_DOCUMENT).library(demo::LIBM).open().ok()?;
+        Some(Source::new("libm", Kind::Library(Box::new(library))))
+    }
+
     /// The command of an MCP server, as it stands after `--mcp`.
     pub(crate) fn mcp_command(command: &str) -> Result<Self, Failure> {
         let name = command.split_whitespace().next().unwrap_or_default();
@@ -91,7 +97,7 @@ impl Source {
         if name != DEMO
             && let Some(table) = named.find(name)?
         {
-            return Source::from_table(table);
+            return Source::from_table(table, named);
         }
         let scheme = name.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
         let kind = match scheme.as_deref() {
@@ -112,7 +118,7 @@ impl Source {
     }
 
     /// Takes what a table of a configuration file describes.
-    fn from_table(table: &SourceTable) -> Result<Self, Failure> {
+    fn from_table(table: &SourceTable, named: &NamedSources) -> Result<Self, Failure> {
         let of_table = |failure: Failure| match failure {
             Failure::Usage { message, next } => {
                 Failure::usage_with(format!("the source `{}`: {message}", table.name), next)
@@ -139,6 +145,19 @@ impl Source {
                 let library = library.ok_or_else(|| Failure::LibraryDocument { name: name.into_owned() })?;
                 (Kind::Library(Box::new(library)), None)
             }
+            SourceOrigin::Workflow { document, tools } => {
+                let name = document.to_string_lossy();
+                let Kind::Workflow(mut workflow) = read(&name)? else {
+                    return Err(of_table(Failure::usage(format!("{name} is no OpenWorkflow document"))));
+                };
+                for tool in tools {
+                    if *tool == table.name {
+                        return Err(of_table(Failure::usage("a workflow cannot be a tool of its own steps")));
+                    }
+                    workflow.tools.push(Source::open_step(tool, named).map_err(of_table)?);
+                }
+                (Kind::Workflow(workflow), None)
+            }
             SourceOrigin::Mcp(origin) => {
                 let (servers, key) = McpServers::from_table(&table.name, origin, &table.rules).map_err(of_table)?;
                 (Kind::Mcp(servers), key)
@@ -146,6 +165,23 @@ impl Source {
         };
         let facts = TableFacts { key, rules: table.rules.clone() };
         Ok(Source { name: table.name.clone(), kind, table: Some(facts) })
+    }
+
+    /// Opens a source of the tools that the steps of a workflow call.
+    fn open_step(name: &str, named: &NamedSources) -> Result<(Self, Option<String>), Failure> {
+        let source = Source::open(name, named)?;
+        if source.is_workflow() {
+            let message =
+                format!("{source} is a workflow, whose own tools cannot be named here: serve it, and give its URL");
+            return Err(Failure::usage(message));
+        }
+        if source.described().is_some() {
+            let message =
+                format!("{source} describes a C library: make it a source of its own, with `kind = \"library\"`");
+            return Err(Failure::usage(message));
+        }
+        let key = source.own_key().map(|key| key.expose().to_owned());
+        Ok((source, key))
     }
 
     /// The key that its table names.
@@ -202,8 +238,8 @@ impl Source {
     }
 
     /// Who approves its calls, where its table says so.
-    pub(crate) fn approver(&self) -> Option<Approver> {
-        self.table.as_ref()?.rules.approval
+    pub(crate) fn approver(&self) -> Option<SourceApproval> {
+        self.table.as_ref()?.rules.source_approval()
     }
 
     /// The name and the text of a document whose library is not open yet.
@@ -250,6 +286,33 @@ impl Source {
         match &self.kind {
             Kind::Mcp(servers) => Some(servers),
             _ => None,
+        }
+    }
+
+    /// Whether its tools come with the binary.
+    pub(crate) fn is_demo(&self) -> bool {
+        matches!(self.kind, Kind::Demo)
+    }
+
+    /// Whether a configuration file describes it.
+    pub(crate) fn is_of_table(&self) -> bool {
+        self.table.is_some()
+    }
+
+    /// Where its calls run, for people.
+    pub(crate) fn isolation(&self) -> String {
+        match &self.kind {
+            Kind::Demo => "in this process".to_owned(),
+            Kind::Workflow(_) => "a workflow: its steps are calls of other tools".to_owned(),
+            Kind::Library(library) => match library.confinement() {
+                None => "in this process, without isolation".to_owned(),
+                Some(confinement) if confinement.missing.is_empty() => "a worker process, sandboxed".to_owned(),
+                Some(_) => "a worker process, sandboxed in part".to_owned(),
+            },
+            Kind::Described(_) => "a C library that is not open".to_owned(),
+            Kind::Url(url) => format!("remote, {}", visible(&shown_url(url))),
+            Kind::Document(_) => format!("remote, {}", self.named_server().unwrap_or_default()),
+            Kind::Mcp(servers) => servers.places(),
         }
     }
 
@@ -485,6 +548,7 @@ impl fmt::Display for Source {
 }
 
 /// The tools of a source.
+#[derive(Clone)]
 pub(crate) struct Attached {
     /// Those of this moment.
     pub(crate) toolbox: Toolbox,
@@ -497,7 +561,7 @@ pub(crate) struct Attached {
 }
 
 /// The tools that the steps of a workflow call.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct StepTools {
     pub(crate) toolbox: Toolbox,
     /// The names of those that are of other servers.
@@ -505,7 +569,7 @@ pub(crate) struct StepTools {
     /// Whether a server takes calls of tools that it does not list.
     pub(crate) open: bool,
     /// Who approves the calls of a source, where its table says so.
-    pub(crate) approvers: Vec<(opentool::Source, Approver)>,
+    pub(crate) approvers: Vec<(opentool::Source, SourceApproval)>,
 }
 
 /// What a source says about its functions.
@@ -544,7 +608,8 @@ pub(crate) fn give_to_workflows(
     }
     let mut is_used = tools.is_empty();
     for (source, _) in sources {
-        if let Kind::Workflow(workflow) = &mut source.kind {
+        // One of a table has its own.
+        if let (Kind::Workflow(workflow), None) = (&mut source.kind, &source.table) {
             workflow.tools.clone_from(&tools);
             is_used = true;
         }

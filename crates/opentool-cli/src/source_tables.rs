@@ -7,6 +7,7 @@ mod table;
 
 pub(crate) use self::{
     named::NamedSources,
-    rules::{Approver, ToolRules},
+    reader::{read as read_tables, source_form},
+    rules::{Approver, SourceApproval, ToolRules},
     table::{McpOrigin, SourceOrigin, SourceTable},
 };

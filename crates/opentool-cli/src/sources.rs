@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use opentool::ToolMetadata;
-use opentool_client::Client;
 
 use crate::{
     failure::Failure,
     libraries::LibraryOptions,
     limits::ConnectOptions,
     source::{Attached, Source, StepTools, give_to_workflows, open_libraries},
-    source_tables::{Approver, NamedSources},
+    source_tables::{NamedSources, SourceApproval},
 };
 
 /// Sources that were joined.
@@ -26,11 +25,9 @@ pub(crate) struct Joined<'a> {
 pub(crate) struct JoinedPart {
     pub(crate) tools: opentool::Source,
     /// Who approves its calls, where its table says so.
-    pub(crate) approver: Option<Approver>,
-    /// The client of its OpenTool server.
-    pub(crate) client: Option<Client>,
+    pub(crate) approver: Option<SourceApproval>,
     /// Who approves the calls that the steps of a workflow make, where the table of their source says so.
-    pub(crate) step_approvers: Vec<(opentool::Source, Approver)>,
+    pub(crate) step_approvers: Vec<(opentool::Source, SourceApproval)>,
 }
 
 /// Whose each tool of joined sources is.
@@ -133,11 +130,21 @@ pub(crate) async fn join<'a>(
     known: &BTreeMap<&str, ToolMetadata>,
     connect: &ConnectOptions,
 ) -> Result<Joined<'a>, Failure> {
-    let mut names = Names::default();
-    let mut parts = Vec::with_capacity(sources.len());
-    let mut needs_approval = false;
+    let mut attached = Vec::with_capacity(sources.len());
     for (source, key) in sources {
-        let Attached { toolbox, tools, client, steps } = source.attach(key.as_deref(), known, connect).await?;
+        attached.push((source, source.attach(key.as_deref(), known, connect).await?));
+    }
+    combine(attached.iter().map(|(source, attached)| (*source, attached)))
+}
+
+/// Joins sources whose tools are known; one name may stand only once.
+pub(crate) fn combine<'a, 'b>(
+    sources: impl Iterator<Item = (&'a Source, &'b Attached)> + Clone,
+) -> Result<Joined<'a>, Failure> {
+    let mut names = Names::default();
+    let mut parts = Vec::new();
+    let mut needs_approval = false;
+    for (source, Attached { toolbox, tools, steps, .. }) in sources.clone() {
         for name in toolbox.names() {
             if let Some(first) = names.owners.insert(name.to_owned(), source) {
                 let (first, second) = (first.to_string(), source.to_string());
@@ -145,14 +152,14 @@ pub(crate) async fn join<'a>(
             }
         }
         names.open |= toolbox.is_open();
-        let StepTools { toolbox: called, remote, open, approvers: step_approvers } = steps;
-        names.open |= open;
-        names.steps.extend(remote);
+        let StepTools { toolbox: called, remote, open, approvers } = steps;
+        names.open |= *open;
+        names.steps.extend(remote.iter().cloned());
         needs_approval |= toolbox.iter().chain(called.iter()).any(|tool| tool.metadata().needs_approval());
-        let approver = source.approver();
-        parts.push(JoinedPart { tools, approver, client, step_approvers });
+        let (approver, step_approvers) = (source.approver(), approvers.clone());
+        parts.push(JoinedPart { tools: tools.clone(), approver, step_approvers });
     }
-    let all = || sources.iter().map(|(source, _)| source.to_string()).collect::<Vec<_>>().join(", ");
+    let all = || sources.clone().map(|(source, _)| source.to_string()).collect::<Vec<_>>().join(", ");
     let tools = opentool::Source::join(parts.iter().map(|part| part.tools.clone()).collect());
     let tools = tools.map_err(|source| Failure::Tools { name: all(), source })?;
     Ok(Joined { tools, names, parts, needs_approval })

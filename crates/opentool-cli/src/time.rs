@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// `500ms`, `35s`, `2m`, or seconds.
+/// `500ms`, `35s`, `2m`, `24h`, `30d`, or seconds.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || "write a time such as 500ms, 35s or 2m".to_owned();
     let digits = text.find(|char: char| !char.is_ascii_digit()).unwrap_or(text.len());
@@ -12,6 +12,8 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         "ms" => Ok(Duration::from_millis(number.into())),
         "" | "s" => Ok(Duration::from_secs(number.into())),
         "m" => Ok(Duration::from_secs(60 * u64::from(number))),
+        "h" => Ok(Duration::from_secs(60 * 60 * u64::from(number))),
+        "d" => Ok(Duration::from_secs(24 * 60 * 60 * u64::from(number))),
         _ => Err(wrong()),
     }
 }
@@ -31,7 +33,9 @@ mod tests {
         assert_eq!(duration("35s"), Ok(Duration::from_secs(35)));
         assert_eq!(duration("35"), Ok(Duration::from_secs(35)));
         assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
-        for wrong in ["", "s", "1h", "-1s", "1.5s", "99999999999s"] {
+        assert_eq!(duration("24h"), Ok(Duration::from_secs(86_400)));
+        assert_eq!(duration("30d"), Ok(Duration::from_secs(30 * 86_400)));
+        for wrong in ["", "s", "1w", "-1s", "1.5s", "99999999999s"] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
     }

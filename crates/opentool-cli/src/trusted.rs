@@ -73,7 +73,8 @@ impl TrustedFiles {
         }
     }
 
-    fn record(&self, file: &Path) -> Result<PathBuf, Failure> {
+    /// The file that says whether a file is trusted.
+    pub(crate) fn record(&self, file: &Path) -> Result<PathBuf, Failure> {
         Ok(self.folder.join(hash(location(file)?.as_os_str().as_encoded_bytes())))
     }
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use opentool_core::{Journal, MemoryBudget, MemoryJournal, TraceContext};
 
-use crate::connections::limits::ConnectionLimits;
 use crate::file::FileError;
 use crate::http::body::BodyLimits;
 use crate::http::hosts::AllowedHosts;
@@ -16,6 +15,7 @@ use crate::http::keys::{ApiKey, KeyError, KeyRing};
 use crate::http::origins::AllowedOrigins;
 use crate::http::settings::{Settings, StopHook, TraceHook};
 use crate::http::sources::SourceState;
+use crate::limits::ConnectionLimits;
 
 /// Checked settings, for a router. A [`Server`](crate::Server) takes the [`ConfigBuilder`] and checks it for its address.
 ///
@@ -375,6 +375,13 @@ impl ConfigBuilder {
     /// Says whether it is decided who may call: callers with a key, or all.
     pub(crate) fn decides_access(&self) -> bool {
         self.allow_anonymous || !self.keys.is_empty() || self.keys_file.is_some() || self.error.is_some()
+    }
+
+    /// Takes over what stays while a server runs.
+    pub(crate) fn keep(&mut self, current: &Settings) {
+        self.prefix.clone_from(&current.prefix);
+        self.operator_routes = current.operator_routes;
+        self.journal.get_or_insert_with(|| current.journal.clone());
     }
 
     /// Checks the settings; `check_host` says whether an unlisted host is refused also where none is listed.

@@ -1,11 +1,10 @@
 //! Connections: listeners, TLS, HTTP/1.1 over hyper, the limits of connections, and the drain.
 
 pub(crate) mod bound;
-pub(crate) mod limits;
 pub(crate) mod listener;
 mod registry;
 mod request_body;
-mod serve;
+pub(crate) mod serve;
 mod socket;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;

@@ -3,6 +3,7 @@
 //! [`service`] runs the checks before, and the log and the metrics around, whatever answers a request.
 
 pub(crate) mod body;
+pub(crate) mod current;
 pub(crate) mod frontend;
 mod headers;
 pub(crate) mod hosts;

@@ -67,6 +67,7 @@ mod config;
 mod connections;
 mod file;
 mod http;
+mod limits;
 mod listen;
 mod log;
 mod metrics;

@@ -9,7 +9,7 @@ use opentool::{
 
 use crate::{
     failure::Failure,
-    source_tables::Approver,
+    source_tables::{Approver, SourceApproval},
     sources::{Joined, Names},
 };
 
@@ -42,10 +42,10 @@ impl KnownOptions {
     /// Sets the policy by which calls are approved, where one is needed.
     pub(super) fn approve(&self, executor: ExecutorBuilder, joined: &Joined<'_>) -> ExecutorBuilder {
         let by_default = self.approval.unwrap_or(Approver::Deny);
-        let own = joined.parts.iter().filter_map(|part| Some((part.tools.clone(), part.approver?)));
+        let own = joined.parts.iter().filter_map(|part| Some((part.tools.clone(), part.approver.clone()?)));
         let of_steps = joined.parts.iter().flat_map(|part| part.step_approvers.iter().cloned());
         let sources: Vec<_> = own.chain(of_steps).collect();
-        let is_caller = by_default == Approver::Caller || sources.iter().any(|(_, who)| *who == Approver::Caller);
+        let is_caller = by_default == Approver::Caller || sources.iter().any(|(_, approval)| approval.asks_caller());
         // Without a policy a call has nothing to wait for.
         if is_caller || joined.needs_approval || !self.needs_approval.is_empty() {
             executor.approval(OperatorsChoice { by_default, sources })
@@ -62,15 +62,16 @@ const NOBODY: &str = "the tool needs approval, and this server asks no one for i
 struct OperatorsChoice {
     by_default: Approver,
     /// The sources that have their own.
-    sources: Vec<(opentool::Source, Approver)>,
+    sources: Vec<(opentool::Source, SourceApproval)>,
 }
 
 impl OperatorsChoice {
     async fn approver(&self, tool: &str) -> Approver {
-        for (source, approver) in &self.sources {
+        for (source, approval) in &self.sources {
             // Its tools are known, since one of them is to be called.
-            if source.toolbox().await.is_ok_and(|toolbox| toolbox.contains(tool)) {
-                return *approver;
+            let Ok(toolbox) = source.toolbox().await else { continue };
+            if let Some(approver) = toolbox.get(tool).and_then(|tool| approval.of(&**tool)) {
+                return approver;
             }
         }
         self.by_default

@@ -11,7 +11,7 @@ use super::{
     reader::{is_table_name, read},
     table::SourceTable,
 };
-use crate::{config_file::ConfigFile, failure::Failure};
+use crate::{config_fault::Faults, config_file::ConfigFile, config_value::parse, failure::Failure};
 
 /// The sources that a configuration file describes. The file is read when a word is looked up that could name one.
 #[derive(Debug)]
@@ -35,12 +35,8 @@ impl NamedSources {
     }
 
     /// Those of a file that was read already.
-    pub(crate) fn from_file(file: &ConfigFile, command: &'static str) -> Result<Self, Failure> {
-        let named = NamedSources { command, config: None, loaded: OnceCell::new() };
-        let tables = read_tables(file)?;
-        // It was just made.
-        let _ = named.loaded.set(Some(LoadedTables { file: file.clone(), tables }));
-        Ok(named)
+    pub(crate) fn from_tables(file: ConfigFile, tables: Vec<SourceTable>, command: &'static str) -> Self {
+        NamedSources { command, config: None, loaded: OnceCell::from(Some(LoadedTables { file, tables })) }
     }
 
     /// None at all.
@@ -62,11 +58,6 @@ impl NamedSources {
     /// The tables, in the order of the file.
     pub(crate) fn tables(&self) -> Result<&[SourceTable], Failure> {
         Ok(self.loaded()?.map_or(&[][..], |loaded| &loaded.tables))
-    }
-
-    /// The tables of a file that was read already, to take their settings.
-    pub(crate) fn tables_mut(&mut self) -> &mut [SourceTable] {
-        self.loaded.get_mut().and_then(Option::as_mut).map_or(&mut [][..], |loaded| &mut loaded.tables)
     }
 
     /// Whether a word names a source of the file.
@@ -99,5 +90,11 @@ impl NamedSources {
 }
 
 fn read_tables(file: &ConfigFile) -> Result<Vec<SourceTable>, Failure> {
-    read(&file.text, file.folder()).map_err(|fault| Failure::Config { message: fault.render(&file.name(), &file.text) })
+    let mut faults = Faults::default();
+    let tables = match faults.take(parse(&file.text)) {
+        Some(parsed) => read(parsed.get_ref(), &file.text, file.folder(), &mut faults),
+        None => Vec::new(),
+    };
+    faults.check(file)?;
+    Ok(tables)
 }

@@ -1,24 +1,29 @@
 //! Reads `[sources.NAME]`: [`read`].
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::{Args as _, FromArgMatches as _, ValueEnum as _};
 use opentool_spec::json::near;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    rules::{Approver, ToolRules},
+    rules::{Approver, ToolRule, ToolRules},
     table::{McpOrigin, SourceOrigin, SourceTable},
 };
 use crate::{
-    config_fault::ConfigFault,
+    config_fault::{ConfigFault, Faults},
+    config_keys::{ConfigKey, ConfigTable, ValueForm, quoted},
     config_value::{SecretText, TableEntry, entries, line_of, shown},
     libraries::LibraryOptions,
     setting::{SOURCES, Setting},
     time::some_time,
 };
 
-const KIND: &str = "kind";
+/// The key that says what a source is.
+const SOURCE_KIND: &str = "kind";
 
 /// What a source can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,14 +31,16 @@ enum SourceKind {
     Mcp,
     OpenTool,
     Library,
+    Workflow,
     Demo,
 }
 
 impl SourceKind {
-    const ALL: [(&str, SourceKind); 4] = [
+    const ALL: [(&str, SourceKind); 5] = [
         ("mcp", SourceKind::Mcp),
         ("opentool", SourceKind::OpenTool),
         ("library", SourceKind::Library),
+        ("workflow", SourceKind::Workflow),
         ("demo", SourceKind::Demo),
     ];
 
@@ -41,26 +48,108 @@ impl SourceKind {
         Self::ALL.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
     }
 
+    /// The keys that a source of this kind may have.
+    fn table(self) -> ConfigTable {
+        let kinds = Self::ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let mut keys = vec![ConfigKey::new(SOURCE_KIND, ValueForm::Choice(kinds), "What the source is").required()];
+        keys.extend(self.own_keys());
+        let rules = rule_keys().into_iter().filter(|rule| !keys.iter().any(|key| key.name == rule.name));
+        let rules: Vec<_> = rules.collect();
+        keys.extend(rules);
+        ConfigTable::new(format!("a source of the kind `{}`", self.name()), keys)
+    }
+
     /// The keys that only this kind has.
-    fn own_keys(self) -> Vec<String> {
-        let keys: &[&str] = match self {
-            SourceKind::Mcp => &["command", "args", "env", "cwd", "url", "key", "headers"],
-            SourceKind::OpenTool => &["url", "document", "key"],
-            SourceKind::Library => &["document"],
-            SourceKind::Demo => &[],
-        };
-        let mut keys: Vec<_> = keys.iter().map(ToString::to_string).collect();
-        if self == SourceKind::Library {
-            let options = library_command();
-            keys.extend(options.get_arguments().filter_map(|option| option.get_long().map(str::to_owned)));
+    fn own_keys(self) -> Vec<ConfigKey> {
+        let key = ConfigKey::new;
+        match self {
+            SourceKind::Mcp => vec![
+                key("command", ValueForm::Text, "The program that is the server; started when its tools are needed"),
+                key("args", ValueForm::Texts, "The arguments of the program"),
+                key(
+                    "env",
+                    ValueForm::Pairs,
+                    "Variables of the program's environment, besides a few that every program gets",
+                ),
+                key("cwd", ValueForm::Text, "The folder that the program is started in [default: that of the file]"),
+                key("url", ValueForm::Url, "The URL of a server that runs already"),
+                key("key", ValueForm::Secret, "The key of that server, sent as a bearer token"),
+                key("headers", ValueForm::Pairs, "Headers of every request to that server"),
+            ],
+            SourceKind::OpenTool => vec![
+                key("url", ValueForm::Url, "The base URL of an OpenTool server"),
+                key("document", ValueForm::Text, "An OpenTool document, which names its server"),
+                key("key", ValueForm::Secret, "The API key of the server"),
+            ],
+            SourceKind::Library => {
+                let document = key("document", ValueForm::Text, "The OpenDyn document that describes the C library");
+                let mut keys = vec![document.required()];
+                keys.extend(ConfigTable::of_options(&library_command()));
+                keys
+            }
+            SourceKind::Workflow => vec![
+                key("document", ValueForm::Text, "The OpenWorkflow document").required(),
+                key(
+                    "tools",
+                    ValueForm::Texts,
+                    "The sources of the functions that its steps call: names of this file, URLs, documents or `demo`",
+                ),
+            ],
+            SourceKind::Demo => Vec::new(),
         }
-        keys
     }
 }
 
 /// The keys of every kind.
-const RULES: [&str; 9] =
-    ["prefix", "only", "except", "timeout", "read-only", "destructive", "idempotent", "needs-approval", "approval"];
+fn rule_keys() -> Vec<ConfigKey> {
+    let key = ConfigKey::new;
+    vec![
+        key("prefix", ValueForm::Text, "What the names of its tools begin with here"),
+        key(
+            "only",
+            ValueForm::Texts,
+            "The tools that there are, by the names that the source itself has [default: all]",
+        ),
+        key("except", ValueForm::Texts, "Tools that are left out"),
+        key("timeout", ValueForm::Time, "How long a call may run"),
+        key("read-only", ValueForm::Texts, "Tools that only read; the word of a server is not taken for it"),
+        key("destructive", ValueForm::Texts, "Tools that destroy something"),
+        key("idempotent", ValueForm::Texts, "Tools whose call may be sent again where its server was in trouble"),
+        key("needs-approval", ValueForm::Texts, "Tools whose calls need approval"),
+        key(
+            "approval",
+            approver_form(),
+            "Who approves calls that need it: no one (deny), or the caller's side, which is then asked also about tools that destroy something",
+        ),
+        key("tool", ValueForm::Named(tool_table()), "What is known about one tool: `[sources.NAME.tool.TOOL]`"),
+    ]
+}
+
+/// What can be said about one tool.
+fn tool_table() -> ConfigTable {
+    let key = ConfigKey::new;
+    let keys = vec![
+        key("timeout", ValueForm::Time, "How long a call may run"),
+        key("read-only", ValueForm::Flag, "Whether it only reads"),
+        key("destructive", ValueForm::Flag, "Whether it destroys something"),
+        key("idempotent", ValueForm::Flag, "Whether its call may be sent again where its server was in trouble"),
+        key("needs-approval", ValueForm::Flag, "Whether its calls need approval"),
+        key("approval", approver_form(), "Who approves its calls, which then need approval"),
+    ];
+    ConfigTable::new("a tool", keys)
+}
+
+fn approver_form() -> ValueForm {
+    let names =
+        Approver::value_variants().iter().filter_map(|who| Some(who.to_possible_value()?.get_name().to_owned()));
+    ValueForm::Choice(names.collect())
+}
+
+/// What `sources` may be where it is no list.
+pub(crate) fn source_form() -> ValueForm {
+    let tables = SourceKind::ALL.iter().map(|(name, kind)| ((*name).to_owned(), kind.table()));
+    ValueForm::ByKind(SOURCE_KIND, tables.collect())
+}
 
 fn library_command() -> clap::Command {
     let command = clap::Command::new("library").no_binary_name(true).disable_help_flag(true);
@@ -68,14 +157,16 @@ fn library_command() -> clap::Command {
 }
 
 /// Reads the tables of a file; none where its `sources` is a list.
-pub(super) fn read(text: &str, folder: &Path) -> Result<Vec<SourceTable>, ConfigFault> {
-    let file =
-        DeTable::parse(text).map_err(|error| ConfigFault::new(error.span().unwrap_or_default(), error.message()))?;
-    let found = entries(file.get_ref()).into_iter().find(|entry| entry.name() == SOURCES);
+pub(crate) fn read(file: &DeTable<'_>, text: &str, folder: &Path, faults: &mut Faults) -> Vec<SourceTable> {
+    let found = entries(file).into_iter().find(|entry| entry.name() == SOURCES);
     let Some(DeValue::Table(tables)) = found.as_ref().map(|entry| entry.value.get_ref()) else {
-        return Ok(Vec::new());
+        return Vec::new();
     };
-    entries(tables).into_iter().map(|entry| TableReader::new(text, folder, entry)?.read()).collect()
+    let read = |entry| {
+        let reader = faults.take(TableReader::new(text, folder, entry))?;
+        reader.read(faults)
+    };
+    entries(tables).into_iter().filter_map(read).collect()
 }
 
 /// Whether a word of the command line can be the name of a table.
@@ -111,21 +202,48 @@ impl<'a> TableReader<'a> {
         let kind = kind(table, &entries)?;
         if name == "demo" && kind != SourceKind::Demo {
             let message = "`demo` is the word for the tools that come with this program";
-            return Err(ConfigFault::new(table.key.span(), message).with_help("give the source another name"));
+            return Err(table.key_fault(message).with_help("give the source another name"));
         }
         Ok(TableReader { text, folder, table, entries, kind })
     }
 
-    fn read(&self) -> Result<SourceTable, ConfigFault> {
-        self.check_keys()?;
+    /// Checks everything that stands in the table, and reads it where all of that is right.
+    fn read(&self, faults: &mut Faults) -> Option<SourceTable> {
+        let before = faults.len();
+        self.kind.table().check(Some(&self.table), &self.entries, faults);
+        let tools = self.get("tool").map(|tools| self.tools(tools, faults)).unwrap_or_default();
+        if faults.len() > before {
+            return None;
+        }
+        faults.take(self.read_sound(tools))
+    }
+
+    fn read_sound(&self, tools: Vec<(String, ToolRule)>) -> Result<SourceTable, ConfigFault> {
         let origin = match self.kind {
             SourceKind::Demo => SourceOrigin::Demo,
             SourceKind::OpenTool => self.opentool()?,
             SourceKind::Library => self.library()?,
+            SourceKind::Workflow => self.workflow()?,
             SourceKind::Mcp => SourceOrigin::Mcp(self.mcp()?),
         };
-        let rules = self.rules()?;
+        let rules = ToolRules { tools, ..self.rules()? };
         Ok(SourceTable { name: self.table.name().to_owned(), origin, rules, settings: self.settings() })
+    }
+
+    /// What is said about single tools.
+    fn tools(&self, tools: &TableEntry<'a>, faults: &mut Faults) -> Vec<(String, ToolRule)> {
+        let table = tool_table();
+        let read = |tool: TableEntry<'a>| {
+            if !matches!(tool.value.get_ref(), DeValue::Table(_)) {
+                let help =
+                    format!("write `[{SOURCES}.{}.tool.{}]`, and its keys below it", self.table.name(), tool.name());
+                faults.add(tool.key_fault(format!("`{}` must be a table", tool.name())).with_help(help));
+                return None;
+            }
+            let sound = table.check_table(&tool, faults);
+            faults.take(tool_rule(&sound)).map(|rule| (tool.name().to_owned(), rule))
+        };
+        tools.entries().unwrap_or_default().into_iter().filter_map(read).collect()
     }
 
     fn get(&self, key: &str) -> Option<&TableEntry<'a>> {
@@ -153,18 +271,6 @@ impl<'a> TableReader<'a> {
         ConfigFault::new(self.table.key.span(), message)
     }
 
-    fn check_keys(&self) -> Result<(), ConfigFault> {
-        let own = self.kind.own_keys();
-        let known: Vec<&str> = [KIND].into_iter().chain(own.iter().map(String::as_str)).chain(RULES).collect();
-        let Some(unknown) = self.entries.iter().find(|entry| !known.contains(&entry.name())) else { return Ok(()) };
-        let (name, kind) = (unknown.name(), self.kind.name());
-        let fault = ConfigFault::new(unknown.key.span(), format!("a source of the kind `{kind}` has no key `{name}`"));
-        Err(fault.with_help(match near::names(name, known.iter().copied(), 1).first() {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("there are {}", known.join(", ")),
-        }))
-    }
-
     fn opentool(&self) -> Result<SourceOrigin, ConfigFault> {
         let key = self.key()?;
         match (self.text_of("url")?, self.text_of("document")?) {
@@ -175,25 +281,25 @@ impl<'a> TableReader<'a> {
     }
 
     fn library(&self) -> Result<SourceOrigin, ConfigFault> {
-        let Some(document) = self.text_of("document")? else {
-            return Err(self.fault("a source of the kind `library` needs `document`, which describes the library"));
-        };
-        let mut command = library_command();
+        let document = self.folder.join(self.text_of("document")?.unwrap_or_default());
+        let command = library_command();
         let mut arguments = Vec::new();
         let names: Vec<_> = command.get_arguments().filter_map(|option| option.get_long().map(str::to_owned)).collect();
         for entry in self.entries.iter().filter(|entry| names.iter().any(|name| name == entry.name())) {
             for value in entry.option_values()? {
                 let value = if entry.name() == "library" { self.path(&value) } else { value };
-                let argument = format!("--{}={value}", entry.name());
-                // One by one, so that a fault has its place.
-                command.try_get_matches_from_mut([&argument]).map_err(|error| entry.fault(first_line(&error)))?;
-                arguments.push(argument);
+                arguments.push(format!("--{}={value}", entry.name()));
             }
         }
         let options =
             command.try_get_matches_from(arguments).and_then(|given| LibraryOptions::from_arg_matches(&given));
         let options = options.map_err(|error| self.fault(first_line(&error)))?;
-        Ok(SourceOrigin::Library { document: self.folder.join(document), options: Box::new(options) })
+        Ok(SourceOrigin::Library { document, options: Box::new(options) })
+    }
+
+    fn workflow(&self) -> Result<SourceOrigin, ConfigFault> {
+        let document = self.folder.join(self.text_of("document")?.unwrap_or_default());
+        Ok(SourceOrigin::Workflow { document, tools: self.texts_of("tools")? })
     }
 
     fn mcp(&self) -> Result<McpOrigin, ConfigFault> {
@@ -224,26 +330,8 @@ impl<'a> TableReader<'a> {
     }
 
     fn rules(&self) -> Result<ToolRules, ConfigFault> {
-        let timeout = match self.get("timeout") {
-            Some(entry) => {
-                let values = entry.option_values()?;
-                let time = values.first().map(|text| some_time(text)).transpose();
-                time.map_err(|problem| entry.fault(format!("`timeout`: {problem}")))?
-            }
-            None => None,
-        };
-        let approval = match self.get("approval") {
-            Some(entry) => {
-                let text = entry.text()?;
-                let approver = Approver::from_str(&text, false);
-                Some(approver.map_err(|_| {
-                    entry
-                        .fault(format!("`approval` cannot be `{text}`"))
-                        .with_help("write \"caller\", which asks the caller's side, or \"deny\"")
-                })?)
-            }
-            None => None,
-        };
+        let timeout = self.get("timeout").map(some_time_of).transpose()?;
+        let approval = self.get("approval").map(approver).transpose()?;
         Ok(ToolRules {
             prefix: self.text_of("prefix")?.unwrap_or_default(),
             only: self.get("only").map(TableEntry::texts).transpose()?,
@@ -254,6 +342,7 @@ impl<'a> TableReader<'a> {
             idempotent: self.texts_of("idempotent")?,
             needs_approval: self.texts_of("needs-approval")?,
             approval,
+            tools: Vec::new(),
         })
     }
 
@@ -273,20 +362,51 @@ impl<'a> TableReader<'a> {
     }
 }
 
+fn some_time_of(entry: &TableEntry<'_>) -> Result<Duration, ConfigFault> {
+    let text = entry.option_values()?.concat();
+    some_time(&text).map_err(|problem| entry.fault(format!("`{}`: {problem}", entry.name())))
+}
+
+fn approver(entry: &TableEntry<'_>) -> Result<Approver, ConfigFault> {
+    Approver::from_str(&entry.text()?, false).map_err(|problem| entry.fault(problem))
+}
+
+fn tool_rule(entries: &[TableEntry<'_>]) -> Result<ToolRule, ConfigFault> {
+    let get = |key: &str| entries.iter().find(|entry| entry.name() == key);
+    let flag = |key: &str| get(key).map(TableEntry::flag).transpose();
+    Ok(ToolRule {
+        timeout: get("timeout").map(some_time_of).transpose()?,
+        read_only: flag("read-only")?,
+        destructive: flag("destructive")?,
+        idempotent: flag("idempotent")?,
+        needs_approval: flag("needs-approval")?,
+        approval: get("approval").map(approver).transpose()?,
+    })
+}
+
+/// What others call a kind, or what they would look for.
+const OTHER_WORDS: [(&str, &str); 5] = [
+    ("document", "opentool"),
+    ("http", "opentool"),
+    ("dyn", "library"),
+    ("opendyn", "library"),
+    ("openworkflow", "workflow"),
+];
+
 fn kind(table: TableEntry<'_>, entries: &[TableEntry<'_>]) -> Result<SourceKind, ConfigFault> {
-    let listed = SourceKind::ALL.map(|(name, _)| format!("\"{name}\"")).join(", ");
-    let Some(entry) = entries.iter().find(|entry| entry.name() == KIND) else {
-        let message = format!("the source `{}` has no `{KIND}`", table.name());
-        return Err(
-            ConfigFault::new(table.key.span(), message).with_help(format!("write `{KIND} = …`, one of {listed}"))
-        );
+    let listed = quoted(&SourceKind::ALL.map(|(name, _)| name));
+    let Some(entry) = entries.iter().find(|entry| entry.name() == SOURCE_KIND) else {
+        let message = format!("the source `{}` has no `{SOURCE_KIND}`", table.name());
+        return Err(table.key_fault(message).with_help(format!("write `{SOURCE_KIND} = …`, one of {listed}")));
     };
     let text = entry.text()?;
     if let Some((_, kind)) = SourceKind::ALL.iter().find(|(name, _)| *name == text) {
         return Ok(*kind);
     }
     let fault = entry.fault(format!("there is no kind of sources `{text}`"));
-    Err(fault.with_help(match near::names(&text, SourceKind::ALL.iter().map(|(name, _)| *name), 1).first() {
+    let other = OTHER_WORDS.iter().find(|(word, _)| *word == text).map(|(_, kind)| *kind);
+    let near = near::names(&text, SourceKind::ALL.iter().map(|(name, _)| *name), 1).first().copied();
+    Err(fault.with_help(match other.or(near) {
         Some(near) => format!("did you mean \"{near}\"?"),
         None => format!("there are {listed}"),
     }))

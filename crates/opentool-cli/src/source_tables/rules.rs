@@ -33,6 +33,61 @@ pub(crate) struct ToolRules {
     pub(crate) idempotent: Vec<String>,
     pub(crate) needs_approval: Vec<String>,
     pub(crate) approval: Option<Approver>,
+    /// What is said about one tool.
+    pub(crate) tools: Vec<(String, ToolRule)>,
+}
+
+/// What a table says about one tool of its source.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ToolRule {
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) read_only: Option<bool>,
+    pub(crate) destructive: Option<bool>,
+    pub(crate) idempotent: Option<bool>,
+    pub(crate) needs_approval: Option<bool>,
+    pub(crate) approval: Option<Approver>,
+}
+
+impl ToolRule {
+    /// Adds what it says to what is known otherwise.
+    fn apply(&self, mut metadata: ToolMetadata) -> ToolMetadata {
+        if let Some(timeout) = self.timeout {
+            metadata = metadata.with_timeout(timeout);
+        }
+        if let Some(said) = self.read_only {
+            metadata = metadata.with_read_only(said);
+        }
+        if let Some(said) = self.destructive {
+            metadata = metadata.with_destructive(said);
+        }
+        if let Some(said) = self.idempotent {
+            metadata = metadata.with_idempotent(said);
+        }
+        // One who says by whom it is approved says that it is.
+        match self.needs_approval.or(self.approval.map(|_| true)) {
+            Some(said) => metadata.with_approval(said),
+            None => metadata,
+        }
+    }
+}
+
+/// Who approves the calls of a source's tools, as far as its table says it.
+#[derive(Debug, Clone)]
+pub(crate) struct SourceApproval(ToolRules);
+
+impl SourceApproval {
+    /// Who approves the calls of a tool.
+    pub(crate) fn of(&self, tool: &dyn Tool) -> Option<Approver> {
+        let ToolRules { prefix, tools, approval, .. } = &self.0;
+        let own = tools.iter().filter(|(name, _)| is_named(tool, name, prefix)).find_map(|(_, rule)| rule.approval);
+        own.or(*approval)
+    }
+
+    /// Whether the caller's side is asked about any of them.
+    pub(crate) fn asks_caller(&self) -> bool {
+        let own = self.0.tools.iter().filter_map(|(_, rule)| rule.approval);
+        own.chain(self.0.approval).any(|approver| approver == Approver::Caller)
+    }
 }
 
 impl ToolRules {
@@ -52,7 +107,20 @@ impl ToolRules {
         state(&self.destructive, |metadata| metadata.with_destructive(true));
         state(&self.idempotent, |metadata| metadata.with_idempotent(true));
         state(&self.needs_approval, |metadata| metadata.with_approval(true));
+        for (tool, rule) in &self.tools {
+            let name = format!("{}{tool}", self.prefix);
+            match known.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, metadata)) => *metadata = rule.apply(std::mem::take(metadata)),
+                None => known.push((name, rule.apply(ToolMetadata::new()))),
+            }
+        }
         known
+    }
+
+    /// Who approves the calls of the tools, where the table says it.
+    pub(crate) fn source_approval(&self) -> Option<SourceApproval> {
+        let is_said = self.approval.is_some() || self.tools.iter().any(|(_, rule)| rule.approval.is_some());
+        is_said.then(|| SourceApproval(self.clone()))
     }
 
     /// Finds a name that the table lists and no tool of the source has: it would say nothing about the tool that was meant.
@@ -62,6 +130,7 @@ impl ToolRules {
         if toolbox.is_open() {
             return Ok(());
         }
+        let of_tables: Vec<_> = self.tools.iter().map(|(name, _)| name.clone()).collect();
         let lists = [
             ("only", self.only.as_deref().unwrap_or_default()),
             ("except", &*self.except),
@@ -69,6 +138,7 @@ impl ToolRules {
             ("destructive", &*self.destructive),
             ("idempotent", &*self.idempotent),
             ("needs-approval", &*self.needs_approval),
+            ("tool", &*of_tables),
         ];
         for (key, names) in lists {
             let unknown = names.iter().find(|name| !toolbox.iter().any(|tool| is_named(&**tool, name, prefix)));
@@ -116,6 +186,9 @@ impl ToolRules {
         }
         if !known.needs_approval() && said(&self.needs_approval) {
             (metadata, is_changed) = (metadata.with_approval(true), true);
+        }
+        for (_, rule) in self.tools.iter().filter(|(name, _)| is_named(tool, name, prefix)) {
+            (metadata, is_changed) = (rule.apply(metadata), true);
         }
         is_changed.then_some(metadata)
     }

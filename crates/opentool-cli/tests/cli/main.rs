@@ -5,6 +5,7 @@
 mod attack;
 mod chat;
 mod check;
+mod configuration;
 mod convert;
 mod describe;
 mod docs;
@@ -26,6 +27,7 @@ mod help;
 #[cfg(target_os = "linux")]
 mod hostile_library;
 mod import;
+mod init;
 mod library;
 mod loads;
 mod mcp;
@@ -40,6 +42,7 @@ mod operation;
 mod page;
 mod questions;
 mod readme;
+mod reload;
 mod remote;
 mod serve;
 mod serving;

@@ -93,7 +93,7 @@ fn an_agent_lists_and_calls_over_stdio() {
 #[test]
 fn a_c_library_and_a_server_are_tools_for_an_agent_too() {
     let folder = TestFolder::with("libm.opendyn.json", example("libm.opendyn.json"));
-    let served = Served::start(&folder, &[], &[("OPENTOOL_API_KEY", "s3cret")]);
+    let served = Served::start(&folder, &["demo"], &[("OPENTOOL_API_KEY", "s3cret")]);
     let mut command = Command::new(binary());
     command.args(["mcp", "libm.opendyn.json", "--library", "libm.so.6", &served.url]).current_dir(folder.0.path());
     command.env("OPENTOOL_API_KEY", "s3cret").stdin(Stdio::piped()).stdout(Stdio::piped());

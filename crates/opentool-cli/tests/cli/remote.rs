@@ -33,7 +33,7 @@ fn the_same_tools_come_from_the_program_itself_and_from_a_document() {
     let names =
         |text: &str| -> Vec<Value> { json(text).as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect() };
     let folder = TestFolder::new();
-    let served = Served::start(&folder, &[], &[]);
+    let served = Served::start(&folder, &["demo"], &[]);
     folder.put("demo.json", folder.run(&["load", &served.url]).stdout);
     let expected = names(&folder.run(&["tools", &served.url, "--json"]).stdout);
     assert_eq!(names(&folder.run(&["tools", "demo", "--json"]).stdout), expected);

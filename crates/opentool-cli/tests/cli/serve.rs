@@ -28,6 +28,43 @@ fn without_a_source_the_demo_tools_are_served() {
     assert!(wrong["error"]["message"].as_str().unwrap().starts_with("Invalid Arguments: /a"), "{wrong}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_demo_has_a_c_library_of_the_system() {
+    let served = Served::start(&TestFolder::new(), &[], &[]);
+    assert_eq!(served.call("cos", json!({ "x": 0 }))["result"], json!({ "cosine": 1.0 }));
+    let named = Served::start(&TestFolder::new(), &["demo"], &[]);
+    assert_eq!(named.call("cos", json!({ "x": 0 }))["error"]["code"], 405, "the word stands for the demo tools only");
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(crate_folder.join(path)).unwrap();
+    assert_eq!(read("src/demo/libm.opendyn.json"), read("../../examples/libm.opendyn.json"));
+}
+
+#[cfg(unix)]
+#[test]
+fn at_a_terminal_it_says_what_is_served_and_what_to_do_next() {
+    use super::chat::terminal::Terminal;
+    let folder = TestFolder::new();
+    let mut terminal = Terminal::start(&folder, &["serve", "--port", "0"], &[]);
+    terminal.wait_for("next:");
+    let shown = terminal.shown();
+    for line in [
+        "opentool ",
+        "the demo tools   14 tools  in this process",
+        "listening on http://",
+        "MCP clients:  http://",
+        "access:  callers need no key",
+        "try it:  curl http://",
+    ] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    if cfg!(target_os = "linux") {
+        assert!(shown.contains("libm              4 tools  a worker process, sandboxed"), "{shown}");
+    }
+    terminal.type_in("\u{3}");
+    assert!(terminal.wait().success());
+}
+
 #[test]
 fn the_line_that_it_shows_calls_it() {
     let folder = TestFolder::new();
@@ -71,7 +108,9 @@ fn the_ecosystems_names_of_options_are_taken() {
 
 #[test]
 fn the_command_line_goes_before_the_environment_and_that_before_the_file() {
-    let folder = TestFolder::with("opentool.toml", "tag = \"1.1.1\"\napi-key = \"file\"\nprefix = \"/file\"\n");
+    let folder =
+        TestFolder::with("opentool.toml", "tag = \"1.1.1\"\napi-key = { file = \"key\" }\nprefix = \"/file\"\n");
+    folder.put("key", "file\n");
     assert_eq!(folder.run(&["trust", "--yes"]).code, Some(0));
     let status = |served: &Served, key: &str| served.ask("GET", "/file/version", &[("authorization", key)], "").status;
 
@@ -93,9 +132,10 @@ fn the_command_line_goes_before_the_environment_and_that_before_the_file() {
 fn a_configuration_that_cannot_be_is_refused_with_what_to_write_instead() {
     let folder = TestFolder::new();
     for (file, message) in [
-        ("prot = 1", "opentool.toml: there is no option `prot`; did you mean `port`?"),
-        ("port = \"x\"", "opentool.toml: invalid value 'x' for '--port <PORT>'"),
-        ("port = ", "opentool.toml: line 1, column "),
+        ("prot = 1", "error: the file has no key `prot`\n --> opentool.toml:1:1\n"),
+        ("prot = 1", "= help: did you mean `port`?\n"),
+        ("port = \"x\"", "error: `port` must be a number, not a text\n --> opentool.toml:1:8\n"),
+        ("port = ", " --> opentool.toml:1:"),
     ] {
         folder.put("opentool.toml", file);
         let ran = folder.run(&["serve"]);

@@ -180,7 +180,7 @@ fn a_fault_in_a_table_has_its_line_a_caret_and_a_near_name() {
         ),
         (
             "[sources.a]\nurl = \"http://planted\"\n",
-            "error: the source `a` has no `kind`\n --> opentool.toml:1:10\n  |\n1 | [sources.a]\n  |          ^\n  |\n  = help: write `kind = …`, one of \"mcp\", \"opentool\", \"library\", \"demo\"\n",
+            "error: the source `a` has no `kind`\n --> opentool.toml:1:10\n  |\n1 | [sources.a]\n  |          ^\n  |\n  = help: write `kind = …`, one of \"mcp\", \"opentool\", \"library\", \"workflow\", \"demo\"\n",
         ),
         (
             "[sources.a]\nkind = \"mcp\"\ncommand = \"x\"\nargs = 7\n",
@@ -201,7 +201,7 @@ fn a_fault_in_a_table_has_its_line_a_caret_and_a_near_name() {
         ("[sources]\na = \"planted\"\n", "error: `sources.a` must be a table\n"),
         (
             "[sources.a]\nkind = \"library\"\ndocument = \"a.json\"\nlibrary = \"x\"\nisolation = \"sometimes\"\n",
-            "error: invalid value 'sometimes' for '--isolation <WHERE>'\n --> opentool.toml:5:13\n",
+            "error: `isolation` cannot be `sometimes`\n --> opentool.toml:5:13\n",
         ),
     ] {
         folder.put("opentool.toml", table);

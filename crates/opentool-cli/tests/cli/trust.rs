@@ -170,8 +170,8 @@ fn what_exposes_the_server_or_a_key_needs_trust() {
             "sources = [\n\"demo\",\n\"http://127.0.0.1:1\"]",
             "opentool.toml:1: sources = [\"demo\", \"http://127.0.0.1:1\"]",
         ),
-        ("port = 0\nsource-api-key = \"planted\"", "opentool.toml:2: source-api-key = \"…\""),
-        ("api-key = \"planted\"", "opentool.toml:1: api-key = \"…\""),
+        ("port = 0\nsource-api-key-env = \"SECRET\"", "opentool.toml:2: source-api-key-env = \"SECRET\""),
+        ("api-key = { env = \"SECRET\" }", "opentool.toml:1: api-key = { env = \"SECRET\" }"),
         ("allowed-origin = \"https://evil.example\"", "opentool.toml:1: allowed-origin = \"https://evil.example\""),
     ] {
         folder.put("opentool.toml", file);

@@ -10,9 +10,9 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout_at};
 
-use super::limits::ConnectionLimits;
 use super::listener::{Accepted, Listener, ReloadHandle};
 use super::registry::{PhaseLimits, TICK};
+use crate::limits::ConnectionLimits;
 use crate::shutdown::{ShutdownHandle, ShutdownState};
 
 /// How long a connection must be idle to be closed once the server drains: its client may have sent a request that is still

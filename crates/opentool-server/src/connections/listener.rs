@@ -6,18 +6,20 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use opentool_core::Host;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
-use super::limits::ConnectionLimits;
 use super::registry::{Admission, Connection, ConnectionRegistry, PhaseLimits};
-use super::serve::{ListenerState, handle_connection};
+use super::serve::{ListenerState, Reach, handle_connection};
 use super::transport::Transport;
+use crate::config::{ConfigBuilder, ConfigError};
 use crate::file::FileError;
+use crate::http::current::CurrentService;
 use crate::http::refusal::Refusal;
 use crate::http::routes::Routes;
-use crate::http::service::Service;
+use crate::limits::ConnectionLimits;
 
 /// How long to wait where the system cannot open another connection.
 const RETRY_DELAY: Duration = Duration::from_millis(10);
@@ -41,17 +43,19 @@ pub(crate) struct Listener {
 impl Listener {
     pub(crate) fn new(
         socket: TcpListener,
-        service: Arc<Service>,
+        service: Arc<CurrentService>,
+        reach: Reach,
         routes: Routes,
         transport: Transport,
         max_connections: usize,
         limits: ConnectionLimits,
     ) -> Self {
+        let metrics = service.get().metrics().clone();
         Self {
             socket,
             registry: ConnectionRegistry::new(max_connections),
             tasks: JoinSet::new(),
-            state: Arc::new(ListenerState { service, routes, transport, limits }),
+            state: Arc::new(ListenerState { service, metrics, reach, routes, transport, limits }),
             next_warning: None,
         }
     }
@@ -65,11 +69,11 @@ impl Listener {
                 // No descriptors or no memory: the longest idle connections are closed.
                 self.warn(&error);
                 let evicted = self.registry.evict_some();
-                self.state.service.metrics().connections_evicted(evicted);
+                self.state.metrics.connections_evicted(evicted);
                 return sleep(RETRY_DELAY).await;
             }
         };
-        let metrics = self.state.service.metrics();
+        let metrics = &self.state.metrics;
         let connection = match self.registry.admit() {
             Admission::Admitted(connection) => connection,
             Admission::AfterEviction(connection) => {
@@ -102,7 +106,7 @@ impl Listener {
     }
 
     fn refuse(&mut self, socket: TcpStream) {
-        self.state.service.metrics().connection_refused();
+        self.state.metrics.connection_refused();
         self.warn(&"all others are busy");
         if self.state.transport.is_plain()
             && let Ok(mut socket) = socket.into_std()
@@ -123,7 +127,7 @@ impl Listener {
     }
 }
 
-/// Reads the API keys and certificates of a server again; a clone is for the same server.
+/// Reads the API keys and certificates of a server again, or gives it other tools and settings; a clone is for the same server.
 ///
 /// Files are read again by themselves within a second of a change that shows in their time, length or identity; this
 /// does not wait for one.
@@ -137,12 +141,33 @@ impl ReloadHandle {
     ///
     /// Where one cannot be used; its earlier content stays in use.
     pub fn reload(&self) -> Result<(), FileError> {
-        let keys = self.0.service.reload_keys();
+        let keys = self.0.service.get().reload_keys();
         #[cfg(feature = "tls")]
         if let Transport::Tls(certificates) = &self.0.transport {
             certificates.reload()?;
         }
         keys
+    }
+
+    /// Serves other tools with other settings from the next request on. Requests that run are finished with the earlier ones.
+    ///
+    /// Addresses, the prefix, TLS, mounted frontends and the limits of connections and of the drain stay as they are; so does the
+    /// journal, where the settings have none. MCP clients that listen are notified by the [signal](opentool_core::ToolSource::changes)
+    /// of the source that they began with.
+    ///
+    /// # Errors
+    ///
+    /// Where the settings cannot be used, or other machines could call the tools without a key and that was not allowed. Then nothing
+    /// changes.
+    pub fn replace(&self, host: &Host, mut config: ConfigBuilder) -> Result<(), ConfigError> {
+        if !config.decides_access() && !self.0.reach.all_is_local {
+            return Err(ConfigError::NoKeys);
+        }
+        let current = self.0.service.get();
+        config.keep(current.settings());
+        let settings = config.build_for(self.0.reach.tools_are_local)?.0;
+        self.0.service.set(current.with(host.clone(), settings));
+        Ok(())
     }
 }
 
@@ -161,7 +186,7 @@ struct RegisteredConnection {
 
 impl Drop for RegisteredConnection {
     fn drop(&mut self) {
-        self.state.service.metrics().connection_closed();
+        self.state.metrics.connection_closed();
         self.registry.remove(&self.connection);
     }
 }

@@ -17,22 +17,35 @@ use tokio::time::{Instant, sleep};
 #[cfg(feature = "tls")]
 use tokio_rustls::TlsAcceptor;
 
-use super::limits::ConnectionLimits;
 use super::registry::{BusyGuard, CloseReason, Connection, Phase};
 use super::request_body::TrackedBody;
 use super::socket::TrackedSocket;
 use super::transport::Transport;
+use crate::http::current::CurrentService;
 use crate::http::refusal::Refusal;
 use crate::http::response::HttpResponse;
 use crate::http::routes::Routes;
-use crate::http::service::{RequestHead, Service};
+use crate::http::service::RequestHead;
+use crate::limits::ConnectionLimits;
+use crate::metrics::Metrics;
 
 /// How long a connection that should close may take, for instance to write a response that the client does not read.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Who reaches the addresses of a server.
+#[derive(Clone, Copy)]
+pub(crate) struct Reach {
+    /// Only this machine reaches the tools.
+    pub(crate) tools_are_local: bool,
+    /// Only this machine reaches anything.
+    pub(crate) all_is_local: bool,
+}
+
 /// What the connections of a listener share.
 pub(super) struct ListenerState {
-    pub(super) service: Arc<Service>,
+    pub(super) service: Arc<CurrentService>,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) reach: Reach,
     pub(super) routes: Routes,
     pub(super) transport: Transport,
     pub(super) limits: ConnectionLimits,
@@ -153,7 +166,8 @@ impl ConnectionContext {
         let body = TrackedBody::new(body, self.connection.clone());
         let routes = &self.listener.routes;
         let head = RequestHead { parts: &parts, routes, peer: Some(self.peer), nested_at: "" };
-        let mut response = self.listener.service.handle(&head, body).await;
+        let service = self.listener.service.get();
+        let mut response = service.handle(&head, body).await;
         response.body_mut().hold(busy);
         Ok(response)
     }

@@ -62,6 +62,19 @@ impl Service {
         Arc::new(Self { tools, host, mounted, state })
     }
 
+    /// The same frontends, with other tools and settings; metrics and drain are shared.
+    pub(crate) fn with(&self, host: Host, settings: Arc<Settings>) -> Arc<Self> {
+        let (metrics, shutdown) = (self.state.metrics.clone(), self.state.shutdown.clone());
+        let state = Arc::new(ServerState { executor: host.executor().clone(), settings, metrics, shutdown });
+        let host = Arc::new(host);
+        let tools = OpenToolFrontend::new(host.clone(), state.clone());
+        Arc::new(Self { tools, host, mounted: self.mounted.clone(), state })
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.state.settings
+    }
+
     pub(crate) fn metrics(&self) -> &Arc<Metrics> {
         &self.state.metrics
     }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use opentool_server::{ListenAddr, Server, ShutdownHandle};
+use opentool_server::{ListenAddr, ReloadHandle, Server, ShutdownHandle};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -18,6 +18,7 @@ pub(crate) struct Running {
     pub(crate) addr: SocketAddr,
     pub(crate) admin: Option<SocketAddr>,
     pub(crate) handle: ShutdownHandle,
+    pub(crate) reload: ReloadHandle,
     pub(crate) task: JoinHandle<()>,
 }
 
@@ -28,7 +29,8 @@ pub(crate) async fn start(server: Server) -> Running {
 pub(crate) async fn start_at(server: Server, addr: impl Into<ListenAddr>) -> Running {
     let bound = server.bind(addr).await.unwrap();
     let (addr, admin, handle) = (bound.local_addr().unwrap(), bound.admin_addr(), bound.shutdown_handle());
-    Running { addr, admin, handle, task: tokio::spawn(bound.serve()) }
+    let reload = bound.reload_handle();
+    Running { addr, admin, handle, reload, task: tokio::spawn(bound.serve()) }
 }
 
 impl Running {

@@ -14,6 +14,7 @@ mod limits;
 mod listening;
 mod operator;
 mod outputs;
+mod replace;
 #[cfg(feature = "axum")]
 mod router;
 mod secrets;

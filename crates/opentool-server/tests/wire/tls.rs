@@ -81,7 +81,7 @@ async fn a_reload_uses_a_new_certificate_at_once_and_says_what_is_wrong_with_one
         .configure(|config| config.tls(folder.path().join("cert.pem"), folder.path().join("key.pem")));
     let bound = server.bind("127.0.0.1:0").await.unwrap();
     let (addr, handle, reload) = (bound.local_addr().unwrap(), bound.shutdown_handle(), bound.reload_handle());
-    let server = Running { addr, admin: None, handle, task: tokio::spawn(bound.serve()) };
+    let server = Running { addr, admin: None, handle, reload: reload.clone(), task: tokio::spawn(bound.serve()) };
     assert_eq!(add(&server, &first).await.unwrap(), 3);
     let second = issue(folder.path());
     reload.reload().unwrap();

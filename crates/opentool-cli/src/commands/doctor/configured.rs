@@ -102,10 +102,7 @@ pub(super) fn look(named: Option<&Path>, start: bool) -> Result<(ServeSettings, 
     all.push(trust);
     // A file that is not trusted starts nothing, and what it names is nothing to look for.
     if is_trusted {
-        let named = named.map_or_else(
-            || NamedSources::from_file(&file, "doctor"),
-            |named| Ok(NamedSources::new(Some(named), "doctor")),
-        )?;
+        let named = NamedSources::new(named, "doctor");
         for table in named.tables()? {
             all.push(source(table, &named, start)?);
         }

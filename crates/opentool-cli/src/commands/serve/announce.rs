@@ -1,53 +1,133 @@
 //! What `opentool serve` prints once it can be called.
 
 use std::{
-    io::Write as _,
+    io::{self, IsTerminal as _, Write as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
 };
 
 use opentool_server::BoundServer;
+use unicode_width::UnicodeWidthStr as _;
 
 use super::{
     super::{access::API_KEY_VARIABLE, model::ModelName},
     options::Options,
+    tool_set::ToolSet,
 };
-use crate::terminal::visible;
+use crate::{report::counted, source::Source, terminal::visible};
 
-/// Prints where the server listens and how to call it.
-pub(super) fn announce(options: &Options, bound: &BoundServer, model: Option<&ModelName>, only_demo: bool) {
+/// Prints what is served, where, and how to call it: at a terminal all of it, otherwise what a program looks for.
+pub(super) fn announce(options: &Options, bound: &BoundServer, set: &ToolSet, model: Option<&ModelName>) {
     let Ok(address) = bound.local_addr() else { return };
-    let text = message(options, address, bound.admin_addr(), model, only_demo);
+    let banner = Banner { options, address: reachable(address), admin: bound.admin_addr(), set, model };
+    let text = if io::stdout().is_terminal() { banner.for_people() } else { banner.for_programs() };
     // A closed standard output is no reason not to serve.
     let mut stdout = anstream::stdout().lock();
     let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }
 
-fn message(
-    options: &Options,
+/// What there is to say about a server that listens.
+struct Banner<'a> {
+    options: &'a Options,
     address: SocketAddr,
     admin: Option<SocketAddr>,
-    model: Option<&ModelName>,
-    only_demo: bool,
-) -> String {
-    let secure = options.tls_cert.is_some();
-    let scheme = if secure { "https" } else { "http" };
-    let prefix = options.prefix.as_deref().unwrap_or("/opentool").trim_matches('/');
-    let prefix = if prefix.is_empty() { String::new() } else { format!("/{prefix}") };
-    let url = format!("{scheme}://{}{prefix}", reachable(address));
-    let key =
-        if options.has_keys() { format!(" -H \"Authorization: Bearer ${API_KEY_VARIABLE}\"") } else { String::new() };
-    let what = if only_demo {
-        r#"/call --json '{"jsonrpc":"2.0","id":"1","method":"add","params":{"a":1,"b":2}}'"#
-    } else {
-        "/load"
-    };
-    let url = visible(&url);
-    let mcp =
-        options.mcp_path().map(|path| format!("MCP clients:  {scheme}://{}{}\n", reachable(address), visible(&path)));
-    let mcp = mcp.unwrap_or_default();
-    let admin = admin.map(|admin| format!("operator's routes on http://{admin}\n")).unwrap_or_default();
-    let model = model.map(|model| format!("model:  {}\n", visible(&model.to_string()))).unwrap_or_default();
-    format!("listening on {url}\n{mcp}{admin}{model}try it:  curl{key} {url}{what}\n")
+    set: &'a ToolSet,
+    model: Option<&'a ModelName>,
+}
+
+impl Banner<'_> {
+    /// The lines that programs look for.
+    fn for_programs(&self) -> String {
+        format!("{}{}", self.addresses(), self.example())
+    }
+
+    /// At most a screen.
+    fn for_people(&self) -> String {
+        let version = env!("CARGO_PKG_VERSION");
+        let (sources, addresses, example, next) = (self.sources(), self.addresses(), self.example(), self.next());
+        format!("opentool {version}\n\n{sources}\n{addresses}{}{example}\n{next}", self.auth())
+    }
+
+    /// The sources with the number of their tools, and where their calls run.
+    fn sources(&self) -> String {
+        /// How many fit on a screen with the rest.
+        const SHOWN: usize = 8;
+        let all: Vec<_> = self.set.sources().collect();
+        let name = |source: &Source| visible(&source.to_string()).into_owned();
+        let width = all.iter().take(SHOWN).map(|(source, _)| name(source).width()).max().unwrap_or_default().min(40);
+        let mut text = String::new();
+        for (source, toolbox) in all.iter().take(SHOWN) {
+            let (name, tools) = (name(source), counted(toolbox.len(), "tool"));
+            let padding = " ".repeat(width.saturating_sub(name.width()));
+            text.push_str(&format!("  {name}{padding}  {tools:>9}  {}\n", source.isolation()));
+        }
+        match all.len().saturating_sub(SHOWN) {
+            0 => text,
+            more => format!("{text}  … and {}\n", counted(more, "other source")),
+        }
+    }
+
+    /// Where the server is called, a line each. What is mounted has its line here.
+    fn addresses(&self) -> String {
+        let Banner { options, address, admin, model, .. } = self;
+        let mut lines = vec![format!("listening on {}", self.url())];
+        if let Some(path) = options.mcp_path() {
+            lines.push(format!("MCP clients:  {}://{address}{}", self.scheme(), visible(&path)));
+        }
+        lines.extend(admin.map(|admin| format!("operator's routes on http://{admin}")));
+        lines.extend(model.map(|model| format!("model:  {}", visible(&model.to_string()))));
+        lines.into_iter().map(|line| line + "\n").collect()
+    }
+
+    /// Whether callers need a key.
+    fn auth(&self) -> String {
+        let who = match (self.options.has_keys(), self.options.insecure_no_auth == Some(true)) {
+            (true, _) => "callers need an API key".to_owned(),
+            (false, true) => "callers need no key".to_owned(),
+            (false, false) => {
+                format!("callers need no key, since only this machine reaches it; {API_KEY_VARIABLE} sets one")
+            }
+        };
+        format!("access:  {who}\n")
+    }
+
+    /// A command that works as it stands.
+    fn example(&self) -> String {
+        let key = match self.options.has_keys() {
+            true => format!(" -H \"Authorization: Bearer ${API_KEY_VARIABLE}\""),
+            false => String::new(),
+        };
+        let what = if self.set.has_demo_tool("add") {
+            r#"/call --json '{"jsonrpc":"2.0","id":"1","method":"add","params":{"a":1,"b":2}}'"#
+        } else {
+            "/load"
+        };
+        format!("try it:  curl{key} {}{what}\n", self.url())
+    }
+
+    /// What one may want to do next.
+    fn next(&self) -> String {
+        let server = format!("{}://{}", self.scheme(), self.address);
+        let call = if self.set.has_demo_tool("add") { "add a=1 b=2" } else { "TOOL NAME=VALUE" };
+        let commands = [
+            (format!("opentool tools {server}"), "what can be called"),
+            (format!("opentool call {server} {call}"), "call a tool"),
+            ("opentool init".to_owned(), "write an opentool.toml for this folder, to serve tools of your own"),
+        ];
+        let width = commands.iter().map(|(command, _)| command.width()).max().unwrap_or_default();
+        let lines = commands.map(|(command, what)| format!("  {command:width$}  {what}\n"));
+        format!("next:\n{}", lines.concat())
+    }
+
+    fn scheme(&self) -> &'static str {
+        if self.options.tls_cert.is_some() { "https" } else { "http" }
+    }
+
+    /// The base of the OpenTool routes.
+    fn url(&self) -> String {
+        let prefix = self.options.prefix.as_deref().unwrap_or("/opentool").trim_matches('/');
+        let prefix = if prefix.is_empty() { String::new() } else { format!("/{prefix}") };
+        visible(&format!("{}://{}{prefix}", self.scheme(), self.address)).into_owned()
+    }
 }
 
 /// The address under which this machine reaches the server.

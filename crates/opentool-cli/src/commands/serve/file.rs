@@ -1,43 +1,74 @@
-//! The configuration file: TOML whose keys are the options' names.
+//! The configuration file: TOML whose keys are the options' names, and tables for what has several parts.
 
 use std::path::Path;
 
 use clap::{Args as _, FromArgMatches as _};
-use opentool_spec::json::near;
-use toml::{Value, de::DeTable};
+use toml::de::{DeTable, DeValue};
 
 use super::{
     super::model::{MODEL, ModelTable},
-    options::Options,
+    options::{JournalRetention, Options},
 };
 use crate::{
+    config_fault::{ConfigFault, Faults},
     config_file::{ConfigFile, DEFAULT},
+    config_keys::{ConfigKey, ConfigTable, ValueForm},
+    config_value::{SecretText, TableEntry, entries, line_of, parse, shown},
     failure::Failure,
+    secret::Secret,
     setting::{SOURCES, Setting},
-    source_tables::NamedSources,
+    source_tables::{NamedSources, read_tables, source_form},
     terminal::{note, visible},
 };
 
-/// Reads the options and the sources of a file, by default of `opentool.toml` if there is one, and says on standard error
-/// which they are.
-///
-/// A file that was not named must be trusted, unless nothing in it needs that.
-pub(super) fn read(named: Option<&Path>) -> Result<FileContent, Failure> {
-    let Some(file) = ConfigFile::given_or_found(named)? else {
-        return Ok(FileContent { options: Options::default(), sources: NamedSources::none(), model: None });
-    };
-    let (content, settings) = parse_file(&file)?;
-    let is_trusted = file.check_trust(settings.iter(), "serve")?;
-    let why = match (file.is_named(), is_trusted) {
-        (true, _) => " (named by --config)",
-        (false, true) => " (trusted)",
-        (false, false) => "",
-    };
-    let mut keys: Vec<_> = settings.iter().map(|setting| short(&setting.key)).collect();
-    keys.dedup();
-    let keys = if keys.is_empty() { "nothing".to_owned() } else { keys.join(", ") };
-    note(&format_args!("settings from {}{why}: {}", visible(&file.name()), visible(&keys)));
-    Ok(content)
+const API_KEY: &str = "api-key";
+const JOURNAL: &str = "journal";
+const PAGE: &str = "page";
+
+/// What stands in a file.
+pub(super) struct FileContent {
+    pub(super) options: Options,
+    pub(super) sources: NamedSources,
+    pub(super) model: Option<ModelTable>,
+    /// Where the keys of callers stand.
+    api_keys: Vec<SecretText>,
+}
+
+impl FileContent {
+    /// Nothing.
+    pub(super) fn none() -> Self {
+        FileContent { options: Options::default(), sources: NamedSources::none(), model: None, api_keys: Vec::new() }
+    }
+
+    /// Reads what stands in a file. A file that was not named must be trusted, unless nothing in it needs that.
+    pub(super) fn of_file(file: &ConfigFile) -> Result<(Self, SettingsUsed), Failure> {
+        let (mut content, settings) = parse_file(file)?;
+        let is_trusted = file.check_trust(settings.iter(), "serve")?;
+        let key = |key: &SecretText| key.read().map(Secret::new);
+        content.options.api_key = content.api_keys.iter().map(key).collect::<Result<_, _>>()?;
+        Ok((content, SettingsUsed { settings, is_trusted }))
+    }
+}
+
+/// The settings of a file that are used, and why they may be.
+pub(super) struct SettingsUsed {
+    settings: Vec<Setting>,
+    is_trusted: bool,
+}
+
+impl SettingsUsed {
+    /// Says on standard error which they are.
+    pub(super) fn announce(&self, file: &ConfigFile) {
+        let why = match (file.is_named(), self.is_trusted) {
+            (true, _) => " (named by --config)",
+            (false, true) => " (trusted)",
+            (false, false) => "",
+        };
+        let mut keys: Vec<_> = self.settings.iter().map(|setting| short(&setting.key)).collect();
+        keys.dedup();
+        let keys = if keys.is_empty() { "nothing".to_owned() } else { keys.join(", ") };
+        note(&format_args!("settings from {}{why}: {}", visible(&file.name()), visible(&keys)));
+    }
 }
 
 /// The table of a key: `sources.NAME` for that of a source, `model` for one of the model.
@@ -54,123 +85,208 @@ pub(in crate::commands) fn settings(file: &ConfigFile) -> Result<Vec<Setting>, F
     Ok(parse_file(file)?.1)
 }
 
-/// What stands in a file.
-pub(super) struct FileContent {
-    pub(super) options: Options,
-    pub(super) sources: NamedSources,
-    pub(super) model: Option<ModelTable>,
+/// What may stand in a file.
+pub(in crate::commands) fn file_table() -> ConfigTable {
+    /// What has another form in a file than on the command line.
+    const OTHERS: [&str; 7] =
+        [API_KEY, "source-api-key", JOURNAL, "run-unrecorded", "model", "model-url", "model-key-env"];
+    let command = command();
+    let mut keys = ConfigTable::of_options(&command);
+    keys.retain(|key| !OTHERS.contains(&key.name.as_str()) && key.name != "model-key-file");
+    let key = ConfigKey::new;
+    let list = "Where tools come from: documents, URLs, the file of an agent, or `demo`; or tables `[sources.NAME]`";
+    keys.insert(0, key(SOURCES, ValueForm::Either(vec![ValueForm::Texts, source_form()]), list));
+    keys.push(key(API_KEY, ValueForm::Secrets, "The API keys that callers must have, one of them"));
+    let journal = ValueForm::Either(vec![ValueForm::Text, ValueForm::Table(journal_table())]);
+    keys.push(key(JOURNAL, journal, "The file in which calls are recorded, or a table `[journal]`"));
+    keys.push(key(MODEL, ValueForm::Table(ModelTable::keys()), "The model for chats, also of `opentool chat`"));
+    keys.push(key(PAGE, ValueForm::Table(page_table()), "The page in a browser"));
+    let by_table = "describe the source as `[sources.NAME]`, with `key = { env = \"VARIABLE\" }`, or name where its key stands with \
+                    `source-api-key-env` or `source-api-key-file`";
+    let mut table = ConfigTable::new("the file", keys)
+        .with_instead("server", "what the server is set to stands at the top of the file, without a table")
+        .with_instead("source", format!("did you mean `{SOURCES}`?"))
+        .with_instead("source-api-key", by_table)
+        .with_instead("run-unrecorded", format!("write it below `[{JOURNAL}]`"));
+    for option in command.get_arguments() {
+        for (alias, name) in
+            option.get_all_aliases().unwrap_or_default().into_iter().zip(std::iter::repeat(option.get_long()))
+        {
+            table = table.with_instead(alias, format!("did you mean `{}`?", name.unwrap_or_default()));
+        }
+    }
+    table
+}
+
+fn command() -> clap::Command {
+    let command = clap::Command::new(DEFAULT).no_binary_name(true).disable_help_flag(true);
+    Options::augment_args(command)
+}
+
+fn journal_table() -> ConfigTable {
+    let key = ConfigKey::new;
+    let keys = vec![
+        key("file", ValueForm::Text, "The SQLite file").required(),
+        key(
+            "run-unrecorded",
+            ValueForm::Flag,
+            "Whether calls run that cannot be recorded, for instance while the disk is full",
+        ),
+        key(
+            "key-retention",
+            ValueForm::Time,
+            "How long the outcomes of calls with an `Idempotency-Key` are kept [default: 24h]",
+        ),
+        key("run-retention", ValueForm::Time, "How long runs are kept once they are over [default: 30d]"),
+    ];
+    ConfigTable::new(format!("`[{JOURNAL}]`"), keys)
+}
+
+fn page_table() -> ConfigTable {
+    let enabled = "Whether there is one [default: on addresses of this machine only]";
+    ConfigTable::new(format!("`[{PAGE}]`"), vec![ConfigKey::new("enabled", ValueForm::Flag, enabled)])
 }
 
 fn parse_file(file: &ConfigFile) -> Result<(FileContent, Vec<Setting>), Failure> {
-    let parsed = parse(&file.text).map_err(|problem| Failure::usage(format!("{}: {problem}", file.name())));
-    let (mut options, mut settings) = parsed?;
-    let mut sources = NamedSources::from_file(file, "serve")?;
-    for table in sources.tables_mut() {
-        options.sources.push(table.name.clone());
-        settings.append(&mut table.settings);
-    }
-    let mut model = ModelTable::of_file(file)?;
-    if let Some(table) = &mut model {
-        settings.append(&mut table.settings);
-    }
-    settings.sort_by_key(|setting| setting.line);
-    Ok((FileContent { options, sources, model }, settings))
+    let mut faults = Faults::default();
+    let content = match faults.take(parse(&file.text)) {
+        Some(parsed) => FileReader::new(file).read(parsed.get_ref(), &mut faults),
+        None => None,
+    };
+    faults.check(file)?;
+    // Without a fault there is a content.
+    content.ok_or_else(|| Failure::usage(format!("{} cannot be read", file.name())))
 }
 
-/// The file is turned into a command line, so that both mean the same to the last check.
-fn parse(text: &str) -> Result<(Options, Vec<Setting>), String> {
-    let table = text.parse::<toml::Table>().map_err(|error| located(text, &error))?;
-    let command = clap::Command::new(DEFAULT).no_binary_name(true).disable_help_flag(true);
-    let command = Options::augment_args(command);
-    let shown = command.get_arguments().filter(|argument| !argument.is_hide_set());
-    let named = shown.filter_map(|argument| {
-        let aliases = argument.get_all_aliases().unwrap_or_default().into_iter().map(str::to_owned).collect();
-        // What these say stands in `[model]`.
-        let name = argument.get_long().filter(|name| !name.starts_with("model-"))?;
-        Some(Known { name: name.to_owned(), aliases })
-    });
-    let mut known: Vec<_> = named.collect();
-    known.push(Known { name: SOURCES.to_owned(), aliases: vec!["source".to_owned()] });
+/// Reads a file. Options are turned into a command line, so that both mean the same to the last check.
+struct FileReader<'a> {
+    file: &'a ConfigFile,
+    table: ConfigTable,
+    arguments: Vec<String>,
+    sources: Vec<String>,
+    settings: Vec<Setting>,
+    api_keys: Vec<SecretText>,
+    retention: JournalRetention,
+    page: Option<bool>,
+}
 
-    let (mut arguments, mut sources, mut settings) = (Vec::new(), Vec::new(), Vec::new());
-    for (key, value) in &table {
-        if !known.iter().any(|known| known.name == *key) {
-            return Err(unknown(key, &known));
+impl<'a> FileReader<'a> {
+    fn new(file: &'a ConfigFile) -> Self {
+        FileReader {
+            file,
+            table: file_table(),
+            arguments: Vec::new(),
+            sources: Vec::new(),
+            settings: Vec::new(),
+            api_keys: Vec::new(),
+            retention: JournalRetention::default(),
+            page: None,
         }
-        if key == MODEL || (key == SOURCES && value.is_table()) {
-            // The tables are read by themselves.
-            continue;
+    }
+
+    fn read(mut self, parsed: &DeTable<'_>, faults: &mut Faults) -> Option<(FileContent, Vec<Setting>)> {
+        for entry in self.table.clone().check(None, &entries(parsed), faults) {
+            let read = self.read_entry(&entry, faults);
+            faults.take(read);
         }
-        let values = texts(value).ok_or_else(|| format!("`{key}` must be a value or a list of values"))?;
-        for text in &values {
-            if key == SOURCES {
-                sources.push(text.clone());
-            } else {
-                arguments.push(format!("--{key}={text}"));
+        let (file, mut settings) = (self.file, self.settings);
+        let mut tables = read_tables(parsed, &file.text, file.folder(), faults);
+        for table in &mut tables {
+            self.sources.push(table.name.clone());
+            settings.append(&mut table.settings);
+        }
+        let mut model = ModelTable::read(parsed, file, faults);
+        if let Some(table) = &mut model {
+            settings.append(&mut table.settings);
+        }
+        settings.sort_by_key(|setting| setting.line);
+        self.arguments.push("--".to_owned());
+        self.arguments.append(&mut self.sources);
+        let given = command().try_get_matches_from(self.arguments);
+        let options = given.and_then(|given| Options::from_arg_matches(&given));
+        // Each option was checked by itself; two of them may not go together.
+        let options = faults.take(options.map_err(|error| ConfigFault::new(0..0, first_line(&error))))?;
+        let options = Options { retention: self.retention, page_enabled: self.page, ..options };
+        let sources = NamedSources::from_tables(file.clone(), tables, "serve");
+        Some((FileContent { options, sources, model, api_keys: self.api_keys }, settings))
+    }
+
+    fn read_entry(&mut self, entry: &TableEntry<'_>, faults: &mut Faults) -> Result<(), ConfigFault> {
+        let is_table = matches!(entry.value.get_ref(), DeValue::Table(_));
+        match entry.name() {
+            MODEL => {}
+            SOURCES if is_table => {}
+            SOURCES => {
+                let values = entry.texts()?;
+                self.settings.push(Setting::from_option(SOURCES, &values, self.line(entry)));
+                let words: Vec<_> = values.into_iter().map(|source| self.source(source)).collect();
+                self.sources.extend(words);
+            }
+            API_KEY => {
+                self.api_keys = entry.secrets(self.file.folder())?;
+                self.add_setting(entry, API_KEY, false);
+            }
+            JOURNAL if is_table => self.read_journal(entry, faults)?,
+            JOURNAL => {
+                self.add_path(JOURNAL, &entry.text()?);
+                self.add_setting(entry, JOURNAL, false);
+            }
+            PAGE => {
+                for inner in page_table().check_table(entry, faults) {
+                    self.page = Some(inner.flag()?);
+                    self.add_setting(&inner, "page.enabled", self.page == Some(false));
+                }
+            }
+            name => self.read_option(name, entry)?,
+        }
+        Ok(())
+    }
+
+    fn read_option(&mut self, name: &str, entry: &TableEntry<'_>) -> Result<(), ConfigFault> {
+        let values = entry.option_values()?;
+        let is_path = self.table.find(name).is_some_and(|key| key.is_path);
+        for value in &values {
+            match name {
+                _ if is_path => self.add_path(name, value),
+                "tools" => self.arguments.push(format!("--{name}={}", self.source(value.clone()))),
+                _ => self.arguments.push(format!("--{name}={value}")),
             }
         }
-        settings.push(Setting::from_option(key, &values, line_of(text, key)));
+        self.settings.push(Setting::from_option(name, &values, self.line(entry)));
+        Ok(())
     }
-    settings.sort_by_key(|setting| setting.line);
-    arguments.push("--".to_owned());
-    arguments.append(&mut sources);
-    let matches = command.try_get_matches_from(arguments).map_err(|error| first_line(&error))?;
-    let options = Options::from_arg_matches(&matches).map_err(|error| first_line(&error))?;
-    Ok((options, settings))
-}
 
-/// The line on which a key stands.
-fn line_of(text: &str, key: &str) -> usize {
-    let Ok(table) = DeTable::parse(text) else { return 1 };
-    let found = table.get_ref().keys().find(|found| found.get_ref() == key);
-    let before = found.and_then(|found| text.get(..found.span().start));
-    before.map_or(1, |before| before.matches('\n').count() + 1)
-}
-
-fn texts(value: &Value) -> Option<Vec<String>> {
-    match value {
-        Value::String(text) => Some(vec![text.clone()]),
-        Value::Integer(number) => Some(vec![number.to_string()]),
-        Value::Float(number) => Some(vec![number.to_string()]),
-        Value::Boolean(answer) => Some(vec![answer.to_string()]),
-        Value::Datetime(time) => Some(vec![time.to_string()]),
-        Value::Array(values) => {
-            let texts: Option<Vec<_>> = values.iter().filter(|value| !value.is_array()).map(texts).collect();
-            texts.map(|texts| texts.concat()).filter(|texts| texts.len() == values.len())
+    fn read_journal(&mut self, table: &TableEntry<'_>, faults: &mut Faults) -> Result<(), ConfigFault> {
+        for entry in journal_table().check_table(table, faults) {
+            match entry.name() {
+                "file" => self.add_path(JOURNAL, &entry.text()?),
+                "key-retention" => self.retention.keys = Some(entry.time()?),
+                "run-retention" => self.retention.runs = Some(entry.time()?),
+                name => self.arguments.push(format!("--{name}={}", entry.flag()?)),
+            }
+            self.add_setting(&entry, &format!("{JOURNAL}.{}", entry.name()), false);
         }
-        Value::Table(_) => None,
+        Ok(())
     }
-}
 
-/// A key that a file may have.
-struct Known {
-    name: String,
-    /// What the command line takes as well.
-    aliases: Vec<String>,
-}
-
-fn unknown(key: &str, known: &[Known]) -> String {
-    let alias = known.iter().find(|known| known.aliases.iter().any(|alias| alias == key));
-    let near = near::names(key, known.iter().map(|known| known.name.as_str()), 1).first().copied();
-    match alias.map(|known| known.name.as_str()).or(near) {
-        Some(name) => format!("there is no option `{key}`; did you mean `{name}`?"),
-        None => {
-            let names: Vec<_> = known.iter().map(|known| known.name.as_str()).collect();
-            format!("there is no option `{key}`; there are {}", names.join(", "))
-        }
+    fn line(&self, entry: &TableEntry<'_>) -> usize {
+        line_of(&self.file.text, &entry.key.span())
     }
-}
 
-/// What is wrong with the TOML, without the line itself, in which a key may stand.
-fn located(text: &str, error: &toml::de::Error) -> String {
-    let message = error.message();
-    match error.span().and_then(|span| text.get(..span.start)) {
-        Some(before) => {
-            let line = before.matches('\n').count() + 1;
-            let column = before.chars().rev().take_while(|char| *char != '\n').count() + 1;
-            format!("line {line}, column {column}: {message}")
-        }
-        None => message.to_owned(),
+    fn add_setting(&mut self, entry: &TableEntry<'_>, key: &str, is_harmless: bool) {
+        self.settings.push(Setting::from_value(key, shown(entry.value.get_ref()), self.line(entry), is_harmless));
+    }
+
+    /// Adds an option whose value is a file, from the folder of the configuration.
+    fn add_path(&mut self, name: &str, path: &str) {
+        self.arguments.push(format!("--{name}={}", self.file.folder().join(path).display()));
+    }
+
+    /// The word for a source; one that is a file starts from the folder of the configuration.
+    fn source(&self, word: String) -> String {
+        let path = self.file.folder().join(&word);
+        let is_file = !word.contains("://") && !self.file.folder().as_os_str().is_empty() && Path::new(&path).is_file();
+        if is_file { path.to_string_lossy().into_owned() } else { word }
     }
 }
 
@@ -188,6 +304,11 @@ mod tests {
 
     use super::*;
 
+    fn parse(text: &str) -> Result<Options, String> {
+        let file = ConfigFile::from_text(text);
+        parse_file(&file).map(|(content, _)| content.options).map_err(|failure| failure.to_string())
+    }
+
     #[test]
     fn every_kind_of_option_can_stand_in_a_file() {
         let options = parse(
@@ -195,27 +316,25 @@ mod tests {
             sources = ["a.json", "http://b"]
             port = 8080
             host = "::1"
-            api-key = ["one", "two,three"]
             enable-stop = true
             cors = false
             drain-timeout = "2m"
             drain-delay = 3
+            journal = "calls.sqlite"
             "#,
         )
-        .unwrap()
-        .0;
+        .unwrap();
         assert_eq!(options.sources, ["a.json", "http://b"]);
         assert_eq!((options.port, options.host.as_deref()), (Some(8080), Some("::1")));
-        let keys: Vec<_> = options.api_key.iter().map(|key| key.expose()).collect();
-        assert_eq!(keys, ["one", "two,three"]);
         assert_eq!((options.enable_stop, options.cors, options.insecure_no_auth), (Some(true), Some(false), None));
         assert_eq!(options.drain_timeout, Some(Duration::from_secs(120)));
         assert_eq!(options.drain_delay, Some(Duration::from_secs(3)));
+        assert_eq!(options.journal.as_deref(), Some(Path::new("calls.sqlite")));
     }
 
     #[test]
     fn limits_and_keys_of_sources_can_stand_in_a_file() {
-        let (options, _) = parse(
+        let options = parse(
             r#"
             max-body = "512k"
             max-result = "4M"
@@ -241,22 +360,58 @@ mod tests {
     }
 
     #[test]
+    fn tables_say_more_about_the_journal_and_the_page() {
+        let options = parse(
+            "[journal]\nfile = \"a.sqlite\"\nrun-unrecorded = true\nkey-retention = \"1h\"\n[page]\nenabled = false\n",
+        )
+        .unwrap();
+        assert_eq!(options.journal.as_deref(), Some(Path::new("a.sqlite")));
+        assert_eq!((options.run_unrecorded, options.page_enabled), (Some(true), Some(false)));
+        assert_eq!(options.retention.keys, Some(Duration::from_secs(3600)));
+        assert_eq!(options.retention.runs, None);
+    }
+
+    #[test]
     fn errors_name_the_key_and_show_no_secret() {
-        for (text, problem) in [
-            ("prot = 1", "there is no option `prot`; did you mean `port`?"),
-            ("drain_timeout = 1", "there is no option `drain_timeout`; did you mean `drain-timeout`?"),
-            ("toolPort = 1", "there is no option `toolPort`; did you mean `port`?"),
-            ("[port]", "`port` must be a value or a list of values"),
-            ("port = [[1]]", "`port` must be a value or a list of values"),
-            ("port = 70000", "invalid value '70000' for '--port <PORT>': 70000 is not in 0..=65535"),
-            ("port = [1, 2]", "the argument '--port <PORT>' cannot be used multiple times"),
-            ("enable-stop = \"maybe\"", "invalid value 'maybe' for '--enable-stop[=<BOOL>]'"),
-            ("\napi-key = \"planted", "line 2, column 19: invalid basic string, expected `\"`"),
+        for (text, problem, help) in [
+            ("prot = 1", "the file has no key `prot`", "did you mean `port`?"),
+            ("drain_timeout = 1", "the file has no key `drain_timeout`", "did you mean `drain-timeout`?"),
+            ("toolPort = 1", "the file has no key `toolPort`", "did you mean `port`?"),
+            ("[server]\nport = 1", "the file has no key `server`", "at the top of the file, without a table"),
+            ("[port]", "`port` must be a number, not a table", ""),
+            ("port = [1]", "`port` must be a number, not a list", ""),
+            ("port = 70000", "`port` cannot be `70000`: 70000 is not in 0..=65535", ""),
+            ("enable-stop = \"maybe\"", "`enable-stop` must be true or false, not a text", ""),
+            ("approval = \"caler\"", "`approval` cannot be `caler`", "did you mean \"caller\"?"),
+            ("timeout = \"soon\"", "`timeout`: write a time such as 500ms, 35s or 2m", ""),
+            ("max-body = \"much\"", "`max-body` cannot be `much`: write a size such as 512k, 16M or 1G", ""),
+            ("allow = \"everything\"", "`allow` cannot be `everything`", ""),
+            (
+                "api-key = \"planted\"",
+                "`api-key` is secret and must not stand in the file",
+                "`api-key = { env = \"VARIABLE\" }`",
+            ),
+            ("api-key = [{ env = \"A\" }, \"planted\"]", "`api-key` is secret", ""),
+            ("source-api-key = \"planted\"", "the file has no key `source-api-key`", "`source-api-key-env`"),
+            ("[journal]\nfiel = \"a\"", "`[journal]` has no key `fiel`", "did you mean `file`?"),
+            ("[page]\nenabled = 1", "`enabled` must be true or false, not a number", ""),
+            ("\napi-key = \"planted", "invalid basic string, expected `\"`\n --> opentool.toml:2:19", ""),
         ] {
-            assert_eq!(parse(text).map(|_| ()), Err(problem.to_owned()), "{text}");
+            let error = parse(text).map(drop).unwrap_err();
+            assert!(error.contains(problem) && error.contains(help), "{text}:\n{error}");
+            assert!(!error.contains("planted") && error.contains(" --> opentool.toml:"), "{text}:\n{error}");
         }
-        assert!(
-            parse("qqq = 1").unwrap_err().starts_with("there is no option `qqq`; there are mcp, tools, host, port, ")
+        assert!(parse("qqq = 1").unwrap_err().contains("there are sources, mcp, tools, host, port, "));
+    }
+
+    #[test]
+    fn all_faults_are_reported_at_once_in_the_order_of_the_file() {
+        let error = parse(
+            "prot = 1\nhost = 7\n[sources.a]\nkind = \"mpc\"\n[sources.b]\nkind = \"demo\"\nonyl = []\n\
+             [sources.b.tool.add]\ntimeout = true\n[model]\nname = 1\n",
         );
+        let error = error.map(drop).unwrap_err();
+        let places: Vec<_> = error.lines().filter_map(|line| line.trim().strip_prefix("--> opentool.toml:")).collect();
+        assert_eq!(places, ["1:1", "2:8", "4:8", "7:1", "9:11", "10:2", "11:8"], "{error}");
     }
 }

@@ -135,6 +135,12 @@ pub(super) struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(hide_possible_values = true, help_heading = "Running")]
     pub(super) enable_stop: Option<bool>,
+    /// How long the journal keeps what it has; only a file says it.
+    #[arg(skip)]
+    pub(super) retention: JournalRetention,
+    /// Whether there is a page; only a file says it.
+    #[arg(skip)]
+    pub(super) page_enabled: Option<bool>,
     /// How long connections are still accepted after a stop, while /readyz answers 503 [default: 0s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Running")]
     pub(super) drain_delay: Option<Duration>,
@@ -149,6 +155,15 @@ pub(super) struct Options {
     pub(super) libraries: LibraryOptions,
 }
 
+/// How long a journal keeps what it has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct JournalRetention {
+    /// The outcomes of calls with a caller's key.
+    pub(super) keys: Option<Duration>,
+    /// Runs that are over.
+    pub(super) runs: Option<Duration>,
+}
+
 impl Options {
     /// The keys of the command line and of the configuration file.
     pub(super) fn given_keys(&self) -> impl Iterator<Item = &str> {
@@ -159,6 +174,23 @@ impl Options {
     pub(super) fn mcp_path(&self) -> Option<String> {
         let path = self.mcp_path.as_deref().unwrap_or("/mcp").trim_matches('/');
         (self.no_mcp != Some(true)).then(|| format!("/{path}"))
+    }
+
+    /// The settings that differ and that a server which runs cannot change.
+    pub(super) fn fixed_differences(&self, other: &Self) -> Vec<&'static str> {
+        macro_rules! differing {
+            ($($name:literal: $($field:ident).+),+ $(,)?) => {
+                [$(($name, self.$($field).+ != other.$($field).+)),+]
+            };
+        }
+        let differing = differing! {
+            "host": host, "port": port, "prefix": prefix, "mcp-path": mcp_path, "no-mcp": no_mcp, "admin-addr": admin_addr,
+            "tls-cert": tls_cert, "tls-key": tls_key, "max-connections": max_connections,
+            "half-close-timeout": half_close_timeout, "drain-delay": drain_delay, "drain-timeout": drain_timeout,
+            "journal": journal, "run-unrecorded": run_unrecorded, "key-retention": retention.keys,
+            "run-retention": retention.runs, "page": page_enabled,
+        };
+        differing.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
     }
 
     /// Whether callers need a key.

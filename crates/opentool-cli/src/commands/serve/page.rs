@@ -7,30 +7,27 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 use opentool_chat::ChatModel;
 use opentool_journal::SqliteJournal;
-use opentool_page::{Page, PageSource, PageTokens};
+use opentool_page::{Page, PageTokens};
 use opentool_server::BoundServer;
 use tempfile::TempDir;
 
-use super::{announce::reachable, options::Options};
+use super::{
+    announce::reachable,
+    options::Options,
+    tool_set::{ShownSource, ToolSet},
+};
 use crate::{
     failure::Failure,
-    mcp_servers::McpServers,
     setting::is_loopback,
-    source::Source,
-    sources::JoinedPart,
     terminal::{visible, warn},
 };
 
 /// Where the page is.
 pub(super) const PATH: &str = "/ui";
-
-/// How long a source is waited for when the page asks what it has.
-const MAX_WAIT: Duration = Duration::from_secs(2);
 
 /// Whether the page is served: on this machine, or where the operator says so.
 fn is_served(options: &Options) -> Result<bool, Failure> {
@@ -46,20 +43,17 @@ fn is_served(options: &Options) -> Result<bool, Failure> {
 /// Makes the page, where it is served.
 pub(super) fn page(
     options: &Options,
-    sources: &[(Source, Option<String>)],
-    parts: &[JoinedPart],
+    shown: ShownSources,
     model: Option<ChatModel>,
     journal: Option<SqliteJournal>,
 ) -> Result<Option<Page>, Failure> {
     if !is_served(options)? {
         return Ok(None);
     }
-    let shown: Arc<[ShownSource]> =
-        sources.iter().zip(parts).map(|((source, _), part)| ShownSource::new(source, part)).collect();
     let mut page =
         Page::new().path(PATH).version(env!("CARGO_PKG_VERSION")).secure(options.tls_cert.is_some()).sources(
             move || {
-                let shown = shown.clone();
+                let shown = shown.current();
                 async move {
                     let mut sources = Vec::with_capacity(shown.len());
                     for source in shown.iter() {
@@ -81,36 +75,22 @@ pub(super) fn page(
     Ok(Some(page))
 }
 
-/// A source as the page shows it.
-struct ShownSource {
-    name: String,
-    kind: &'static str,
-    tools: opentool::Source,
-    client: Option<opentool_client::Client>,
-    servers: Option<McpServers>,
-}
+/// The sources that the page shows: those of the set that is served, whichever that is.
+#[derive(Clone)]
+pub(super) struct ShownSources(Arc<Mutex<Arc<[ShownSource]>>>);
 
-impl ShownSource {
-    fn new(source: &Source, part: &JoinedPart) -> Self {
-        Self {
-            name: source.name().to_owned(),
-            kind: source.kind_name(),
-            tools: part.tools.clone(),
-            client: part.client.clone(),
-            servers: source.mcp_servers().cloned(),
-        }
+impl ShownSources {
+    pub(super) fn new(set: &ToolSet) -> Self {
+        Self(Arc::new(Mutex::new(set.shown())))
     }
 
-    /// What is known about it now; one that is down is not asked for its tools.
-    async fn look(&self) -> PageSource {
-        let is_up = self.client.as_ref().is_none_or(|client| client.is_up() != Some(false))
-            && self.servers.as_ref().is_none_or(McpServers::are_up);
-        let toolbox = match is_up {
-            true => tokio::time::timeout(MAX_WAIT, self.tools.toolbox()).await.ok().and_then(Result::ok),
-            false => None,
-        };
-        let names: Vec<String> = toolbox.iter().flat_map(|toolbox| toolbox.names()).map(str::to_owned).collect();
-        PageSource::new(&self.name, self.kind).up(is_up).tools(names)
+    /// Shows those of another set.
+    pub(super) fn replace(&self, set: &ToolSet) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = set.shown();
+    }
+
+    fn current(&self) -> Arc<[ShownSource]> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -82,7 +82,7 @@ fn the_faults_of_the_table_are_shown_at_once_with_their_places() {
     1 | [model]
       |  ^^^^^
 
-    error: there is no provider of models `olama`
+    error: `provider` cannot be `olama`
      --> opentool.toml:2:12
       |
     2 | provider = …

@@ -1,0 +1,355 @@
+//! A configuration file for what was found: [`ConfigText`].
+
+use std::{
+    collections::BTreeSet,
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Map, Value};
+
+use super::{
+    super::provider_name::ProviderName,
+    findings::{Finding, FolderItem, stem_of},
+};
+use crate::{config_value::is_secret, demo, report::counted};
+
+const HEAD: &str = "\
+# What `opentool serve` serves in this folder. It is read again when it changes; a file with errors changes nothing.
+# `opentool schema opentool.toml` prints a JSON Schema for editors, and docs/configuration.md describes every key.
+
+# The address. Other machines are let in with a key only.
+port = 9627
+# host = \"0.0.0.0\"
+# api-key = { env = \"OPENTOOL_API_KEY\" }
+
+# How long a call may run, and how large its result may be.
+# timeout = \"30s\"
+# max-result = \"1M\"
+
+# Calls that need approval are denied, unless the caller's side is asked.
+# approval = \"caller\"
+";
+
+const JOURNAL: &str = "
+# A file in which calls with an `Idempotency-Key` are recorded, so that their outcomes survive the server.
+# [journal]
+# file = \"calls.sqlite\"
+";
+
+const DEMO: &str = "
+# Nothing in this folder can be served yet, so here are the demo tools.
+[sources.tools]
+kind = \"demo\"
+";
+
+const EXAMPLES: &str = "
+# Other sources:
+#
+# [sources.remote]
+# kind = \"opentool\"
+# url = \"https://tools.example\"
+# key = { env = \"REMOTE_KEY\" }
+#
+# [sources.files]
+# kind = \"mcp\"
+# command = \"npx\"
+# args = [\"-y\", \"some-server\"]
+# only = [\"read\", \"write\"]
+#
+# [sources.files.tool.write]
+# approval = \"caller\"
+";
+
+/// The text of a file, and what became of each finding.
+pub(super) struct ConfigText {
+    pub(super) text: String,
+    pub(super) notes: Vec<FindingNote>,
+}
+
+/// What became of a finding.
+pub(super) struct FindingNote {
+    pub(super) file: PathBuf,
+    /// The name of the source, where there is one.
+    pub(super) source: Option<String>,
+    pub(super) note: String,
+}
+
+impl ConfigText {
+    pub(super) fn of(findings: &[Finding]) -> Self {
+        let mut writer =
+            ConfigWriter { text: HEAD.to_owned(), notes: Vec::new(), names: BTreeSet::new(), callable: Vec::new() };
+        // The tools that workflows call come first.
+        let (workflows, others): (Vec<_>, Vec<_>) =
+            findings.iter().partition(|finding| matches!(finding.what, FolderItem::Workflow { .. }));
+        for finding in others.into_iter().chain(workflows) {
+            writer.add(finding);
+        }
+        if writer.callable.is_empty() {
+            writer.text.push_str(DEMO);
+        }
+        writer.text.push_str(EXAMPLES);
+        writer.text.push_str(JOURNAL);
+        writer.text.push_str(&model(findings));
+        ConfigText { text: writer.text, notes: writer.notes }
+    }
+}
+
+struct ConfigWriter {
+    text: String,
+    notes: Vec<FindingNote>,
+    /// The names of sources that are taken.
+    names: BTreeSet<String>,
+    /// The sources that are served, with their functions.
+    callable: Vec<(String, Vec<String>)>,
+}
+
+impl ConfigWriter {
+    fn add(&mut self, finding: &Finding) {
+        let file = shown(&finding.file);
+        match &finding.what {
+            FolderItem::OpenTool { functions, server: Some(server) } => {
+                let (count, server) = (counted(functions.len(), "function"), one_line(server));
+                let name =
+                    self.served(&finding.file, functions, &format!("an OpenTool document with {count}, of {server}"));
+                let document = quoted(&file);
+                self.write(&format!(
+                    "\n# Calls are sent to {server}, with this key where it wants one.\n[sources.{name}]\nkind = \"opentool\"\n\
+                     document = {document}\n# key = {{ env = \"{}_KEY\" }}\n",
+                    variable_of(&name)
+                ));
+            }
+            FolderItem::OpenTool { server: None, .. } => {
+                self.note(
+                    &finding.file,
+                    None,
+                    "an OpenTool document without `server.url`, so that nothing can be called",
+                );
+                self.write(&format!(
+                    "\n# {file} says nothing about where its functions can be called: add \"server\": {{\"url\": …}}.\n"
+                ));
+            }
+            FolderItem::Library { functions, library, title } => {
+                self.add_library(finding, functions, library.as_deref(), title)
+            }
+            FolderItem::Workflow { functions } => self.add_workflow(finding, functions),
+            FolderItem::McpServer { name, entry } => self.add_mcp(&finding.file, name, entry),
+            FolderItem::Undescribed { header } => {
+                let stem = stem_of(&finding.file);
+                let describe =
+                    format!("opentool dyn describe {file} --header {} -o {stem}.opendyn.json", shown(header));
+                self.note(&finding.file, None, &format!("a C library without a document: `{describe}` writes one"));
+                self.write(&format!("\n# {file} is a C library that no document describes yet:\n#   {describe}\n"));
+            }
+            FolderItem::Variables(names) => {
+                self.note(&finding.file, None, &format!("{} variables, which keys can be taken from", names.len()));
+            }
+            FolderItem::Faulty => {
+                self.note(&finding.file, None, &format!("a document with errors: `opentool check {file}` shows them"));
+                self.write(&format!("\n# {file} has errors: `opentool check {file}` shows them.\n"));
+            }
+        }
+    }
+
+    fn add_library(&mut self, finding: &Finding, functions: &[String], library: Option<&Path>, title: &str) {
+        let file = shown(&finding.file);
+        let lines = |name: &str, library: &str| {
+            format!(
+                "[sources.{name}]\nkind = \"library\"\ndocument = {}\nlibrary = {library}\n# allow = [\"read=data\"]\n# memory = \"512M\"\n",
+                quoted(&file)
+            )
+        };
+        match library {
+            Some(library) => {
+                let count = counted(functions.len(), "function");
+                let what = format!("{count} of the C library {}", shown(library));
+                let name = self.served(&finding.file, functions, &what);
+                // With a folder before it, so that the system does not look for it.
+                let library = quoted(&format!("./{}", shown(library)));
+                self.write(&format!(
+                    "\n# It runs in a worker process, which may compute and nothing else.\n{}",
+                    lines(&name, &library)
+                ));
+            }
+            None => {
+                let what =
+                    format!("an OpenDyn document; its library {title} is not in the folder, so that it must be named");
+                self.note(&finding.file, None, &what);
+                let name = self.name(&stem_of(&finding.file));
+                let commented = commented(&lines(&name, &quoted(&format!("{title}.so"))));
+                self.write(&format!(
+                    "\n# {file} describes a C library that is not in this folder: name it.\n{commented}"
+                ));
+            }
+        }
+    }
+
+    /// A workflow is served where the functions of its steps are.
+    fn add_workflow(&mut self, finding: &Finding, functions: &[String]) {
+        let mut tools: BTreeSet<&str> = BTreeSet::new();
+        let mut missing = None;
+        for function in functions {
+            let owner = self.callable.iter().find(|(_, own)| own.contains(function)).map(|(name, _)| name.as_str());
+            match owner.or_else(|| is_demo_tool(function).then_some("demo")) {
+                Some(owner) => drop(tools.insert(owner)),
+                None => missing = missing.or(Some(one_line(function))),
+            }
+        }
+        let tools = tools.into_iter().map(quoted).collect::<Vec<_>>().join(", ");
+        let document = quoted(&shown(&finding.file));
+        let lines =
+            |name: &str| format!("[sources.{name}]\nkind = \"workflow\"\ndocument = {document}\ntools = [{tools}]\n");
+        match missing {
+            None => {
+                let name = self.served(&finding.file, &[], "an OpenWorkflow document");
+                self.write(&format!(
+                    "\n# A tool whose steps are calls of the tools of other sources.\n{}",
+                    lines(&name)
+                ));
+            }
+            Some(function) => {
+                let name = self.name(&stem_of(&finding.file));
+                let what = format!("an OpenWorkflow document; no source has the function `{function}` of its steps");
+                self.note(&finding.file, None, &what);
+                let why = format!("# A workflow, whose function `{function}` no source here has: name one in `tools`.");
+                self.write(&format!("\n{why}\n{}", commented(&lines(&name))));
+            }
+        }
+    }
+
+    /// Programs that a file of the folder names are not started before the user has read what they are.
+    fn add_mcp(&mut self, file: &Path, name: &str, entry: &Map<String, Value>) {
+        let (table, name) = (self.name(name), one_line(name));
+        let mut lines = format!("[sources.{table}]\nkind = \"mcp\"\n");
+        let text = |key: &str| entry.get(key).and_then(Value::as_str);
+        for key in ["command", "url", "cwd"] {
+            if let Some(value) = text(key) {
+                let _ = writeln!(lines, "{key} = {}", quoted(value));
+            }
+        }
+        if let Some(Value::Array(arguments)) = entry.get("args") {
+            let arguments: Vec<_> = arguments.iter().filter_map(Value::as_str).map(quoted).collect();
+            let _ = writeln!(lines, "args = [{}]", arguments.join(", "));
+        }
+        for key in ["env", "headers"] {
+            if let Some(Value::Object(pairs)) = entry.get(key) {
+                let pairs: Vec<_> =
+                    pairs.iter().filter_map(|(name, value)| Some(pair(name, value.as_str()?))).collect();
+                let _ = writeln!(lines, "{key} = {{ {} }}", pairs.join(", "));
+            }
+        }
+        let _ = writeln!(lines, "prefix = {}", quoted(&format!("{table}_")));
+        let file_name = shown(file);
+        self.note(
+            file,
+            None,
+            &format!("the MCP server `{name}`, which is written as a comment: read it, then take the `#` away"),
+        );
+        self.write(&format!(
+            "\n# The MCP server `{name}` of {file_name}. It would run with all that you may do, so read it, take the `#` away, and run\n\
+             # `opentool trust`.\n{}",
+            commented(&lines)
+        ));
+    }
+
+    fn write(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn note(&mut self, file: &Path, source: Option<String>, note: &str) {
+        self.notes.push(FindingNote { file: file.to_owned(), source, note: note.to_owned() });
+    }
+
+    /// Adds a source that is served, with its functions, and returns its name.
+    fn served(&mut self, file: &Path, functions: &[String], note: &str) -> String {
+        let name = self.name(&stem_of(file));
+        self.note(file, Some(name.clone()), note);
+        self.callable.push((name.clone(), functions.to_vec()));
+        name
+    }
+
+    /// A name for a source that no other one has.
+    fn name(&mut self, wanted: &str) -> String {
+        let wanted: String =
+            wanted.chars().map(|char| if char.is_ascii_alphanumeric() || char == '_' { char } else { '-' }).collect();
+        let wanted = if wanted.is_empty() || wanted == "demo" { "tools".to_owned() } else { wanted };
+        let numbered = (2..).map(|number| format!("{wanted}-{number}"));
+        let name = [wanted.clone()].into_iter().chain(numbered).find(|name| !self.names.contains(name));
+        let name = name.unwrap_or(wanted);
+        self.names.insert(name.clone());
+        name
+    }
+}
+
+fn is_demo_tool(name: &str) -> bool {
+    demo::toolbox().is_ok_and(|toolbox| toolbox.contains(name))
+}
+
+/// A text of a file of the folder for a comment, which ends with its line.
+fn one_line(text: &str) -> String {
+    text.replace(|char: char| char.is_control() || matches!(char, '\u{2028}' | '\u{2029}'), "?")
+}
+
+/// A variable or a header; what is secret is taken from the environment.
+fn pair(name: &str, value: &str) -> String {
+    let variable = value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).filter(|name| !name.contains(':'));
+    let key = if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
+        name.to_owned()
+    } else {
+        quoted(name)
+    };
+    match variable {
+        Some(variable) => format!("{key} = {{ env = {} }}", quoted(variable)),
+        None if is_secret(name) => format!("{key} = {{ env = {} }}", quoted(&variable_of(name))),
+        None => format!("{key} = {}", quoted(value)),
+    }
+}
+
+/// A model, by the key that an example of the environment has.
+fn model(findings: &[Finding]) -> String {
+    let named = findings.iter().find_map(|finding| match &finding.what {
+        FolderItem::Variables(names) => {
+            ProviderName::all().find(|provider| names.iter().any(|name| *name == provider.variables()[0]))
+        }
+        _ => None,
+    });
+    let (provider, name) = match named {
+        None | Some(ProviderName::Ollama) => (ProviderName::Ollama, "qwen3"),
+        Some(provider) => (provider, "NAME"),
+    };
+    let key =
+        named.map(|provider| format!("# key = {{ env = \"{}\" }}\n", provider.variables()[0])).unwrap_or_default();
+    format!(
+        "\n# The model of `opentool chat`, and of chats in the page.\n# [model]\n# provider = \"{provider}\"\n# name = \"{name}\"\n{key}"
+    )
+}
+
+fn commented(lines: &str) -> String {
+    lines.lines().map(|line| if line.starts_with('#') { format!("{line}\n") } else { format!("# {line}\n") }).collect()
+}
+
+fn variable_of(name: &str) -> String {
+    name.chars().map(|char| if char.is_ascii_alphanumeric() { char.to_ascii_uppercase() } else { '_' }).collect()
+}
+
+/// A path with slashes, as TOML files have it on every system.
+fn shown(file: &Path) -> String {
+    let parts: Vec<_> = file.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+    one_line(&parts.join("/"))
+}
+
+/// A text in TOML.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for char in text.chars() {
+        match char {
+            '"' | '\\' => quoted.extend(['\\', char]),
+            char if char.is_control() => {
+                let _ = write!(quoted, "\\u{:04X}", u32::from(char));
+            }
+            char => quoted.push(char),
+        }
+    }
+    quoted.push('"');
+    quoted
+}

@@ -1,0 +1,274 @@
+//! `opentool.toml`: what may stand in it, its JSON Schema, and the page that describes it.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json as value};
+
+use super::readme::walk;
+use super::serving::{Script, Served};
+use super::workflows::{EXAMPLE, store};
+use super::*;
+
+pub(crate) fn schema() -> Value {
+    let ran = run(&["schema", "opentool.toml"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    json(&ran.stdout)
+}
+
+/// Says what is wrong with a file, by the schema.
+pub(crate) fn violations(schema: &Value, file: &str) -> Vec<String> {
+    let file: Value = serde_json::to_value(file.parse::<toml::Table>().unwrap()).unwrap();
+    let validator = jsonschema::validator_for(schema).unwrap();
+    validator.iter_errors(&file).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}
+
+/// The keys of a table in the schema, and a value that its reader takes.
+fn keys(table: &Value) -> Vec<(String, String)> {
+    let properties = table["properties"].as_object().unwrap();
+    properties.iter().map(|(key, schema)| (key.clone(), sample(key, schema))).collect()
+}
+
+/// A value for a key.
+fn sample(key: &str, schema: &Value) -> String {
+    if let Some(choices) = schema["enum"].as_array() {
+        return choices[0].to_string();
+    }
+    if let Some(word) = schema.get("const") {
+        return word.to_string();
+    }
+    if let Some(alternatives) = schema.get("anyOf").or_else(|| schema.get("oneOf")) {
+        return sample(key, &alternatives[0]);
+    }
+    let pattern = schema["pattern"].as_str().unwrap_or_default();
+    match &schema["type"] {
+        Value::String(of) if of == "boolean" => "false".to_owned(),
+        Value::String(of) if of == "integer" => "1".to_owned(),
+        Value::String(of) if of == "object" => match schema["required"][0].as_str() {
+            Some(place) if schema["properties"].as_object().unwrap().len() == 1 => format!("{{ {place} = \"x\" }}"),
+            _ => "{}".to_owned(),
+        },
+        _ if pattern.contains("ms") => "\"5s\"".to_owned(),
+        _ if pattern.contains("kKmM") => "\"512M\"".to_owned(),
+        _ if pattern.contains("://") => "\"http://127.0.0.1:1\"".to_owned(),
+        _ if key == "allow" => "\"net\"".to_owned(),
+        _ => "\"x\"".to_owned(),
+    }
+}
+
+/// The tables of the schema that have keys of their own, with the line that begins each in a file.
+fn tables(schema: &Value) -> Vec<(String, Value)> {
+    let mut tables = vec![(String::new(), schema.clone())];
+    for (name, at) in [("model", "/properties/model"), ("page", "/properties/page")] {
+        tables.push((format!("[{name}]\n"), schema.pointer(at).unwrap().clone()));
+    }
+    tables.push(("[journal]\n".to_owned(), schema.pointer("/properties/journal/anyOf/1").unwrap().clone()));
+    let kinds = schema.pointer("/properties/sources/anyOf/1/additionalProperties/oneOf").unwrap();
+    for kind in kinds.as_array().unwrap() {
+        let name = kind["title"].as_str().unwrap();
+        tables.push((format!("[sources.a]\nkind = \"{name}\"\n"), kind.clone()));
+    }
+    let tool = kinds[0].pointer("/properties/tool/additionalProperties").unwrap();
+    tables.push(("[sources.a]\nkind = \"demo\"\n[sources.a.tool.add]\n".to_owned(), tool.clone()));
+    tables
+}
+
+#[test]
+fn the_reader_and_the_schema_know_the_same_keys() {
+    let (folder, schema) = (TestFolder::new(), schema());
+    let mut count = 0;
+    for (head, table) in tables(&schema) {
+        for (key, sample) in keys(&table).into_iter().filter(|(key, _)| key != "kind") {
+            let file = format!("{head}{key} = {sample}\n");
+            folder.put("opentool.toml", &file);
+            let ran = folder.run(&["trust"]);
+            // Other keys may be needed too; this one is known, and its value is right.
+            assert!(
+                !ran.stderr.contains("has no key") && !ran.stderr.contains(&format!("`{key}` must")),
+                "{file}{ran:?}"
+            );
+            assert!(!ran.stderr.contains("` cannot be `"), "{file}{ran:?}");
+            assert!(!ran.stderr.contains("is secret"), "{file}{ran:?}");
+            count += 1;
+        }
+        let file = format!("{head}no-such-key = 1\n");
+        folder.put("opentool.toml", &file);
+        assert!(folder.run(&["trust"]).stderr.contains("has no key `no-such-key`"), "{file}");
+        assert_eq!(table["additionalProperties"], value!(false), "{head}");
+    }
+    assert!(count > 100, "{count}");
+}
+
+#[test]
+fn the_schema_takes_what_the_reader_takes_and_refuses_what_it_refuses() {
+    let (folder, schema) = (TestFolder::new(), schema());
+    let right = r#"
+        port = 0
+        api-key = [{ env = "A" }, { file = "b" }]
+        timeout = 20
+        max-body = "16M"
+        read-only = "look"
+        [journal]
+        file = "calls.sqlite"
+        key-retention = "24h"
+        [model]
+        provider = "ollama"
+        name = "qwen3"
+        [page]
+        enabled = false
+        [sources.a]
+        kind = "mcp"
+        command = "npx"
+        args = ["-y", "server"]
+        env = { LANG = "C", MY_TOKEN = { env = "B" } }
+        [sources.a.tool.pay]
+        approval = "caller"
+        timeout = "2m"
+        [sources.b]
+        kind = "library"
+        document = "b.json"
+        library = "b.so"
+        allow = ["net", "read=/tmp"]
+        memory = "512M"
+        threads = 4
+        [sources.c]
+        kind = "workflow"
+        document = "c.json"
+        tools = ["a", "demo"]
+    "#;
+    assert_eq!(violations(&schema, right), Vec::<String>::new());
+    folder.put("opentool.toml", right);
+    let ran = folder.run(&["trust", "--yes"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for wrong in [
+        "port = \"9627\"",
+        "prot = 9627",
+        "api-key = \"planted\"",
+        "timeout = \"soon\"",
+        "max-body = true",
+        "approval = \"maybe\"",
+        "[model]\nprovider = \"ollama\"",
+        "[model]\nprovider = \"acme\"\nname = \"a\"",
+        "[page]\nenabled = 1",
+        "[journal]\nkey-retention = \"1h\"",
+        "[sources.a]\nkind = \"dyn\"",
+        "[sources.a]\nurl = \"http://a\"",
+        "[sources.a]\nkind = \"mcp\"\nurl = \"ftp://a\"",
+        "[sources.a]\nkind = \"mcp\"\nurl = \"http://a\"\nkey = \"planted\"",
+        "[sources.a]\nkind = \"demo\"\ncommand = \"a\"",
+        "[sources.a]\nkind = \"library\"",
+        "[sources.a]\nkind = \"demo\"\n[sources.a.tool.add]\nread-only = \"yes\"",
+    ] {
+        assert!(!violations(&schema, wrong).is_empty(), "{wrong}");
+        folder.put("opentool.toml", wrong);
+        let ran = folder.run(&["trust", "--yes"]);
+        assert_eq!(ran.code, Some(2), "{wrong}: {ran:?}");
+        assert!(ran.stderr.contains(" --> opentool.toml:"), "{wrong}: {ran:?}");
+    }
+}
+
+#[test]
+fn the_page_about_the_file_has_every_key_and_no_other() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    // A row of a table that describes a key begins with it.
+    let described: BTreeSet<_> =
+        page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).map(str::to_owned).collect();
+    let known: BTreeSet<_> = tables(&schema()).iter().flat_map(|(_, table)| keys(table)).map(|(key, _)| key).collect();
+    let missing: Vec<_> = known.difference(&described).collect();
+    let unknown: Vec<_> = described.difference(&known).collect();
+    assert!(missing.is_empty() && unknown.is_empty(), "missing: {missing:?}, unknown: {unknown:?}");
+}
+
+#[test]
+fn the_commands_of_the_page_print_what_it_shows() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let folder = TestFolder::new();
+    let blocks = page.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
+    assert!(blocks.map(|block| walk(&folder, block, "")).sum::<usize>() >= 2);
+}
+
+#[test]
+fn the_examples_of_the_page_are_right() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (folder, schema) = (TestFolder::new(), schema());
+    let examples: Vec<_> = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(examples.len() >= 4, "{}", examples.len());
+    for example in examples {
+        assert_eq!(violations(&schema, example), Vec::<String>::new(), "{example}");
+        folder.put("opentool.toml", example);
+        let ran = folder.run(&["trust", "--yes"]);
+        assert_eq!(ran.code, Some(0), "{example}\n{ran:?}");
+    }
+}
+
+#[test]
+fn keys_of_callers_are_named_by_where_they_stand() {
+    let folder = TestFolder::with("opentool.toml", "api-key = [{ env = \"FIRST\" }, { file = \"second\" }]\n");
+    folder.put("second", "of-the-file\n");
+    let arguments = ["--config", "opentool.toml"];
+    let served = Served::start(&folder, &arguments, &[("FIRST", "of-the-variable")]);
+    let status = |key: &str| served.ask("GET", "/opentool/version", &[("authorization", key)], "").status;
+    assert_eq!(["of-the-variable", "of-the-file", "other"].map(status), [200, 200, 401]);
+    let ran = folder.run(&["serve", "--port", "0", "--config", "opentool.toml"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("the variable FIRST of the environment is not set"), "{ran:?}");
+    let ran = folder.run(&["trust"]);
+    assert!(
+        ran.stderr.contains("opentool.toml:1: api-key = [{ env = \"FIRST\" }, { file = \"second\" }]\n"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn one_tool_of_a_source_has_its_own_rules() {
+    let remote = Script::with_functions(&["look", "pay", "wait"], |function| {
+        if function == "wait" {
+            std::thread::sleep(std::time::Duration::from_secs(3));
+        }
+        Some(value!({ "done": true }))
+    });
+    let folder = TestFolder::with(
+        "opentool.toml",
+        format!(
+            "[sources.shop]\nkind = \"opentool\"\nurl = \"{}\"\nprefix = \"shop_\"\n[sources.shop.tool.pay]\n\
+             approval = \"deny\"\n[sources.shop.tool.wait]\ntimeout = \"300ms\"\nread-only = true\n",
+            remote.url()
+        ),
+    );
+    let served = Served::start(&folder, &["--config", "opentool.toml", "--approval", "caller"], &[]);
+    assert_eq!(served.call("shop_look", value!({}))["result"], value!({ "done": true }));
+    let denied = served.call("shop_pay", value!({}));
+    assert_eq!(denied["error"]["message"], "the tool needs approval, and this server asks no one for it", "{denied}");
+    let late = served.call("shop_wait", value!({}));
+    assert_eq!(late["error"]["code"], 504, "{late}");
+
+    folder.put("wrong.toml", folder.read("opentool.toml").replace("tool.pay", "tool.pya"));
+    let ran = folder.run(&["tools", "shop", "--config", "wrong.toml"]);
+    assert!(ran.stderr.contains("it has no tool `pya`, which `tool` lists; did you mean `pay`?"), "{ran:?}");
+}
+
+#[test]
+fn a_workflow_is_a_source_whose_steps_use_other_sources_of_the_file() {
+    let store = store();
+    let folder = TestFolder::with("docs/flow.json", EXAMPLE);
+    folder.put(
+        "docs/opentool.toml",
+        format!(
+            "[sources.store]\nkind = \"opentool\"\nurl = \"{}\"\n[sources.flow]\nkind = \"workflow\"\n\
+             document = \"flow.json\"\ntools = [\"store\"]\n",
+            store.url()
+        ),
+    );
+    let arguments = ["--config", "docs/opentool.toml"];
+    let served = Served::start(&folder, &[&arguments[..], &["flow"]].concat(), &[]);
+    let document = served.get("/opentool/load").json();
+    let name = document["functions"][0]["name"].as_str().unwrap().to_owned();
+    let answer = served.call(&name, value!({}));
+    assert!(answer["error"].is_null() && answer.to_string().contains("\"a\""), "{answer}");
+
+    folder.put("docs/opentool.toml", folder.read("docs/opentool.toml").replace("[\"store\"]", "[\"flow\"]"));
+    let ran = folder.run(&["tools", "flow", "--config", "docs/opentool.toml"]);
+    assert!(ran.stderr.contains("the source `flow`: a workflow cannot be a tool of its own steps"), "{ran:?}");
+}
