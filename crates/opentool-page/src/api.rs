@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, SET_COOKIE};
+use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, SET_COOKIE};
 use http::{Method, StatusCode};
 use opentool_server::{FrontendRequest, FrontendResponse};
 use serde::Deserialize;
@@ -13,14 +13,31 @@ use crate::sessions::Session;
 use crate::state::PageState;
 use crate::{calls, cookie, events, info, own_origin, tools};
 
+/// How long the body of a sign-in may be.
+const MAX_SIGN_IN: u64 = 4096;
+
+/// Refuses what must not reach the API, before its body is read: what does not come from the page, and strangers who do not sign in.
+pub(crate) fn check_head(state: &PageState, path: &str, request: &FrontendRequest<'_>) -> Result<(), ApiError> {
+    own_origin::check(request.method(), request.headers())?;
+    check_content_type(request)?;
+    if path != "/session" {
+        return session(state, request).map(drop);
+    }
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if request.method() == Method::POST && length.is_none_or(|length| length > MAX_SIGN_IN) {
+        let message = format!("a sign-in has a body of at most {MAX_SIGN_IN} bytes, whose length is given");
+        return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "invalid-request", message));
+    }
+    Ok(())
+}
+
 /// Answers a request to the API, whose path is given without `/api`.
 pub(crate) async fn answer(
     state: &Arc<PageState>,
     path: &str,
     request: &mut FrontendRequest<'_>,
 ) -> Result<FrontendResponse, ApiError> {
-    own_origin::check(request.method(), request.headers())?;
-    check_content_type(request)?;
+    check_head(state, path, request)?;
     let segments: Vec<&str> = path.split('/').skip(1).collect();
     let answered = match (request.method(), &*segments) {
         (&Method::POST, ["session"]) => sign_in(state, request),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use opentool_core::BoxFuture;
 use opentool_server::{Frontend, FrontendRequest, FrontendResponse};
 
+use crate::error::ApiError;
 use crate::sessions::Sessions;
 use crate::source_info::PageSource;
 use crate::state::{PageState, Settings};
@@ -211,18 +212,36 @@ impl Frontend for Page {
         true
     }
 
+    fn answer_head(&self, request: &FrontendRequest<'_>) -> Option<FrontendResponse> {
+        let path = request.sub_path();
+        let answered = match api_path(path) {
+            Some(rest) => match api::check_head(self.state(), rest, request) {
+                Ok(()) => return None,
+                Err(error) => error.into_response(),
+            },
+            None => {
+                let found = assets::answer(request.method(), &self.settings.path, path, request.headers());
+                found.unwrap_or_else(ApiError::into_response)
+            }
+        };
+        Some(security_headers::add(answered))
+    }
+
     fn answer<'a>(&'a self, mut request: FrontendRequest<'a>) -> BoxFuture<'a, FrontendResponse> {
         Box::pin(async move {
-            let path = request.sub_path();
-            let answered = match path.strip_prefix("/api") {
-                Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                    api::answer(self.state(), rest, &mut request).await
-                }
-                _ => assets::answer(request.method(), &self.settings.path, path, request.headers()),
+            let answered = match api_path(request.sub_path()) {
+                Some(rest) => api::answer(self.state(), rest, &mut request).await,
+                // The files are answered by the head of a request.
+                None => Err(ApiError::not_found("no such file")),
             };
-            security_headers::add(answered.unwrap_or_else(|error| error.into_response()))
+            security_headers::add(answered.unwrap_or_else(ApiError::into_response))
         })
     }
+}
+
+/// The path below that of the API.
+fn api_path(path: &str) -> Option<&str> {
+    path.strip_prefix("/api").filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 impl fmt::Debug for Page {

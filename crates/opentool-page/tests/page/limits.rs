@@ -112,3 +112,18 @@ async fn streams_of_events_are_bounded() {
     }
     assert_eq!(browser.get("/ui/api/events").await.refused(503), "busy");
 }
+
+#[tokio::test]
+async fn a_stranger_is_refused_before_a_body_is_read() {
+    let server = start(Server::new(every_way()).api_keys(["s3cret-key"]), Page::new()).await;
+    // The body never comes, so whoever waits for it never answers.
+    let announced = |method: &str, path: &str| {
+        server.request(method, path).header("Content-Type", "application/json").header("Content-Length", "9000000")
+    };
+    assert_eq!(announced("POST", "/ui/api/calls").send().await.refused(401), "not-signed-in");
+    let foreign = announced("POST", "/ui/api/calls").without("Sec-Fetch-Site");
+    assert_eq!(foreign.send().await.refused(403), "wrong-origin");
+    assert_eq!(announced("POST", "/ui/api/session").send().await.refused(413), "invalid-request");
+    assert_eq!(announced("GET", "/ui/").send().await.status, 200);
+    assert_eq!(announced("POST", "/ui/app.js").send().await.refused(405), "method-not-allowed");
+}

@@ -86,6 +86,15 @@ pub trait Frontend: Send + Sync + 'static {
         false
     }
 
+    /// Answers a request by its head, before its body is read; none where the body is wanted, as by default.
+    ///
+    /// A frontend that [authenticates its callers itself](Self::authenticates_callers) refuses strangers here, so that they cannot make
+    /// the server hold their bodies. The request that it gets has no body yet.
+    fn answer_head(&self, request: &FrontendRequest<'_>) -> Option<FrontendResponse> {
+        let _ = request;
+        None
+    }
+
     /// Answers a request that has passed the checks, whatever its method.
     ///
     /// Where the client goes away, the future is dropped.
@@ -104,16 +113,20 @@ pub struct FrontendRequest<'a> {
 }
 
 impl<'a> FrontendRequest<'a> {
+    /// Makes a request without its body.
     pub(super) fn new(
         parts: &'a Parts,
         sub_path: &'a str,
-        body: RequestBody,
         host: &'a Arc<Host>,
         key_name: Option<Arc<str>>,
         trace: Option<TraceContext>,
         state: &'a Arc<ServerState>,
     ) -> Self {
-        Self { parts, sub_path, body, host, key_name, trace, state }
+        Self { parts, sub_path, body: RequestBody::default(), host, key_name, trace, state }
+    }
+
+    pub(super) fn set_body(&mut self, body: RequestBody) {
+        self.body = body;
     }
 
     /// Returns the method.

@@ -169,16 +169,19 @@ impl Service {
         record: &mut RequestRecord<'_>,
     ) -> HttpResponse {
         let Some(frontend) = self.mounted.get(index) else { return Refusal::not_found().frontend_response() };
+        let key_name = record.key_name.clone();
+        let sub_path = routes::strip_prefix(parts.uri.path(), frontend.mount_path()).unwrap_or_default();
+        let mut request = FrontendRequest::new(parts, sub_path, &self.host, key_name, trace, &self.state);
+        if let Some(response) = frontend.answer_head(&request) {
+            return response.into_parts().0;
+        }
         let limits = &self.state.settings.body;
         let (bytes, reservation) = match body::read(body, limits).await {
             Ok(received) => received,
             Err(error) => return Refusal::body(error, limits.size).frontend_response(),
         };
         record.received = bytes.len();
-        let body = RequestBody::new(bytes, reservation);
-        let key_name = record.key_name.clone();
-        let sub_path = routes::strip_prefix(parts.uri.path(), frontend.mount_path()).unwrap_or_default();
-        let request = FrontendRequest::new(parts, sub_path, body, &self.host, key_name, trace, &self.state);
+        request.set_body(RequestBody::new(bytes, reservation));
         let (response, call) = frontend.answer(request).await.into_parts();
         if let Some(call) = call {
             record.note_call(call);
