@@ -18,7 +18,15 @@ export async function startStack(sources = WORKSHOP) {
     args: [...sources, '--journal', journal, '--model', 'openai:scripted', '--model-url', model.url],
     env: { OPENAI_API_KEY: 'not-a-real-key' },
   });
-  const driver = await startDriver();
+  let driver;
+  try {
+    driver = await startDriver();
+  } catch (error) {
+    // Otherwise what runs would keep the tests from ending.
+    await server.stop();
+    model.stop();
+    throw error;
+  }
   return {
     folder,
     model,

@@ -9,6 +9,17 @@ export const KEYS = { enter: '\uE007', escape: '\uE00C', tab: '\uE004', down: '\
 
 /** Starts chromedriver on a port that the system chooses. */
 export async function startDriver() {
+  // It chooses a port of IPv6 and then wants the same one of IPv4, which another program may have.
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      return await tryDriver();
+    } catch (error) {
+      if (attempts === 5 || !error.message.includes('port not available')) throw error;
+    }
+  }
+}
+
+async function tryDriver() {
   const child = spawn('chromedriver', ['--port=0', '--log-level=SEVERE'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const failed = once(child, 'error').then(([error]) => {
     throw new Error(`chromedriver cannot be started: ${error.message}; on Debian it comes with \`apt-get install chromium chromium-driver\``);
@@ -22,7 +33,16 @@ export async function startDriver() {
     }
     throw new Error(`chromedriver ended before it listened: ${text}`);
   })();
-  const address = await Promise.race([started, failed]);
+  const late = new Promise((_, reject) => {
+    setTimeout(() => reject(new Error('chromedriver did not say within a minute where it listens')), 60_000).unref();
+  });
+  let address;
+  try {
+    address = await Promise.race([started, failed, late]);
+  } catch (error) {
+    child.kill();
+    throw error;
+  }
   child.stdout.resume();
   return { address, stop: () => child.kill() };
 }
