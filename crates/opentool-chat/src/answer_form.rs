@@ -13,7 +13,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
 use crate::error::ChatError;
-use crate::response_format::ResponseFormat;
+use crate::response_format::{FormDescription, ResponseFormat};
 
 /// How often a model is asked for an answer in the right form, by default.
 const TRIES: u32 = 3;
@@ -124,6 +124,19 @@ impl AnswerForm {
     #[must_use]
     pub fn schema(&self) -> &Value {
         &self.format.schema
+    }
+
+    /// Returns the form as a run notes it.
+    pub(crate) fn describe(&self) -> FormDescription {
+        FormDescription { format: self.format.clone(), is_wrapped: self.is_wrapped, tries: self.tries }
+    }
+
+    /// Makes the form that a run noted.
+    pub(crate) fn from_description(form: FormDescription) -> Result<Self, ChatError> {
+        let FormDescription { format, is_wrapped, tries } = form;
+        let checker = ArgumentChecker::compile(&format.schema)
+            .map_err(|error| ChatError::setup(format!("the schema cannot be the form of an answer: {error}")))?;
+        Ok(Self { format, checker, is_wrapped, tries, read: None })
     }
 
     pub(crate) fn tries(&self) -> u32 {

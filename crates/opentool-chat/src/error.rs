@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use opentool_core::ToolError;
+use opentool_core::{RunError, ToolError};
 use thiserror::Error;
 
 use crate::exchange::Exchange;
@@ -20,6 +20,7 @@ pub struct ChatError(Box<Inner>);
 struct Inner {
     cause: Cause,
     exchange: Exchange,
+    run: Option<Arc<str>>,
 }
 
 /// The cause of a [`ChatError`].
@@ -109,6 +110,9 @@ pub enum Cause {
     /// The memory of the conversation failed.
     #[error("the memory of the conversation failed: {0}")]
     Memory(#[source] MemoryError),
+    /// The run that the turn is recorded in cannot go on, or cannot be recorded.
+    #[error("{0}")]
+    Run(#[source] RunError),
     /// A test forbids requests to real models.
     #[error("a test forbids requests to real models, and this one would go to {provider}")]
     Forbidden {
@@ -149,6 +153,7 @@ impl Cause {
             Self::Deadline { .. } => "deadline",
             Self::Cancelled => "cancelled",
             Self::Memory(_) => "memory",
+            Self::Run(_) => "run",
             Self::Forbidden { .. } => "forbidden",
         }
     }
@@ -227,6 +232,19 @@ impl ChatError {
         self
     }
 
+    /// Sets the run that the turn is recorded in.
+    pub(crate) fn with_run(mut self, run: Arc<str>) -> Self {
+        self.0.run = Some(run);
+        self
+    }
+
+    /// Returns the id of the run that the turn is recorded in, where the client has a [journal](crate::ChatClientBuilder::journal): it can be
+    /// [resumed](crate::ChatClient::resume_run).
+    #[must_use]
+    pub fn run_id(&self) -> Option<&str> {
+        self.0.run.as_deref()
+    }
+
     /// Returns the cause.
     #[must_use]
     pub fn cause(&self) -> &Cause {
@@ -289,7 +307,13 @@ impl ChatError {
 
 impl From<Cause> for ChatError {
     fn from(cause: Cause) -> Self {
-        Self(Box::new(Inner { cause, exchange: Exchange::default() }))
+        Self(Box::new(Inner { cause, exchange: Exchange::default(), run: None }))
+    }
+}
+
+impl From<RunError> for ChatError {
+    fn from(error: RunError) -> Self {
+        Cause::Run(error).into()
     }
 }
 

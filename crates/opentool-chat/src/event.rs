@@ -1,5 +1,7 @@
 //! What happens while a model answers: [`ChatEvent`].
 
+use std::sync::Arc;
+
 use opentool_core::ToolEvent;
 
 use crate::delta::ToolCallDelta;
@@ -10,6 +12,9 @@ use crate::usage::Usage;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ChatEvent {
+    /// The turn is recorded in the run with this id; the first event, where the client has a
+    /// [journal](crate::ChatClientBuilder::journal).
+    Run(Arc<str>),
     /// The next piece of the text.
     Text(String),
     /// The next piece of the model's reasoning.

@@ -33,6 +33,11 @@ impl Exchange {
         Self { start: prompt.turn_start(), history, ..Self::default() }
     }
 
+    /// Says whether nothing was said or used.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Returns the messages of this turn: what the user said last and everything since.
     #[must_use]
     pub fn messages(&self) -> &[Message] {

@@ -252,6 +252,7 @@ pub mod provider;
 mod reasoning;
 mod response;
 mod response_format;
+pub mod run_steps;
 mod stream;
 mod summary;
 #[cfg(feature = "testing")]

@@ -9,6 +9,8 @@ mod ending;
 mod ids;
 mod memory;
 mod parts;
+mod recorder;
+mod recording;
 mod run;
 mod span;
 mod turn_request;

@@ -1,6 +1,7 @@
 //! What a model answers: [`ChatResponse`], and [`RunState`], a run that waits for a decision.
 
 use std::fmt;
+use std::sync::Arc;
 
 use opentool_core::{Decision, NotPending, ToolCall, Turn};
 use serde::de::DeserializeOwned;
@@ -37,7 +38,11 @@ pub struct ChatResponse {
     /// Further data of the provider.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
+    #[serde(skip_serializing_if = "Exchange::is_empty")]
     pub(crate) exchange: Exchange,
+    /// The run that the turn is recorded in.
+    #[serde(skip)]
+    pub(crate) run: Option<Arc<str>>,
     /// Whether the model answered because a limit of the turn was reached.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) at_limit: bool,
@@ -150,6 +155,12 @@ impl ChatResponse {
         &self.exchange
     }
 
+    /// Returns the id of the run that the turn is recorded in, where the client has a [journal](crate::ChatClientBuilder::journal).
+    #[must_use]
+    pub fn run_id(&self) -> Option<&str> {
+        self.run.as_deref()
+    }
+
     /// Returns the run that waits for decisions about its calls, where it does.
     #[must_use]
     pub fn run_state(&self) -> Option<&RunState> {
@@ -190,6 +201,9 @@ pub struct RunState {
     /// How many messages of the history the memory of the conversation has already.
     #[serde(default)]
     pub(crate) saved: usize,
+    /// The run in a journal, which knows what happened since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) run: Option<String>,
 }
 
 #[cfg(feature = "signing")]
@@ -222,6 +236,12 @@ impl RunState {
     #[must_use]
     pub fn response(&self) -> &ChatResponse {
         &self.response
+    }
+
+    /// Returns the id of the run in the journal, where it is recorded in one.
+    #[must_use]
+    pub fn run_id(&self) -> Option<&str> {
+        self.run.as_deref()
     }
 
     /// Returns the conversation that the run belongs to, where a memory keeps it.

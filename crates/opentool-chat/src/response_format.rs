@@ -25,6 +25,18 @@ pub struct ResponseFormat {
     pub strict: bool,
 }
 
+/// The [form](crate::AnswerForm) of an answer, as it is noted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct FormDescription {
+    /// What the model is held to.
+    pub format: ResponseFormat,
+    /// Whether the schema was wrapped in an object for the model.
+    pub is_wrapped: bool,
+    /// How often the model is asked.
+    pub tries: u32,
+}
+
 impl ResponseFormat {
     /// Makes a format that is strict where the provider can be; letters that a name cannot have become `_`.
     pub fn new(name: impl AsRef<str>, schema: impl Into<Arc<Value>>) -> Self {

@@ -78,7 +78,7 @@ enum Command {
     Trust(trust::Trust),
     Tools(tools::Tools),
     Call(call::Call),
-    Chat(Box<chat::Chat>),
+    Chat(Box<chat::ChatCommand>),
     Models(models::Models),
     Mcp(Box<mcp::McpCommand>),
     Runs(runs::Runs),

@@ -15,6 +15,8 @@ pub(crate) enum ExitStatus {
     CutOff,
     /// The model's answer is withheld, or the model refused to give one: exit code 6.
     Withheld,
+    /// A recorded turn waits for a decision about a call: exit code 7.
+    Waiting,
     /// The user interrupted it: exit code 130, as a shell reports a process that Ctrl-C ended.
     Interrupted,
 }
@@ -27,6 +29,7 @@ impl From<ExitStatus> for ExitCode {
             ExitStatus::Incomplete => Self::from(2),
             ExitStatus::CutOff => Self::from(5),
             ExitStatus::Withheld => Self::from(6),
+            ExitStatus::Waiting => Self::from(7),
             ExitStatus::Interrupted => Self::from(130),
         }
     }

@@ -86,6 +86,11 @@ fn grant(text: &str) -> Result<String, String> {
 }
 
 impl LibraryGrants {
+    /// Whether a library, or something that it may do, is given.
+    pub(crate) fn is_given(&self) -> bool {
+        !(self.library.is_empty() && self.allow.is_empty() && self.env.is_empty())
+    }
+
     /// How long a call may run, where that is given.
     pub(crate) fn timeout(&self) -> Option<Duration> {
         self.timeout

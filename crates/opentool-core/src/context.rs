@@ -15,7 +15,8 @@ use crate::journal::{CallOrigin, Recording};
 use crate::question::AttachedRespondent;
 use crate::sink::EventSink;
 use crate::{
-    CallKey, Cancellation, IdempotencyKey, Journal, Progress, ProgressMessage, ToolDefinition, ToolError, ToolOutput,
+    CallKey, Cancellation, IdempotencyKey, Journal, OwnedRun, Progress, ProgressMessage, RunPlace, ToolDefinition,
+    ToolError, ToolOutput,
 };
 
 /// What the application passes to tools and the model never sees.
@@ -175,6 +176,20 @@ impl ToolContext {
     #[must_use]
     pub fn with_run(self, journal: Arc<dyn Journal>, run: impl Into<Arc<str>>) -> Self {
         self.recorded_by(Recording::run(journal, run.into(), "".into()))
+    }
+
+    /// Makes the calls of this context part of a run of this process, which can wait and go on after a crash.
+    ///
+    /// A call of a batch of which it is not known whether it had its effect then waits in its [turn](crate::Turn), instead of being an error.
+    #[must_use]
+    pub fn with_owned_run(self, run: Arc<dyn OwnedRun>) -> Self {
+        self.recorded_by(Recording::owned(run, "".into()))
+    }
+
+    /// Returns the run that the calls of this context are part of, where it can wait and go on.
+    #[must_use]
+    pub fn run_place(&self) -> Option<RunPlace> {
+        RunPlace::of(self.origin()?.recording.as_ref()?)
     }
 
     /// Gives the next call a key that its caller chose: a journal records it, and a repeated call has the outcome of the first.

@@ -117,7 +117,9 @@ pub use function::{DeclaredTools, FallibleToolFunction, FnTool, ToolFunction, To
 pub use futures_core::future::BoxFuture;
 pub use handler::ToolHandler;
 pub use journal::{
-    Begun, CallEffect, CallEnd, CallKey, CallStart, IdempotencyKey, Journal, RecordedResult, UncertainDecision,
+    ApprovalDecision, Begun, CallEffect, CallEnd, CallKey, CallStart, IdempotencyKey, Journal, OwnedRun,
+    RecordedResult, RunCall, RunError, RunJournal, RunLog, RunPlace, RunStatus, RunStep, UncertainDecision,
+    WaitingCall, WaitsFor,
 };
 pub use memory::{MemoryBudget, MemoryReservation, OverBudget};
 pub use memory_journal::MemoryJournal;

@@ -57,6 +57,7 @@ pub struct ToolMetadata {
     approval: bool,
     checks_own_arguments: bool,
     composite: bool,
+    records_steps: bool,
     concurrency: Concurrency,
     /// The turn of a serial tool, shared by clones, so that it holds across batches and hosts.
     serial: Option<Arc<Gate>>,
@@ -80,6 +81,7 @@ impl ToolMetadata {
             approval: false,
             checks_own_arguments: false,
             composite: false,
+            records_steps: false,
             concurrency: Concurrency::Shared,
             serial: None,
             timeout: None,
@@ -196,6 +198,17 @@ impl ToolMetadata {
     #[must_use]
     pub fn with_composite(mut self, composite: bool) -> Self {
         self.composite = composite;
+        self
+    }
+
+    /// Declares that the tool, called in a run that [can go on](crate::ToolContext::run_place), notes there what it does between the calls
+    /// that it makes.
+    ///
+    /// After a crash it then runs again in such a run, as a [composite](Self::with_composite) tool does, and its records decide. It
+    /// is approved and has deadlines like any other tool. A chat that is used as a tool is one.
+    #[must_use]
+    pub fn with_recorded_steps(mut self, records: bool) -> Self {
+        self.records_steps = records;
         self
     }
 
@@ -323,6 +336,12 @@ impl ToolMetadata {
     #[must_use]
     pub fn is_composite(&self) -> bool {
         self.composite
+    }
+
+    /// Says whether the tool notes what it does in a run that can go on.
+    #[must_use]
+    pub fn records_steps(&self) -> bool {
+        self.records_steps
     }
 
     /// Says whether the tool checks its arguments itself.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::{Decision, Outcome, ToolCall};
+use crate::{Arguments, CallKey, Decision, Outcome, RunCall, RunLog, RunPlace, ToolCall};
 
 /// The state of one conversation turn that must survive between its batches.
 ///
@@ -40,6 +40,8 @@ pub(crate) struct Slot {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum SlotState {
+    /// The limits were not applied to it yet.
+    New,
     Answered(Outcome),
     Pending(Option<Decision>),
 }
@@ -80,10 +82,47 @@ impl Turn {
         self.slots.iter().filter(|slot| matches!(slot.state, SlotState::Pending(None))).map(|slot| &slot.call)
     }
 
-    /// Returns the calls that were suspended and have no outcome yet, in call order: those that wait for a decision and those
-    /// that are decided, on which [`Executor::resume`](crate::Executor::resume) will act.
+    /// Returns the calls of a round that is not over that have no outcome yet, in call order: those that wait for a decision and those
+    /// on which [`Executor::resume`](crate::Executor::resume) will act.
     pub fn unfinished(&self) -> impl Iterator<Item = &ToolCall> {
-        self.slots.iter().filter(|slot| matches!(slot.state, SlotState::Pending(_))).map(|slot| &slot.call)
+        self.slots.iter().filter(|slot| !matches!(slot.state, SlotState::Answered(_))).map(|slot| &slot.call)
+    }
+
+    /// Says whether a round is not over, so that [`Executor::resume`](crate::Executor::resume) goes on with it.
+    #[must_use]
+    pub fn is_in_round(&self) -> bool {
+        !self.slots.is_empty()
+    }
+
+    /// Returns the calls that were decided and have no outcome yet, in call order.
+    pub fn decided(&self) -> impl Iterator<Item = (&ToolCall, &Decision)> {
+        self.slots.iter().filter_map(|slot| match &slot.state {
+            SlotState::Pending(Some(decision)) => Some((&slot.call, decision)),
+            _ => None,
+        })
+    }
+
+    /// Takes up a round that was interrupted, by what its run has recorded; [`Executor::resume`](crate::Executor::resume) then goes on
+    /// with it.
+    ///
+    /// A call that has its outcome keeps it. One that began was approved, and the journal decides whether it runs again. Any other
+    /// is as new as it was, or waits as it did.
+    pub fn recover_round(&mut self, calls: &[ToolCall], run: &RunPlace, log: &RunLog) {
+        if self.slots.is_empty() {
+            self.start_round();
+            self.slots = calls.iter().map(|call| Slot { call: call.clone(), state: SlotState::New }).collect();
+        }
+        let round = self.rounds;
+        let mut admitted = Vec::new();
+        for (index, Slot { call, state }) in self.slots.iter_mut().enumerate() {
+            let recorded = log.call(&run.call_place(round, index)).filter(|recorded| *recorded.tool == *call.name);
+            let Some(recorded) = recorded.filter(|_| !matches!(state, SlotState::Answered(_))) else { continue };
+            if matches!(state, SlotState::New) {
+                admitted.push(call.clone());
+            }
+            *state = as_recorded(call, recorded);
+        }
+        admitted.iter().for_each(|call| self.count(call));
     }
 
     /// Decides about a call that waits; [`Executor::resume`](crate::Executor::resume) then acts on it.
@@ -136,6 +175,38 @@ impl Turn {
 
     pub(crate) fn keep_slots(&mut self, slots: impl IntoIterator<Item = Slot>) {
         self.slots.extend(slots);
+    }
+}
+
+/// What is known of a call that began.
+fn as_recorded(call: &ToolCall, recorded: &RunCall) -> SlotState {
+    let edited = !is_part_of(&recorded.arguments, &call.arguments);
+    match &recorded.outcome {
+        Some(outcome) => SlotState::Answered(Outcome {
+            call_id: call.id.clone(),
+            tool: call.name.clone(),
+            arguments: recorded.arguments.clone(),
+            result: outcome.result.clone(),
+            return_direct: outcome.return_direct,
+            edited,
+            definition: None,
+        }),
+        None if edited => SlotState::Pending(Some(Decision::Edit(recorded.arguments.clone()))),
+        None => SlotState::Pending(Some(Decision::Approve)),
+    }
+}
+
+/// Says whether arguments are those of a caller, of which unknown ones may have been dropped, and not edited ones.
+fn is_part_of(run: &Arguments, called: &Arguments) -> bool {
+    let hash = |arguments| CallKey::new("", "", "", arguments).arguments_hash;
+    if hash(run) == hash(called) {
+        return true;
+    }
+    match (run.value(), called.value()) {
+        (Ok(Value::Object(run)), Ok(Value::Object(called))) => {
+            run.iter().all(|(name, value)| called.get(name) == Some(value))
+        }
+        _ => false,
     }
 }
 

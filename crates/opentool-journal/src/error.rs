@@ -106,6 +106,14 @@ pub enum JournalError {
         /// What it is.
         state: &'static str,
     },
+    /// A call does not wait for approval, so there is nothing to decide.
+    #[error("no call at `{place}` of run {run} waits for approval")]
+    NotWaiting {
+        /// The run.
+        run: String,
+        /// The place that was asked for.
+        place: String,
+    },
     /// Another process has the run.
     #[error("run {run} belongs to process {pid}, which is alive: wait until it is done, or end that process")]
     Owned {

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use opentool_core::{Arguments, CallEffect, CallKey, RecordedResult, ToolOutput};
+use opentool_core::{Arguments, CallEffect, CallKey, RecordedResult, RunStatus, ToolOutput};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::form;
-use crate::row::{CallRecord, CallStatus, RunRecord, RunStatus, RunSummary, StepRecord};
+use crate::row::{CallRecord, CallStatus, RunRecord, RunSummary, StepRecord};
 
 /// The version of the lines.
 const VERSION: u32 = 1;

@@ -34,6 +34,8 @@ mod journal;
 mod json_text;
 #[cfg(feature = "sqlite")]
 mod lease;
+#[cfg(feature = "sqlite")]
+mod owned_run;
 mod redaction;
 #[cfg(feature = "sqlite")]
 mod retention;
@@ -54,6 +56,7 @@ pub use self::export::{ExportError, RunExport};
 #[cfg(feature = "sqlite")]
 pub use self::journal::{JournalOptions, SqliteJournal};
 pub use self::redaction::{REDACTED, Redaction, restore_arguments};
-pub use self::row::{CallRecord, CallStatus, RunRecord, RunStatus, RunSummary, StepRecord};
+pub use self::row::{CallRecord, CallStatus, RunRecord, RunSummary, StepRecord};
 #[cfg(feature = "sqlite")]
 pub use self::run::Run;
+pub use opentool_core::RunStatus;

@@ -1,44 +1,17 @@
 //! What a journal holds, as it is read: runs, steps and calls.
 
-use opentool_core::{CallEffect, RecordedResult};
+use opentool_core::{ApprovalDecision, CallEffect, RecordedResult, RunStatus, RunStep, WaitingCall, WaitsFor};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum RunStatus {
-    /// It goes on, or its process ended before it did.
-    Running,
-    /// It waits for a decision.
-    Waiting,
-    /// It is over.
-    Done,
-    /// It is over, without a result.
-    Failed,
-}
-
-impl RunStatus {
-    /// Returns the state as a stable word.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Waiting => "waiting",
-            Self::Done => "done",
-            Self::Failed => "failed",
-        }
-    }
-
-    #[cfg(feature = "sqlite")]
-    pub(crate) fn parse(text: &str) -> Self {
-        match text {
-            "waiting" => Self::Waiting,
-            "done" => Self::Done,
-            "failed" => Self::Failed,
-            _ => Self::Running,
-        }
+/// Reads the word of a run's state.
+#[cfg(feature = "sqlite")]
+pub(crate) fn run_status(text: &str) -> RunStatus {
+    match text {
+        "waiting" => RunStatus::Waiting,
+        "done" => RunStatus::Done,
+        "failed" => RunStatus::Failed,
+        _ => RunStatus::Running,
     }
 }
 
@@ -175,4 +148,54 @@ pub struct RunRecord {
     pub steps: Vec<StepRecord>,
     /// Its calls, in the order in which they began.
     pub calls: Vec<CallRecord>,
+}
+
+/// What a step says about the calls that wait.
+#[derive(Deserialize)]
+struct WaitingRound {
+    #[serde(default)]
+    within: String,
+    round: u32,
+    #[serde(default)]
+    calls: Vec<WaitingCall>,
+}
+
+impl RunRecord {
+    /// Returns the calls that wait for a decision, in the order in which they began to wait.
+    #[must_use]
+    pub fn waiting(&self) -> Vec<WaitingCall> {
+        let mut waiting: Vec<WaitingCall> = Vec::new();
+        for step in &self.steps {
+            let body = step.body.get();
+            match &*step.kind {
+                RunStep::SUSPENDED => {
+                    let Ok(round) = serde_json::from_str::<WaitingRound>(body) else { continue };
+                    waiting.retain(|call| !round.calls.iter().any(|newer| newer.place == call.place));
+                    waiting.extend(round.calls);
+                }
+                RunStep::DECISION => {
+                    let Ok(decided) = serde_json::from_str::<ApprovalDecision>(body) else { continue };
+                    waiting.retain(|call| call.place != decided.place);
+                }
+                // Every call of the round has its outcome.
+                "round" => {
+                    let Ok(WaitingRound { within, round, .. }) = serde_json::from_str(body) else { continue };
+                    let outer = if within.is_empty() { String::new() } else { format!("{within}>") };
+                    let begin = format!("{outer}{round}.");
+                    waiting.retain(|call| !call.place.starts_with(&begin));
+                }
+                _ => {}
+            }
+        }
+        let recorded = |place: &str| self.calls.iter().find(|call| call.place == place);
+        waiting.retain(|call| match (call.waits_for, recorded(&call.place)) {
+            (WaitsFor::Approval, None) => true,
+            (_, Some(recorded)) => recorded.outcome.is_none() && recorded.decision.is_none(),
+            _ => false,
+        });
+        // A call waits because one that it makes does: that one is decided.
+        let places: Vec<_> = waiting.iter().map(|call| call.place.clone()).collect();
+        waiting.retain(|call| !places.iter().any(|inner| inner.starts_with(&format!("{}>", call.place))));
+        waiting
+    }
 }

@@ -2,15 +2,15 @@
 
 use std::sync::{Arc, PoisonError};
 
-use opentool_core::ToolContext;
+use opentool_core::{RunStatus, ToolContext};
 use serde::Serialize;
 use sqlx::{Connection as _, SqliteConnection};
+use tokio::runtime::Handle;
 
 use crate::clock::unix_ms;
 use crate::error::JournalError;
 use crate::id::new_id;
 use crate::journal::SqliteJournal;
-use crate::row::RunStatus;
 use crate::store::{Durability, Store, WriteError, store_text};
 #[cfg(feature = "testing")]
 use crate::testing::CommitPoint;
@@ -67,6 +67,11 @@ impl SqliteJournal {
     ///
     /// Where there is no such run, or a process that is alive has it.
     pub async fn claim(&self, run: &str) -> Result<Run, JournalError> {
+        self.claim_as(run, false).await
+    }
+
+    /// Claims a run; `anew` is for another part of this process than the one that had it, whose writes then count no more.
+    pub(crate) async fn claim_as(&self, run: &str, anew: bool) -> Result<Run, JournalError> {
         let id: Arc<str> = run.into();
         let claimed = id.clone();
         #[cfg(feature = "testing")]
@@ -75,7 +80,7 @@ impl SqliteJournal {
             .0
             .store
             .write(Durability::Normal, move |connection, store| {
-                Box::pin(async move { claim(connection, store, &claimed).await })
+                Box::pin(async move { claim(connection, store, &claimed, anew).await })
             })
             .await?;
         #[cfg(feature = "testing")]
@@ -89,17 +94,18 @@ impl SqliteJournal {
     }
 }
 
-async fn claim(connection: &mut SqliteConnection, store: &Store, run: &str) -> Result<i64, WriteError> {
+async fn claim(connection: &mut SqliteConnection, store: &Store, run: &str, anew: bool) -> Result<i64, WriteError> {
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
     let known: Option<(Option<String>, i64)> = sqlx::query_as("SELECT owner, generation FROM runs WHERE id = ?")
         .bind(run)
         .fetch_optional(&mut *transaction)
         .await?;
     let Some((owner, generation)) = known else { return Err(JournalError::UnknownRun { run: run.to_owned() }.into()) };
-    if owner.as_deref() == Some(&store.owner.id) {
+    let is_own = owner.as_deref() == Some(&store.owner.id);
+    if is_own && !anew {
         return Ok(generation);
     }
-    if let Some(owner) = owner
+    if let Some(owner) = owner.filter(|_| !is_own)
         && let Some(pid) = store.owner.live_process(&mut transaction, &owner).await?
     {
         return Err(JournalError::Owned { run: run.to_owned(), pid }.into());
@@ -139,7 +145,11 @@ impl Run {
     ///
     /// Where the run does not belong to this process any more, or the step cannot be recorded.
     pub async fn add_step<T: Serialize + ?Sized + Sync>(&self, kind: &str, body: &T) -> Result<i64, JournalError> {
-        let (body, kind) = (serde_json::to_string(body)?, kind.to_owned());
+        self.add_text(kind, serde_json::to_string(body)?).await
+    }
+
+    pub(crate) async fn add_text(&self, kind: &str, body: String) -> Result<i64, JournalError> {
+        let kind = kind.to_owned();
         let (run, generation) = (self.id.clone(), self.generation);
         #[cfg(feature = "testing")]
         self.journal.0.reach(CommitPoint::BeforeStep);
@@ -207,10 +217,39 @@ impl Run {
                 })
             })
             .await?;
+        self.disown();
+        Ok(())
+    }
+
+    fn disown(&self) {
         let mut owned = self.journal.0.owned.lock().unwrap_or_else(PoisonError::into_inner);
         if owned.get(&self.id) == Some(&self.generation) {
             owned.remove(&self.id);
         }
-        Ok(())
+    }
+
+    /// Gives the run back as it is, without waiting for that.
+    pub(crate) fn give_back(&self) {
+        self.disown();
+        // Without a runtime other processes wait for the end of this one.
+        if let Ok(runtime) = Handle::try_current() {
+            let (store, run, generation) = (self.journal.0.store.clone(), self.id.clone(), self.generation);
+            runtime.spawn(async move {
+                let given = store.write(Durability::Normal, move |connection, store| {
+                    Box::pin(async move {
+                        sqlx::query("UPDATE runs SET owner = NULL WHERE id = ? AND owner = ? AND generation = ?")
+                            .bind(&*run)
+                            .bind(&store.owner.id)
+                            .bind(generation)
+                            .execute(connection)
+                            .await?;
+                        Ok(())
+                    })
+                });
+                if let Err(error) = given.await {
+                    tracing::debug!(target: "opentool::journal", %error, "a run cannot be given back");
+                }
+            });
+        }
     }
 }

@@ -1,6 +1,9 @@
 //! The runs of a journal: list them, look into them, decide about their calls, fork and delete them.
 
-use opentool_core::{CallEffect, ToolError, UncertainDecision};
+use opentool_core::{
+    ApprovalDecision, CallEffect, Decision, RunStep, ToolError, UncertainDecision, WaitingCall, WaitsFor,
+};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Connection as _, Row as _, SqliteConnection};
@@ -12,7 +15,7 @@ use crate::form;
 use crate::id::new_id;
 use crate::journal::SqliteJournal;
 use crate::retention::{self, forget_blobs};
-use crate::row::{CallRecord, CallStatus, RunRecord, RunStatus, RunSummary, StepRecord};
+use crate::row::{CallRecord, CallStatus, RunRecord, RunSummary, StepRecord, run_status};
 use crate::store::{Durability, Store, WriteError, store_text};
 #[cfg(feature = "testing")]
 use crate::testing::CommitPoint;
@@ -118,6 +121,27 @@ impl SqliteJournal {
         Ok(())
     }
 
+    /// Decides about a call that waits for approval; its run acts on that when it is resumed. The decision is on the disk when this is
+    /// done.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such run, it belongs to a process that is alive, or no such call of it waits for approval.
+    pub async fn decide_approval(&self, run: &str, place: &str, decision: Decision) -> Result<(), JournalError> {
+        let (run, place) = (run.to_owned(), place.to_owned());
+        #[cfg(feature = "testing")]
+        self.0.reach(CommitPoint::BeforeDecision);
+        self.0
+            .store
+            .write(Durability::Full, move |connection, store| {
+                Box::pin(async move { decide_approval(connection, store, &run, &place, decision).await })
+            })
+            .await?;
+        #[cfg(feature = "testing")]
+        self.0.reach(CommitPoint::AfterDecision);
+        Ok(())
+    }
+
     /// Makes a new run of the first steps of another one, and returns its id. Its calls have new keys: those of later steps run again.
     ///
     /// # Errors
@@ -186,7 +210,7 @@ impl SqliteJournal {
 fn summary(row: ListRow) -> RunSummary {
     let (id, kind, state, title, caller, created_ms, updated_ms, parent, forked_at, calls, uncertain, started, process) =
         row;
-    let state = RunStatus::parse(&state);
+    let state = run_status(&state);
     RunSummary {
         id,
         kind,
@@ -303,6 +327,73 @@ async fn decide(
     .bind(unix_ms())
     .bind(run)
     .bind(place)
+    .execute(&mut *transaction)
+    .await?;
+    Ok(transaction.commit().await?)
+}
+
+/// What a step says that calls wait for.
+#[derive(Deserialize)]
+struct WaitingCalls {
+    calls: Vec<WaitingCall>,
+}
+
+async fn decide_approval(
+    connection: &mut SqliteConnection,
+    store: &Store,
+    run: &str,
+    place: &str,
+    decision: Decision,
+) -> Result<(), WriteError> {
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+    let owner: Option<Option<String>> =
+        sqlx::query_scalar("SELECT owner FROM runs WHERE id = ?").bind(run).fetch_optional(&mut *transaction).await?;
+    let Some(owner) = owner else { return Err(JournalError::UnknownRun { run: run.to_owned() }.into()) };
+    if let Some(owner) = owner
+        && let Some(pid) = store.owner.live_process(&mut transaction, &owner).await?
+    {
+        return Err(JournalError::Owned { run: run.to_owned(), pid }.into());
+    }
+    let steps: Vec<(String, Option<String>)> = sqlx::query_as(
+        "SELECT kind, coalesce(body, (SELECT body FROM blobs WHERE hash = body_blob))
+         FROM steps WHERE run = ? AND kind IN (?, ?) ORDER BY number",
+    )
+    .bind(run)
+    .bind(RunStep::SUSPENDED)
+    .bind(RunStep::DECISION)
+    .fetch_all(&mut *transaction)
+    .await?;
+    let mut waits_for = None;
+    for (kind, body) in &steps {
+        let body = body.as_deref().unwrap_or("null");
+        if kind == RunStep::SUSPENDED {
+            let waiting: WaitingCalls = serde_json::from_str(body)?;
+            let found = waiting.calls.iter().find(|call| call.place == place).map(|call| call.waits_for);
+            waits_for = found.or(waits_for);
+        } else if serde_json::from_str::<ApprovalDecision>(body)?.place == place {
+            waits_for = None;
+        }
+    }
+    // One that began was approved.
+    let began: Option<i64> = sqlx::query_scalar("SELECT 1 FROM calls WHERE run = ? AND place = ?")
+        .bind(run)
+        .bind(place)
+        .fetch_optional(&mut *transaction)
+        .await?;
+    if waits_for != Some(WaitsFor::Approval) || began.is_some() {
+        return Err(JournalError::NotWaiting { run: run.to_owned(), place: place.to_owned() }.into());
+    }
+    let body = serde_json::to_string(&ApprovalDecision::new(place, decision))?;
+    let stored = store_text(&mut transaction, body).await?;
+    sqlx::query(
+        "INSERT INTO steps (run, number, kind, at, body, body_blob)
+         SELECT ?1, (SELECT coalesce(max(number), 0) + 1 FROM steps WHERE run = ?1), ?2, ?3, ?4, ?5",
+    )
+    .bind(run)
+    .bind(RunStep::DECISION)
+    .bind(unix_ms())
+    .bind(stored.text)
+    .bind(stored.hash)
     .execute(&mut *transaction)
     .await?;
     Ok(transaction.commit().await?)

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use opentool_core::{Arguments, Failure, FnTool, ToolContext, ToolError};
+use opentool_core::{Arguments, Failure, FnTool, ToolContext, ToolError, ToolMetadata};
 use serde_json::json;
 
 use super::chat_client::ChatClient;
@@ -14,7 +14,10 @@ impl ChatClient {
     ///
     /// The tool takes a `prompt` and returns the text of the answer. The context of the call reaches this client's tools, its
     /// cancellation ends the turn. A call may take five minutes; [`FnTool::timeout`] sets another time. A turn that would wait
-    /// for a decision fails, since there is no one to resume it.
+    /// for a decision fails, since it could not be resumed.
+    ///
+    /// Called by a chat that is [recorded](crate::ChatClientBuilder::journal), its turn is a part of that run: after a crash the
+    /// tool is called again and goes on with what is recorded, and where its turn waits, the run waits.
     ///
     /// ```
     /// use opentool_chat::ChatClient;
@@ -41,11 +44,16 @@ impl ChatClient {
                 let answer = client.prompt(prompt).tool_context(&context).call().await.map_err(tool_error)?;
                 match answer.run_state() {
                     None => Ok(answer.text()),
+                    // In a run the call waits, and is made again when it was decided.
+                    Some(_) if context.run_place().is_some() => {
+                        Err(ToolError::uncertain("a call of the assistant waits for a decision").into())
+                    }
                     Some(_) => Err(Failure::new("the assistant needs an approval for which it cannot wait here")),
                 }
             }
         })
         .description(description)
+        .metadata(ToolMetadata::new().with_recorded_steps(true))
         .timeout(TIMEOUT)
         .input_schema(json!({
             "type": "object",

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use opentool_core::{IntoToolSource, Respondent, ToolContext};
+use opentool_core::{IntoToolSource, Respondent, RunJournal, ToolContext};
 use serde_json::Value;
 
 use super::chat_client::{ChatClient, ClientParts};
@@ -52,6 +52,8 @@ impl ChatClientBuilder {
             memory: None,
             save: SavePoint::default(),
             conversation: None,
+            journal: None,
+            run_details: None,
         })
     }
 
@@ -121,6 +123,24 @@ impl ChatClientBuilder {
     /// Sets the conversation of every request that does not name its own; for a client with a single user.
     pub fn conversation(mut self, id: impl Into<String>) -> Self {
         self.0.conversation = Some(id.into());
+        self
+    }
+
+    /// Records every turn as a run in a journal, so that it can [go on](ChatClient::resume_run) after its process has died.
+    ///
+    /// The model's answer is recorded before a call of it runs, the start of each call before it runs, and its outcome before it is
+    /// seen. What is recorded is not asked or run again. A call that began and has no outcome runs again only if its tool is read-only
+    /// or idempotent; any other waits until a person, or its tool, says what became of it. Calls that wait for approval wait in the
+    /// journal too, and can be decided by another process. Messages, arguments and results are in the journal; tools, context and
+    /// keys are not.
+    pub fn journal(mut self, journal: impl RunJournal) -> Self {
+        self.0.journal = Some(Arc::new(journal));
+        self
+    }
+
+    /// Sets what is stored with every run for the application that resumes it: what it needs to make the same client again. No secrets.
+    pub fn run_details(mut self, details: impl Into<Value>) -> Self {
+        self.0.run_details = Some(details.into());
         self
     }
 

@@ -1,6 +1,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use opentool_core::RunJournal;
+use serde_json::Value;
+
 use crate::memory::ChatMemory;
 use crate::model::{ChatModel, SavePoint};
 use crate::options::ChatOptions;
@@ -35,6 +38,8 @@ pub(super) struct ClientParts {
     pub(super) memory: Option<Arc<dyn ChatMemory>>,
     pub(super) save: SavePoint,
     pub(super) conversation: Option<String>,
+    pub(super) journal: Option<Arc<dyn RunJournal>>,
+    pub(super) run_details: Option<Value>,
 }
 
 impl ChatClient {

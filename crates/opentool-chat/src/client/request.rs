@@ -30,6 +30,40 @@ impl ChatClient {
     pub fn resume(&self, state: RunState) -> ChatRequest {
         ChatRequest::new(self, TurnRequest::resume(state, ChatOptions::new()))
     }
+
+    /// Starts a request that goes on with a run in the client's [journal](crate::ChatClientBuilder::journal), whichever process began it.
+    ///
+    /// Answers of the model and outcomes of calls that are recorded are taken from there. A run that is over gives its recorded answer. Tools
+    /// and context that were given with the first request, and not by default, are given again; the options are recorded.
+    ///
+    /// The request fails where there is no such run, or a process that is alive has it. The run of a process that died can be taken over
+    /// once the lease of that process has ended.
+    ///
+    /// ```
+    /// use opentool_chat::ChatClient;
+    /// # use opentool_chat::testing::{Reply, ScriptedModel};
+    /// use opentool_core::FnTool;
+    /// use opentool_journal::SqliteJournal;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("runs.sqlite");
+    /// # let model = ScriptedModel::new([Reply::call("pay", "{}"), Reply::text("It is paid.")]);
+    /// let client = ChatClient::builder(model)
+    ///     .default_tools(FnTool::new("pay", || "paid"))
+    ///     .journal(SqliteJournal::open(&path).await?)
+    ///     .build();
+    /// let answer = client.prompt("Pay the bill.").call().await?;
+    /// let run = answer.run_id().unwrap_or_default().to_owned();
+    ///
+    /// // In any process, as often as needed: nothing is asked or paid again.
+    /// assert_eq!(client.resume_run(run).call().await?.text(), "It is paid.");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    pub fn resume_run(&self, id: impl Into<String>) -> ChatRequest {
+        ChatRequest::new(self, TurnRequest::resume_run(id.into()))
+    }
 }
 
 /// A request to a model, until it is [called](Self::call) or [streamed](Self::stream).
@@ -198,9 +232,10 @@ impl ChatRequest {
 
     /// Adds the client's part: its defaults, its system text and its memory.
     fn into_turn(self) -> (ChatModel, TurnRequest) {
-        let ClientParts { model, options, system, memory, save, conversation } = &*self.client.0;
+        let ClientParts { model, options, system, memory, save, conversation, journal, run_details } = &*self.client.0;
         let mut request = self.request;
         request.defaults = options.clone();
+        (request.journal, request.details) = (journal.clone(), run_details.clone());
         request.memory = memory.clone().map(|memory| (memory, *save));
         request.conversation = request.conversation.or_else(|| conversation.clone());
         if let Subject::Ask { system: own, messages } = &mut request.subject {

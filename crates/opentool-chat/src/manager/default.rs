@@ -93,8 +93,7 @@ impl DefaultToolCallingManager {
         let tools = self.toolbox(&prompt.options).await?;
         let nothing = ToolContext::new();
         let context = prompt.options.context.as_ref().unwrap_or(&nothing);
-        let suspended = turn.unfinished().next().is_some();
-        let mut batch = match suspended {
+        let mut batch = match turn.is_in_round() {
             true => self.executor.resume(&tools, turn, context),
             false => self.executor.run(&tools, message.tool_calls.clone(), turn, context),
         };

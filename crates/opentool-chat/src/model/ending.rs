@@ -2,6 +2,7 @@
 
 use tracing::{debug, warn};
 
+use super::recording::storable;
 use super::run::Run;
 use crate::emitter::Emitter;
 use crate::error::{Cause, ChatError};
@@ -53,11 +54,8 @@ impl Run {
     }
 
     /// Stores the turn, which waits for decisions.
-    pub(super) fn suspend(&mut self, response: ChatResponse, names: &Option<Vec<String>>) -> ChatResponse {
-        let mut options = ChatOptions { tool_names: names.clone(), ..self.prompt.options.clone() };
-        // Code and secrets are given again.
-        (options.tools, options.context) = (None, None);
-        options.added_tools.clear();
+    pub(super) fn suspend(&mut self, response: ChatResponse) -> ChatResponse {
+        let options = ChatOptions { tool_names: self.tool_names.clone(), ..storable(&self.prompt.options) };
         let state = RunState {
             exchange: self.exchange(),
             response: response.clone(),
@@ -65,6 +63,7 @@ impl Run {
             options,
             conversation: self.conversation.clone(),
             saved: self.saved,
+            run: self.recorder.as_ref().map(|recorder| recorder.id().to_string()),
         };
         let mut response = ChatResponse { usage: self.usage, exchange: state.exchange.clone(), ..response };
         for generation in &mut response.generations {
@@ -110,11 +109,12 @@ impl Run {
         let partial = exchange.partial.clone().unwrap_or_default();
         let ran = exchange.messages().iter().any(|message| matches!(message, Message::Tool(_) | Message::Assistant(_)));
         // A memory that has just failed is not asked again.
-        if matches!(cause, Cause::Memory(_)) || (!ran && partial.text.is_empty()) {
+        // One that fails because of its journal may go on in another process, which then adds it.
+        if matches!(cause, Cause::Memory(_) | Cause::Run(_)) || (!ran && partial.text.is_empty()) {
             return Ok(());
         }
         let mut messages = exchange.history.get(self.saved..).unwrap_or_default().to_vec();
         messages.push(partial.with_failure(cause.as_str()).into());
-        Ok(memory.add(&messages).await?)
+        Self::keep(self.recorder.as_ref(), memory, &messages, exchange.history.len()).await
     }
 }

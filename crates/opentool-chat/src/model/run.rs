@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use opentool_core::{Cancellation, ToolError, Turn};
+use serde_json::Value;
 use tracing::debug;
 
 use super::ids::Ids;
 use super::memory::{SavePoint, TurnMemory};
 use super::parts::ModelParts;
+use super::recorder::TurnRecorder;
 use super::typed_turn::TypedTurn;
 use crate::answer_form::SharedForm;
 use crate::assembly::Assembly;
@@ -59,6 +61,12 @@ pub(super) struct Run {
     pub(super) limit: Option<ToolError>,
     pub(super) conversation: Option<String>,
     pub(super) memory: Option<TurnMemory>,
+    /// The record of the turn, where there is a journal.
+    pub(super) recorder: Option<TurnRecorder>,
+    /// What the application wants to know again when the run is resumed.
+    pub(super) details: Option<Value>,
+    /// The names of tools that were asked for.
+    pub(super) tool_names: Option<Vec<String>>,
 }
 
 /// How often a turn goes on with an answer that its provider paused.
@@ -93,20 +101,35 @@ impl Run {
             limit: None,
             conversation: None,
             memory: None,
+            recorder: None,
+            details: None,
+            tool_names: None,
         }
     }
 
     /// Resumes a turn that waited, with merged options.
     pub(super) fn resume(model: Arc<ModelParts>, state: RunState, options: ChatOptions) -> Self {
-        let RunState { exchange, response, turn, saved, conversation: _, options: _ } = state;
+        let RunState { exchange, response, turn, saved, conversation: _, options: _, run: _ } = state;
         let Exchange { history, usage, cost, start, partial: _ } = exchange;
         let run = Self::new(model, Prompt::new(history).with_options(options), Some(saved));
         Self { start, turn, usage, cost: run.cost.and(cost), suspended: Some(response), ..run }
     }
 
+    /// Sets where the turn begins in the messages.
+    pub(super) fn beginning_at(mut self, start: usize) -> Self {
+        self.start = start;
+        self
+    }
+
     /// Sets the conversation that the turn belongs to, and its memory.
     pub(super) fn in_conversation(mut self, conversation: Option<String>, memory: Option<TurnMemory>) -> Self {
         (self.conversation, self.memory) = (conversation, memory);
+        self
+    }
+
+    /// Sets where the turn is recorded, with what the application wants to know again.
+    pub(super) fn recorded_by(mut self, recorder: Option<TurnRecorder>, details: Option<Value>) -> Self {
+        (self.recorder, self.details) = (recorder, details);
         self
     }
 
@@ -119,13 +142,20 @@ impl Run {
     /// Runs the turn to its end and emits what happens.
     pub(super) async fn finish(mut self, events: Emitter) -> Result<ChatResponse, ChatError> {
         let cancellation = self.prompt.options.cancellation();
+        if let Some(recorder) = self.recorder.as_ref().filter(|recorder| recorder.is_whole_run()) {
+            events.emit(ChatEvent::Run(recorder.id().clone())).await;
+        }
         let ended = match self.prompt.options.turn_timeout {
             Some(time) => self.rounds_within(time, &events, &cancellation).await,
             None => self.rounds(&events, &cancellation).await,
         };
-        match ended {
+        let ended = match ended {
             Ok(response) => Ok(response),
             Err(error) => Err(self.fail(error).await),
+        };
+        match &self.recorder {
+            Some(recorder) => Self::end_run(recorder, ended).await,
+            None => ended,
         }
     }
 
@@ -162,16 +192,27 @@ impl Run {
         let resolving = model.manager.resolve_tool_definitions(&self.prompt.options);
         let definitions = cancellation.guard(resolving).await.ok_or(Cause::Cancelled)??;
         debug!(target: "opentool::chat", tools = definitions.len(), "resolved the tools of the request");
-        let names = self.pin_tools(&definitions);
+        self.tool_names = self.pin_tools(&definitions);
         let definitions = self.begin_typed(&definitions)?;
+        self.record_request(&definitions).await?;
         loop {
             let response = match self.suspended.take() {
                 // Its calls were found eligible before they had to wait.
                 Some(response) => response,
                 None => {
-                    let asking = self.ask(&definitions, events);
-                    let mut response = cancellation.guard(asking).await.ok_or(Cause::Cancelled)??;
+                    let recorded = self.recorded_answer(events).await;
+                    let is_recorded = recorded.is_some();
+                    let mut response = match recorded {
+                        Some(response) => response,
+                        None => {
+                            let asking = self.ask(&definitions, events);
+                            cancellation.guard(asking).await.ok_or(Cause::Cancelled)??
+                        }
+                    };
                     self.ids.settle(&mut response, &definitions);
+                    if !is_recorded {
+                        self.record_answer(&response).await?;
+                    }
                     self.count(&response);
                     events.emit(ChatEvent::Usage(response.usage)).await;
                     self.take_answer_call(&mut response);
@@ -188,7 +229,7 @@ impl Run {
                     response
                 }
             };
-            match self.execute(response, &names, events).await? {
+            match self.execute(response, events).await? {
                 Step::Ask => {}
                 Step::Return(response) => return Ok(*response),
             }
@@ -215,6 +256,10 @@ impl Run {
         self.paused.push(message.text.clone());
         self.history.push(message.clone().into());
         self.prompt.messages.push(message.clone().into());
+        if let Some(recorder) = &mut self.recorder {
+            // It is in the run as an answer.
+            recorder.recorded += 1;
+        }
         true
     }
 
@@ -234,21 +279,26 @@ impl Run {
     }
 
     /// Runs the calls of an answer.
-    async fn execute(
-        &mut self,
-        response: ChatResponse,
-        names: &Option<Vec<String>>,
-        events: &Emitter,
-    ) -> Result<Step, ChatError> {
-        let manager = self.model.manager.clone();
-        let execution = manager.execute_tool_calls(&self.prompt, &response, &mut self.turn);
-        let result = match execution.emit_to(events.clone()).await {
+    async fn execute(&mut self, response: ChatResponse, events: &Emitter) -> Result<Step, ChatError> {
+        let executed = match self.recorded_round() {
+            Some(executed) => executed,
+            None => {
+                self.recover_round(&response);
+                let manager = self.model.manager.clone();
+                let execution = manager.execute_tool_calls(&self.prompt, &response, &mut self.turn);
+                let executed = execution.emit_to(events.clone()).await;
+                self.record_round(&executed).await?;
+                executed
+            }
+        };
+        let result = match executed {
             Err(error) => return self.answer_at_limit(error).await,
             Ok(result) => result,
         };
         if !result.pending.is_empty() {
             debug!(target: "opentool::chat", calls = result.pending.len(), "calls wait for a decision");
-            return Ok(Step::Return(Box::new(self.suspend(response, names))));
+            self.record_suspended(&response).await?;
+            return Ok(Step::Return(Box::new(self.suspend(response))));
         }
         let direct = (result.return_direct && self.typed.is_none()).then(|| result.generations());
         self.take_round(result).await?;
@@ -263,7 +313,13 @@ impl Run {
         let round = result.conversation_history.get(self.prompt.messages.len()..).unwrap_or_default();
         self.history.extend_from_slice(round);
         match &self.memory {
-            Some(memory) if memory.save == SavePoint::AfterRound => self.save_and_reload().await,
+            // What the memory returns is needed only where the model is asked next.
+            Some(memory)
+                if memory.save == SavePoint::AfterRound
+                    && self.recorder.as_ref().is_none_or(|recorder| !recorder.is_replaying()) =>
+            {
+                self.save_and_reload().await
+            }
             _ => {
                 self.prompt.messages = result.conversation_history;
                 Ok(())
@@ -274,8 +330,9 @@ impl Run {
     /// Adds to the memory what it does not have yet.
     pub(super) async fn save(&mut self) -> Result<(), ChatError> {
         if let Some(memory) = &self.memory {
-            memory.add(self.history.get(self.saved..).unwrap_or_default()).await?;
-            self.saved = self.history.len();
+            let (messages, upto) = (self.history.get(self.saved..).unwrap_or_default(), self.history.len());
+            Self::keep(self.recorder.as_ref(), memory, messages, upto).await?;
+            self.saved = self.saved.max(upto);
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use opentool_core::{ErrorKind, ToolCall};
 use tracing::debug;
 
 use super::run::Run;
+use super::typed_turn::TypedTurn;
 use crate::answer_form::{ANSWER_TOOL, FormViolation};
 use crate::definitions::ToolDefinitions;
 use crate::error::{Cause, ChatError};
@@ -35,7 +36,10 @@ impl Run {
     ///
     /// Where it stands beside other calls, those are run first, and the model answers when it knows their results.
     pub(super) fn take_answer_call(&mut self, response: &mut ChatResponse) {
-        let Some(typed) = self.typed.as_mut().filter(|typed| typed.means == TypedAnswers::ForcedTool) else { return };
+        // One that was recorded may come from a model that was held to the form by other means.
+        let is_resumed = self.recorder.is_some();
+        let is_meant = |typed: &&mut TypedTurn| is_resumed || typed.means == TypedAnswers::ForcedTool;
+        let Some(typed) = self.typed.as_mut().filter(is_meant) else { return };
         typed.call = None;
         for generation in &mut response.generations {
             let calls = &mut generation.message.tool_calls;

@@ -15,6 +15,8 @@ mod defaults;
 mod ends;
 mod errors;
 mod guard;
+#[cfg(target_os = "linux")]
+mod killed_runs;
 mod limits;
 mod memory;
 mod middleware;
@@ -24,6 +26,7 @@ mod questions;
 mod replay;
 mod requests;
 mod resume;
+mod runs;
 #[cfg(feature = "signing")]
 mod signed;
 mod spans;

@@ -78,7 +78,7 @@ impl Access {
 }
 
 /// Which certificates a server's may be signed by.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, Clone, Args)]
 pub(super) struct CaOptions {
     /// A PEM file with the certificates to trust for https:// sources, instead of the system's
     #[arg(long, value_name = "FILE", help_heading = "Sources")]
@@ -95,7 +95,7 @@ impl CaOptions {
 }
 
 /// The keys of sources that `ps` does not show.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, Clone, Args)]
 pub(super) struct SourceKeyOptions {
     /// The variable that has the API key of a source's server: VARIABLE where there is one such source, otherwise
     /// SOURCE=VARIABLE; repeatable

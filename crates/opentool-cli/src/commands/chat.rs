@@ -9,6 +9,7 @@ mod memory;
 mod model;
 mod progress;
 mod question;
+mod recorded;
 mod repl;
 mod report;
 mod session;
@@ -18,7 +19,7 @@ mod words;
 
 use std::io::{self, IsTerminal as _, Read as _};
 
-pub(super) use self::args::Chat;
+pub(super) use self::args::{Chat, ChatCommand};
 use self::{interrupt::Interrupt, model::ModelName, session::Session, words::Words};
 use super::{ExitStatus, access::warn_of_visible_key};
 use crate::{failure::Failure, source_tables::NamedSources, sources};
@@ -28,13 +29,26 @@ impl Chat {
         if !self.source_api_key.is_empty() {
             warn_of_visible_key();
         }
+        match &self.resume {
+            Some(run) => recorded::filled(self, run)?.run_prepared(),
+            None => self.run_prepared(),
+        }
+    }
+
+    fn run_prepared(&self) -> Result<ExitStatus, Failure> {
         let named = NamedSources::new(self.config.as_deref(), "chat");
         let words = Words::parse(&self.words, self.prompt.as_deref(), &named)?;
         let model = ModelName::given_or_set(self.model.as_ref())?;
         // Before the user types a prompt, so that a wrong source is reported first.
         let sources = session::open_sources(self, &words.sources, &named)?;
-        let prompt = prompt(&words)?;
-        if prompt.is_none() && self.json {
+        let prompt = match &self.resume {
+            None => prompt(&words)?,
+            Some(_) if words.prompt.is_some() || words.reads_input => {
+                return Err(Failure::usage("a run that goes on has its prompt: leave it out"));
+            }
+            Some(_) => None,
+        };
+        if prompt.is_none() && self.json && self.resume.is_none() {
             return Err(Failure::usage("`--json` answers one prompt: give one, or pipe it in"));
         }
         // Several threads, so that a tool that blocks one does not delay Ctrl-C.
@@ -43,13 +57,19 @@ impl Chat {
         let ended = runtime.block_on(async {
             let interrupt = Interrupt::listen();
             let session = tokio::select! {
-                session = Session::open(self, &sources, &model, prompt.is_none(), &interrupt) => session?,
+                session = Session::open(self, &sources, &words.sources, &model, prompt.is_none(), &interrupt) => session?,
                 () = interrupt.given() => return Ok(ExitStatus::Interrupted),
             };
-            let ended = match &prompt {
-                Some(prompt) => session.answer(prompt, self.json).await,
-                None => repl::run(&session).await,
+            let ended = match (&prompt, &self.resume) {
+                (Some(prompt), _) => session.answer(prompt, self.json).await,
+                (None, Some(run)) => session.resume(run, self.json, self.is_typed_run).await,
+                (None, None) => repl::run(&session).await,
             };
+            // Other processes then need not wait for the end of the lease.
+            tokio::select! {
+                () = session.close_journal() => {}
+                () = interrupt.given() => {}
+            }
             // After Ctrl-C the file is left as it is; the next process that opens it recovers it.
             if !matches!(ended, Ok(ExitStatus::Interrupted)) {
                 tokio::select! {

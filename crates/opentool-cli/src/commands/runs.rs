@@ -6,14 +6,20 @@ use std::{fmt::Write as _, path::PathBuf};
 
 use clap::{Args, Subcommand};
 use jiff::{Timestamp, tz::TimeZone};
-use opentool::{ToolOutput, UncertainDecision};
-use opentool_journal::{CallRecord, Redaction, RunRecord, RunSummary, SqliteJournal};
+use opentool::{ApprovalDecision, Decision, RunStep, ToolOutput, UncertainDecision, WaitsFor};
+use opentool_chat::{
+    Message,
+    run_steps::{self, AnswerStep, EndStep, MemoryStep, RequestStep, RoundStep, SuspendedStep},
+};
+use opentool_journal::{CallRecord, Redaction, RunRecord, RunSummary, SqliteJournal, StepRecord};
 use serde_json::{Value, json};
 
+use super::chat::Chat;
 use crate::{
     exit_status::ExitStatus,
     failure::Failure,
     output::as_json,
+    report::counted,
     runtime::block_on,
     terminal::{note, visible, visible_json, write_data},
 };
@@ -24,19 +30,30 @@ Examples:
   opentool runs --journal calls.sqlite show RUN               What happened in one, in order
   opentool runs --journal calls.sqlite decide RUN 0 --happened '{\"id\":7}'
   opentool runs --journal calls.sqlite decide RUN 0 --again   … or --give-up REASON
+  opentool runs --journal runs.sqlite decide RUN 1.0 --approve        A call that waits for approval
+  opentool runs --journal runs.sqlite resume RUN              Go on with a chat
   opentool runs --journal calls.sqlite export RUN --redact token > run.jsonl
 
 A call that began and has no outcome is uncertain, unless its tool is read-only or idempotent: it never runs
 again by itself. Look whether it had its effect, then decide: it happened with this result, it runs
-again the next time it is asked for, or it is given up.
+again the next time it is asked for, or it is given up. A chat that waits for it goes on with `resume`.
 
-Exit codes: 0 done; 1 you said no; 2 wrong usage, opentool cannot ask and --yes was not given, or the journal cannot be used.";
+Exit codes: 0 done; 1 you said no; 2 wrong usage, opentool cannot ask and --yes was not given, or the journal cannot be used; of `resume` those of `opentool chat`.";
+
+const RESUME_EXAMPLES: &str = "\
+Examples:
+  opentool runs --journal runs.sqlite resume RUN              With the model and the sources of the run
+  opentool runs --journal runs.sqlite resume RUN --yes        … and every call is approved
+  opentool runs --journal runs.sqlite resume RUN http://127.0.0.1:9627 --model ollama:qwen3
+
+What the model answered and what calls had as their outcome is not asked or run again. A run that is over prints its
+answer. Keys, commands of MCP servers, C libraries and what they may do are not in a journal: give them again.";
 
 /// Look at the runs of a journal, and decide about interrupted calls
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, subcommand_negates_reqs = true)]
 pub(super) struct Runs {
-    /// The journal: the file of `opentool serve --journal FILE`
+    /// The journal: the file of `--journal FILE` of `opentool chat` and `opentool serve`
     #[arg(long, value_name = "FILE", global = true)]
     journal: Option<PathBuf>,
     #[command(subcommand)]
@@ -55,8 +72,11 @@ enum RunsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Decide about an uncertain call
+    /// Decide about a call that waits for approval, or that is uncertain
     Decide(Decide),
+    /// Go on with a chat that was interrupted or waits
+    #[command(after_help = RESUME_EXAMPLES, override_usage = "opentool runs --journal FILE resume RUN [OPTIONS] [SOURCE]...")]
+    Resume(Box<Resume>),
     /// Make a new run of the first steps of another one; asks where calls with effects may run again
     Fork {
         /// The id of the run
@@ -103,8 +123,25 @@ struct Decide {
 }
 
 #[derive(Debug, Args)]
+struct Resume {
+    /// The id of the run
+    run: String,
+    #[command(flatten)]
+    chat: Chat,
+}
+
+#[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct DecisionOptions {
+    /// It may run
+    #[arg(long)]
+    approve: bool,
+    /// It does not run, and the model gets this reason
+    #[arg(long, value_name = "REASON")]
+    deny: Option<String>,
+    /// It may run with these arguments, which the model gets to see
+    #[arg(long, value_name = "JSON")]
+    edit: Option<String>,
     /// It happened, with this result: JSON, or a text
     #[arg(long, value_name = "RESULT")]
     happened: Option<String>,
@@ -121,6 +158,9 @@ impl Runs {
         let Some(path) = &self.journal else {
             return Err(Failure::usage("`opentool runs` needs `--journal FILE`"));
         };
+        if let Some(RunsCommand::Resume(resume)) = &self.command {
+            return resume.chat.recorded(Some(path.clone()), Some(resume.run.clone())).run();
+        }
         if !path.exists() {
             let source = std::io::Error::from(std::io::ErrorKind::NotFound);
             return Err(Failure::Read { name: path.display().to_string(), source });
@@ -152,10 +192,16 @@ impl Runs {
                 Ok(if *json { as_value(&record) } else { timeline(&record) })
             }
             RunsCommand::Decide(Decide { run, place, decision }) => {
-                journal.decide_call(run, place, decision.decision()).await.map_err(Failure::journal)?;
+                match decision.decision()? {
+                    Decided::Approval(decision) => journal.decide_approval(run, place, decision).await,
+                    Decided::Outcome(decision) => journal.decide_call(run, place, decision).await,
+                }
+                .map_err(Failure::journal)?;
                 note(&format_args!("decided about call {} of run {}", visible(place), visible(run)));
                 Ok(String::new())
             }
+            // It was done without opening the journal here.
+            RunsCommand::Resume(_) => Ok(String::new()),
             RunsCommand::Fork { run, step, yes } => match fork::fork(journal, run, *step, *yes).await? {
                 Some(fork) => Ok(format!("{fork}\n")),
                 None => Ok(String::new()),
@@ -173,15 +219,31 @@ impl Runs {
     }
 }
 
+/// What is decided about a call.
+enum Decided {
+    /// About one that waits for approval.
+    Approval(Decision),
+    /// About one that began, of which it is not known what became of it.
+    Outcome(UncertainDecision),
+}
+
 impl DecisionOptions {
-    fn decision(&self) -> UncertainDecision {
-        match (&self.happened, &self.give_up) {
-            (Some(result), _) => UncertainDecision::Happened(
-                ToolOutput::from_json_text(result.as_str()).unwrap_or_else(|_| ToolOutput::text(result.as_str())),
-            ),
-            (None, Some(reason)) => UncertainDecision::GiveUp(reason.clone()),
-            (None, None) => UncertainDecision::RunAgain,
+    fn decision(&self) -> Result<Decided, Failure> {
+        if let Some(edited) = &self.edit {
+            if !serde_json::from_str::<Value>(edited).is_ok_and(|value| value.is_object()) {
+                return Err(Failure::usage("`--edit` takes the arguments as a JSON object"));
+            }
+            return Ok(Decided::Approval(Decision::Edit(edited.as_str().into())));
         }
+        Ok(match (&self.deny, &self.happened, &self.give_up) {
+            _ if self.approve => Decided::Approval(Decision::Approve),
+            (Some(reason), _, _) => Decided::Approval(Decision::Deny(reason.clone())),
+            (None, Some(result), _) => Decided::Outcome(UncertainDecision::Happened(
+                ToolOutput::from_json_text(result.as_str()).unwrap_or_else(|_| ToolOutput::text(result.as_str())),
+            )),
+            (None, None, Some(reason)) => Decided::Outcome(UncertainDecision::GiveUp(reason.clone())),
+            (None, None, None) => Decided::Outcome(UncertainDecision::RunAgain),
+        })
     }
 }
 
@@ -224,19 +286,86 @@ fn timeline(record: &RunRecord) -> String {
     if let (Some(parent), Some(step)) = (&summary.parent, summary.forked_at) {
         let _ = writeln!(text, "forked from {} after step {step}", visible(parent));
     }
-    let mut lines: Vec<(i64, String)> = Vec::new();
+    // Within a millisecond a call comes after the answer that makes it, and before the end of its round.
+    let mut lines: Vec<(i64, u8, String)> = Vec::new();
     for step in steps {
-        let body = shortened(step.body.get());
-        lines.push((step.at_ms, format!("step {}  {}  {body}", step.number, visible(&step.kind))));
+        let order = if [run_steps::REQUEST, run_steps::ANSWER].contains(&&*step.kind) { 0 } else { 2 };
+        lines.push((step.at_ms, order, step_line(step)));
     }
     for call in calls {
-        lines.push((call.begun_ms, call_line(call)));
+        lines.push((call.begun_ms, 1, call_line(call)));
     }
-    lines.sort_by_key(|(at, _)| *at);
-    for (at, line) in lines {
+    lines.sort_by_key(|(at, order, _)| (*at, *order));
+    for (at, _, line) in lines {
         let _ = writeln!(text, "{}  {line}", time(at));
     }
+    for call in record.waiting() {
+        let why = match call.waits_for {
+            WaitsFor::Approval => "waits for approval",
+            _ => "waits until it is decided what became of it",
+        };
+        let _ = writeln!(text, "call {}  {} {why}", visible(&call.place), visible(&call.tool));
+    }
     text
+}
+
+fn step_line(step: &StepRecord) -> String {
+    let said = said_in(step).unwrap_or_else(|| shortened(step.body.get()));
+    format!("step {}  {}  {said}", step.number, visible(&step.kind))
+}
+
+/// What a step of a chat says, in words; none where it is none.
+fn said_in(step: &StepRecord) -> Option<String> {
+    let body = step.body.get();
+    let line = match &*step.kind {
+        run_steps::REQUEST => {
+            let RequestStep { provider, model, messages, tools, .. } = serde_json::from_str(body).ok()?;
+            let asked = messages.iter().rev().find(|message| matches!(message, Message::User(_)));
+            let asked = shortened(asked.map(Message::text).unwrap_or_default());
+            let model = model.map(|model| format!(":{model}")).unwrap_or_default();
+            format!("{provider}{model} with {} is asked: {asked}", counted(tools.len(), "tool"))
+        }
+        run_steps::ANSWER => {
+            let AnswerStep { response, .. } = serde_json::from_str(body).ok()?;
+            let calls = response.tool_calls().iter();
+            let calls = calls.map(|call| format!("→ {} {}", call.name, shortened(call.arguments.as_str())));
+            let said = shortened(&response.text());
+            Some(said).filter(|said| !said.is_empty()).into_iter().chain(calls).collect::<Vec<_>>().join("  ")
+        }
+        run_steps::ROUND => {
+            let RoundStep { round, .. } = serde_json::from_str(body).ok()?;
+            format!("every call of round {round} has its outcome")
+        }
+        RunStep::SUSPENDED => {
+            let SuspendedStep { calls, .. } = serde_json::from_str(body).ok()?;
+            let places: Vec<_> = calls.iter().map(|call| call.place.as_str()).collect();
+            format!("waits for a decision about {}", places.join(", "))
+        }
+        RunStep::DECISION => {
+            let ApprovalDecision { place, decision, .. } = serde_json::from_str(body).ok()?;
+            let decision = match decision {
+                Decision::Approve => "approved".to_owned(),
+                Decision::Deny(reason) => format!("denied: {reason}"),
+                Decision::Edit(arguments) => format!("approved with {}", shortened(arguments.as_str())),
+                _ => "not decided".to_owned(),
+            };
+            format!("call {place} is {decision}")
+        }
+        run_steps::SAVING | run_steps::SAVED => {
+            let MemoryStep { count, .. } = serde_json::from_str(body).ok()?;
+            format!("{} of the conversation", counted(count, "message"))
+        }
+        run_steps::END => {
+            let EndStep { end, response, error, .. } = serde_json::from_str(body).ok()?;
+            match (response, error) {
+                (Some(response), _) => format!("{}: {}", end.as_str(), shortened(&response.text())),
+                (None, Some(error)) => format!("{}: {}", end.as_str(), shortened(&error.message)),
+                (None, None) => end.as_str().to_owned(),
+            }
+        }
+        _ => return None,
+    };
+    Some(visible(&line).into_owned())
 }
 
 fn call_line(call: &CallRecord) -> String {

@@ -7,6 +7,7 @@ mod interactive;
 mod model;
 mod observed;
 mod prompts;
+mod runs;
 #[cfg(unix)]
 pub(crate) mod terminal;
 mod workflows;

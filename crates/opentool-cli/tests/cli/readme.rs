@@ -25,8 +25,9 @@ fn search_path() -> String {
 }
 
 /// Runs a line of a sample in a shell that finds the binary.
-fn shell(folder: &TestFolder, line: &str) -> String {
+fn shell(folder: &TestFolder, line: &str, environment: &[(&str, &str)]) -> String {
     let mut command = std::process::Command::new("sh");
+    command.envs(environment.iter().copied());
     command.args(["-c", line]).current_dir(folder.0.path()).env("PATH", search_path()).env_remove("OPENTOOL_API_KEY");
     command.env("XDG_STATE_HOME", folder.path("state"));
     String::from_utf8(command.output().unwrap().stdout).unwrap()
@@ -45,6 +46,11 @@ fn start(folder: &TestFolder, line: &str) -> Served {
 ///
 /// `redirect` is put behind every line, as `2>&1` where the sample shows standard error too.
 pub(crate) fn walk(folder: &TestFolder, sample: &str, redirect: &str) -> usize {
+    walk_in(folder, sample, redirect, &[])
+}
+
+/// As `walk`, in an environment.
+pub(crate) fn walk_in(folder: &TestFolder, sample: &str, redirect: &str, environment: &[(&str, &str)]) -> usize {
     let mut served: Option<Served> = None;
     let mut commands = 0;
     for step in sample.split("$ ").skip(1) {
@@ -61,7 +67,7 @@ pub(crate) fn walk(folder: &TestFolder, sample: &str, redirect: &str) -> usize {
             }
             None => (line.to_owned(), expected.to_owned()),
         };
-        assert_eq!(shell(folder, &format!("{line} {redirect}")).trim_end(), expected.trim_end(), "{line}");
+        assert_eq!(shell(folder, &format!("{line} {redirect}"), environment).trim_end(), expected.trim_end(), "{line}");
     }
     commands
 }
@@ -83,7 +89,7 @@ fn the_first_command_of_the_readme_serves() {
     let command = first.strip_prefix("cargo run --release -- ").unwrap().split('#').next().unwrap();
     let folder = TestFolder::new();
     let served = start(&folder, &format!("opentool {command}"));
-    let version = shell(&folder, &format!("curl -s http://{}/opentool/version", served.address));
+    let version = shell(&folder, &format!("curl -s http://{}/opentool/version", served.address), &[]);
     assert_eq!(version, concat!(r#"{"version":""#, env!("CARGO_PKG_VERSION"), r#""}"#));
 }
 
@@ -97,7 +103,7 @@ fn a_program_of_its_own_gets_the_crates_that_the_readme_adds() {
     assert_eq!(lines.len(), 2);
     for line in lines {
         let line = line.replace("PATH/TO/THIS/REPOSITORY", repository.to_str().unwrap());
-        shell(&folder, &format!("CARGO_NET_OFFLINE=true {line}"));
+        shell(&folder, &format!("CARGO_NET_OFFLINE=true {line}"), &[]);
     }
     let manifest = std::fs::read_to_string(folder.0.path().join("Cargo.toml")).unwrap();
     assert!(manifest.contains("opentool = {") && manifest.contains("\ntokio = {"), "{manifest}");

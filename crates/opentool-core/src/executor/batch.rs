@@ -39,6 +39,8 @@ pub struct Batch<'a> {
     entries: Vec<Entry>,
     running: FuturesUnordered<BoxFuture<'a, Settlement>>,
     events: VecDeque<ToolEvent>,
+    /// Whether the round of the calls was counted before.
+    continues: bool,
     /// Where the events of the calls arrive, if the batch is watched.
     receiver: Option<EventReceiver>,
     phase: Phase,
@@ -130,11 +132,12 @@ impl<'a> Batch<'a> {
                     }
                     // The limits admitted it before it was suspended.
                     SlotState::Pending(decision) => State::Waiting { decision },
+                    SlotState::New => State::New,
                 };
                 Entry { call, definition, state }
             })
             .collect();
-        Self::start(policies, tools.clone(), entries, Some(turn), draft, context)
+        Self { continues: true, ..Self::start(policies, tools.clone(), entries, Some(turn), draft, context) }
     }
 
     pub(super) fn for_host(policies: &'a Arc<Policies>, tools: Toolbox, call: ToolCall, context: &ToolContext) -> Self {
@@ -161,6 +164,7 @@ impl<'a> Batch<'a> {
             entries,
             running: FuturesUnordered::new(),
             events: VecDeque::new(),
+            continues: false,
             receiver: None,
             phase: Phase::New,
         }
@@ -202,7 +206,7 @@ impl<'a> Batch<'a> {
         // A call that is alone in its batch waits for no other.
         let gate = (waiting > 1)
             .then(|| Arc::new(BatchGate::new(u32::try_from(self.policies.concurrency).unwrap_or(u32::MAX))));
-        if self.entries.iter().any(|entry| matches!(entry.state, State::New)) {
+        if !self.continues && self.entries.iter().any(|entry| matches!(entry.state, State::New)) {
             self.draft.start_round();
         }
         for (index, entry) in self.entries.iter_mut().enumerate() {
@@ -354,8 +358,11 @@ impl Stream for Batch<'_> {
                 Poll::Ready(None) => batch.record(),
                 Poll::Pending => {
                     let Some(receiver) = &mut batch.receiver else { return Poll::Pending };
-                    // It is not closed: the calls that are not over hold senders.
-                    return receiver.poll_next(cx);
+                    // It is closed while the last outcomes are recorded: their calls have nothing more to say.
+                    return match receiver.poll_next(cx) {
+                        Poll::Ready(None) => Poll::Pending,
+                        polled => polled,
+                    };
                 }
             }
         }

@@ -16,8 +16,8 @@ use super::policies::Policies;
 use crate::context::RecordedScope;
 use crate::journal::{CallOrigin, Recording};
 use crate::{
-    Begun, CallEffect, CallEnd, CallKey, CallStart, ErrorKind, Journal, Reconciled, RecordedResult, ToolError,
-    ToolMetadata, UncertainDecision,
+    Begun, CallEffect, CallEnd, CallKey, CallStart, ErrorKind, Journal, OwnedRun, Reconciled, RecordedResult,
+    ToolError, ToolMetadata, UncertainDecision,
 };
 
 /// Returns how long a call may run by what its tool or the executor says. The calls of a composite tool have deadlines of their own.
@@ -39,6 +39,10 @@ pub(super) struct RecordedCall {
     journal: Arc<dyn Journal>,
     key: Arc<CallKey>,
     effect: CallEffect,
+    /// The run, where it can wait and go on.
+    owned: Option<Arc<dyn OwnedRun>>,
+    /// Whether it waits because calls that it makes do, and for nothing else.
+    waits_for_calls: bool,
     attempt: u32,
     has_ended: bool,
 }
@@ -62,11 +66,14 @@ async fn begin_recorded(
     admitted: Admitted<'_>,
     recording: &Recording,
 ) -> Result<RecordedCall, NotRun> {
-    let Recording { journal, identity } = recording;
+    let Recording { journal, identity, owned } = recording;
     let in_batch = job.resumable.then(|| job.batch.as_ref().map(|batch| batch.place)).flatten();
     let (run, place) = identity.place(job.context.caller().unwrap_or_default(), job.name, in_batch);
     let key = Arc::new(CallKey::new(run, place, job.name, job.arguments));
-    let effect = admitted.metadata.effect();
+    let effect = match owned {
+        Some(_) if admitted.metadata.records_steps() => CallEffect::Composite,
+        _ => admitted.metadata.effect(),
+    };
     loop {
         let call = CallStart {
             key: &key,
@@ -78,7 +85,9 @@ async fn begin_recorded(
         };
         match journal.begin(call).await? {
             Begun::Run { attempt } => {
-                return Ok(RecordedCall { journal: journal.clone(), key, effect, attempt, has_ended: false });
+                let (journal, owned) = (journal.clone(), owned.clone());
+                let waits_for_calls = admitted.metadata.is_composite();
+                return Ok(RecordedCall { journal, key, effect, owned, waits_for_calls, attempt, has_ended: false });
             }
             Begun::Answer(RecordedResult { result, return_direct }) => {
                 debug!(gen_ai.tool.name = job.name, "call answered from the journal");
@@ -87,9 +96,18 @@ async fn begin_recorded(
                 return Err(NotRun::Recorded);
             }
             Begun::InFlight => wait_for_twin(job, &**journal, &key).await?,
-            Begun::Uncertain => reconcile(job, admitted, &**journal, &key).await?,
+            Begun::Uncertain => match reconcile(job, admitted, &**journal, &key).await {
+                // It waits in the turn until it is decided what became of it.
+                Err(error) if can_wait(job, owned.as_ref(), &error) => return Err(NotRun::Suspended),
+                reconciled => reconciled?,
+            },
         }
     }
+}
+
+/// Says whether a call of which it is not known what became of it waits in its turn.
+fn can_wait(job: &Job<'_>, owned: Option<&Arc<dyn OwnedRun>>, error: &ToolError) -> bool {
+    owned.is_some() && job.resumable && error.kind() == ErrorKind::Uncertain
 }
 
 /// Waits for the same call, which runs already, as long as the caller does.
@@ -141,20 +159,34 @@ impl RecordedCall {
     /// What the context of the call says about its record.
     pub(super) fn scope(&self) -> RecordedScope {
         let inner = (self.effect == CallEffect::Composite).then(|| {
-            let recording = Recording::run(self.journal.clone(), self.key.run.clone(), self.key.place.clone());
+            let place = self.key.place.clone();
+            let recording = match &self.owned {
+                Some(run) => Recording::owned(run.clone(), place),
+                None => Recording::run(self.journal.clone(), self.key.run.clone(), place),
+            };
             Arc::new(CallOrigin { recording: Some(recording), deadline: None })
         });
         RecordedScope { key: self.key.clone(), attempt: self.attempt, inner }
     }
 
-    /// Records the outcome; where that fails, the failure is the outcome.
+    /// Records the outcome; where that fails, the failure is the outcome, or the call waits without one.
     pub(super) async fn end(mut self: Box<Self>, job: &mut Job<'_>) {
         let Some(result) = &job.answer else { return };
         // A call inside it waits for a decision, after which this one is entered again.
-        let is_undecided = || result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Uncertain);
-        if self.effect == CallEffect::Composite && is_undecided() {
-            return;
+        if self.effect == CallEffect::Composite
+            && let Err(error) = result
+            && error.kind() == ErrorKind::Uncertain
+        {
+            let can_wait = can_wait(job, self.owned.as_ref(), error);
+            if !can_wait {
+                return;
+            }
+            if self.is_undecided().await {
+                job.answer = None;
+                return;
+            }
         }
+        let Some(result) = &job.answer else { return };
         let end = CallEnd { key: &self.key, attempt: self.attempt, result, return_direct: job.return_direct };
         let ending = AssertUnwindSafe(async { self.journal.end(end).await }).catch_unwind();
         let ended = ending.await.unwrap_or_else(|panic| Err(panicked(panic)));
@@ -162,9 +194,20 @@ impl RecordedCall {
             Ok(()) => self.has_ended = true,
             Err(error) => {
                 warn!(gen_ai.tool.name = job.name, %error, "the outcome of a call cannot be recorded");
-                job.answer = Some(Err(self.unrecorded(&error)));
+                let error = self.unrecorded(&error);
+                job.answer = if can_wait(job, self.owned.as_ref(), &error) { None } else { Some(Err(error)) };
                 job.return_direct = false;
             }
+        }
+    }
+
+    /// Says whether a call inside it waits for a decision. One that was given up does not.
+    async fn is_undecided(&self) -> bool {
+        let Some(run) = self.owned.as_ref().filter(|_| self.waits_for_calls) else { return true };
+        let inner = format!("{}>", self.key.place);
+        match run.log().await {
+            Ok(log) => log.calls.iter().any(|call| call.place.starts_with(&inner) && call.outcome.is_none()),
+            Err(_) => true,
         }
     }
 

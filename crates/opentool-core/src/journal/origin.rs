@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use super::key::keyed_run;
 use super::record::Journal;
+use super::run::OwnedRun;
 
 /// How many bytes a key of a caller may have.
 const MAX_KEY: usize = 255;
@@ -67,6 +68,8 @@ pub(crate) struct CallOrigin {
 pub(crate) struct Recording {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) identity: Identity,
+    /// The run, where what happens between its calls is recorded too, so that it can wait and go on.
+    pub(crate) owned: Option<Arc<dyn OwnedRun>>,
 }
 
 /// What calls are recorded as.
@@ -88,11 +91,17 @@ pub(crate) enum Identity {
 
 impl Recording {
     pub(crate) fn run(journal: Arc<dyn Journal>, run: Arc<str>, parent: Arc<str>) -> Self {
-        Self { journal, identity: Identity::Run { run, parent, place: None, numbered: Arc::default() } }
+        let identity = Identity::Run { run, parent, place: None, numbered: Arc::default() };
+        Self { journal, identity, owned: None }
+    }
+
+    pub(crate) fn owned(run: Arc<dyn OwnedRun>, parent: Arc<str>) -> Self {
+        let recording = Self::run(run.journal(), run.id().clone(), parent);
+        Self { owned: Some(run), ..recording }
     }
 
     pub(crate) fn keyed(journal: Arc<dyn Journal>, key: IdempotencyKey) -> Self {
-        Self { journal, identity: Identity::Keyed(key) }
+        Self { journal, identity: Identity::Keyed(key), owned: None }
     }
 
     pub(crate) fn set_place(&mut self, said: Arc<str>) {
@@ -105,6 +114,16 @@ impl Recording {
 impl Identity {
     pub(crate) fn is_keyed(&self) -> bool {
         matches!(self, Self::Keyed(_))
+    }
+
+    /// Returns the place within which the calls are.
+    pub(crate) fn within(&self) -> String {
+        match self {
+            Self::Keyed(_) => String::new(),
+            Self::Run { parent, place: None, .. } => parent.to_string(),
+            Self::Run { parent, place: Some(place), .. } if parent.is_empty() => place.to_string(),
+            Self::Run { parent, place: Some(place), .. } => format!("{parent}>{place}"),
+        }
     }
 
     /// Returns the run of a call, and its place there; `in_batch` is its place in a turn.

@@ -165,6 +165,7 @@ impl JournalOptions {
             running: Mutex::default(),
             unrecorded: Mutex::default(),
             owned: Mutex::default(),
+            active: Mutex::default(),
         });
         tokio::spawn(maintain(Arc::downgrade(&inner)));
         Ok(SqliteJournal(inner))
@@ -198,6 +199,8 @@ pub(crate) struct Inner {
     unrecorded: Mutex<HashSet<CallPlace>>,
     /// The runs of this process, with the generation of their ownership.
     pub(crate) owned: Mutex<HashMap<Arc<str>, i64>>,
+    /// The runs that a part of this process works on.
+    pub(crate) active: Mutex<HashSet<Arc<str>>>,
 }
 
 type CallPlace = (Arc<str>, Arc<str>);

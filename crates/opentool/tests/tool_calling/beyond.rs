@@ -91,3 +91,26 @@ async fn a_memory_has_a_budget() -> Tested {
     chat_client.prompt("Hi.").conversation("ann").call().await?;
     Ok(())
 }
+
+#[tokio::test]
+async fn a_turn_survives_a_crash() -> Tested {
+    use opentool::journal::SqliteJournal;
+
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("runs.sqlite");
+    let model = ScriptedModel::new([Reply::call("pay", "{}"), Reply::text("It is paid.")]);
+    let (chat_model, tools) = (ChatModel::new(model), FnTool::new("pay", || "paid"));
+
+    let chat_client = ChatClient::builder(chat_model)
+        .default_tools(tools)
+        .journal(SqliteJournal::open(path).await?)
+        .build();
+    let response = chat_client.prompt("Pay the bill.").call().await?;
+    let run = response.run_id().unwrap_or_default();
+
+    // In any process, also after this one was killed.
+    let response = chat_client.resume_run(run).call().await?;
+
+    assert_eq!(response.text(), "It is paid.");
+    Ok(())
+}

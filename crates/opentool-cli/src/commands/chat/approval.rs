@@ -72,10 +72,11 @@ impl ApprovalPolicy for Approval {
 impl Approval {
     /// Asks the user, one question at a time; Ctrl-C instead of an answer cancels the turn.
     ///
-    /// Where the user cannot be asked, what would need an answer is denied.
-    pub(super) fn new(which: Approve, console: &Arc<Console>, interrupt: &Arc<Interrupt>) -> Self {
+    /// Where the user cannot be asked, what would need an answer waits in the journal, and without one is denied.
+    pub(super) fn new(which: Approve, console: &Arc<Console>, interrupt: &Arc<Interrupt>, has_journal: bool) -> Self {
         let ask = match which {
             Approve::None => Ask::with(|_| async { Decision::Approve }),
+            _ if !console.is_interactive() && has_journal => Ask::later(),
             _ if !console.is_interactive() => Ask::with(|_| async { Decision::Deny(CANNOT_ASK.to_owned()) }),
             _ => ask_user(console, interrupt),
         };

@@ -9,7 +9,7 @@ use super::{
     approval::Approve,
     model::ModelName,
 };
-use crate::{libraries::LibraryGrants, secret::Secret, size::size};
+use crate::{exit_status::ExitStatus, failure::Failure, libraries::LibraryGrants, secret::Secret, size::size};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,6 +23,7 @@ Examples:
   opentool chat --attach photo.jpg \"What is this?\" With a file
   opentool chat --json --yes \"Delete note 1\" | jq .tool_calls
   opentool chat --schema city.json \"Where was Einstein born?\" | jq .name
+  opentool chat --journal runs.sqlite \"Pay the bill\"    Recorded; `opentool runs resume` goes on with it
 
 SOURCE and PROMPT: the last word is the prompt, unless it names a source: `demo`, a URL, a .json file,
 another file that exists or a [sources.NAME] of opentool.toml. A prompt that looks like a source is given with --prompt. Without one,
@@ -48,10 +49,10 @@ exported (OTLP, http/protobuf).
 Exit codes: 0 answered; 1 the model or a tool ended the turn with an error; 2 wrong usage, or no
 model is set; 3 a model or a source cannot be reached; 4 one of them refused the API key; 5 the
 answer is cut off, because it ran out of tokens; 6 the answer is withheld by a filter, or the model
-refused to answer; 130 interrupted.";
+refused to answer; 7 calls wait for a decision in the journal; 130 interrupted.";
 
 /// Chat with a model that calls tools
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(after_help = EXAMPLES, override_usage = "opentool chat [OPTIONS] [SOURCE]... [PROMPT]")]
 pub(in crate::commands) struct Chat {
     /// Where tools come from: base URLs of servers, documents that name one or describe a C library, MCP servers
@@ -124,4 +125,45 @@ pub(in crate::commands) struct Chat {
     pub(super) max_result: Option<usize>,
     #[command(flatten)]
     pub(super) libraries: LibraryGrants,
+    /// A tool of a server whose call may run again after a crash, with the same key; repeatable
+    #[arg(long, value_name = "TOOL")]
+    pub(super) idempotent: Vec<String>,
+    /// The journal that turns are recorded in.
+    #[arg(skip)]
+    pub(super) journal: Option<PathBuf>,
+    /// The run that goes on.
+    #[arg(skip)]
+    pub(super) resume: Option<String>,
+    /// Whether the answer of that run is JSON.
+    #[arg(skip)]
+    pub(super) is_typed_run: bool,
+}
+
+/// Chat with a model that calls tools
+#[derive(Debug, Args)]
+pub(in crate::commands) struct ChatCommand {
+    #[command(flatten)]
+    chat: Chat,
+    /// Record every turn in this journal, so that it can go on after a crash; calls that you cannot be asked about wait there
+    #[arg(long, value_name = "FILE", help_heading = "Runs")]
+    journal: Option<PathBuf>,
+    /// Go on with a run of the journal
+    #[arg(
+        long, value_name = "RUN", help_heading = "Runs", requires = "journal",
+        conflicts_with_all = ["prompt", "attach", "system", "conversation", "schema"]
+    )]
+    resume: Option<String>,
+}
+
+impl ChatCommand {
+    pub(in crate::commands) fn run(&self) -> Result<ExitStatus, Failure> {
+        self.chat.recorded(self.journal.clone(), self.resume.clone()).run()
+    }
+}
+
+impl Chat {
+    /// This chat, recorded in a journal, or a run of it that goes on.
+    pub(in crate::commands) fn recorded(&self, journal: Option<PathBuf>, resume: Option<String>) -> Self {
+        Chat { journal, resume, ..self.clone() }
+    }
 }

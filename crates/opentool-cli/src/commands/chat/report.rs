@@ -41,6 +41,9 @@ pub(super) struct Report<'a> {
     pub(super) cost: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) conversation: Option<&'a str>,
+    /// The run that the turn is recorded in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) run: Option<&'a str>,
     /// Why there is no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,

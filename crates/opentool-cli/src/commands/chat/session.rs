@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use opentool::WorkflowRunner;
 use opentool_chat::{
-    AnswerForm, Cause, ChatClient, ChatError, ChatModel, ChatModelBuilder, ChatOptions, Media, PriceTable, TurnEnd,
+    AnswerForm, Cause, ChatClient, ChatError, ChatModel, ChatModelBuilder, ChatOptions, ChatRequest, Media, PriceTable,
+    TurnEnd,
 };
+use opentool_journal::SqliteJournal;
 use serde::de::DeserializeOwned;
 
 use super::{
@@ -17,6 +19,7 @@ use super::{
     interrupt::Interrupt,
     memory::Memory,
     model::ModelName,
+    recorded::{self, RunDetails},
     turn::{self, TurnOutput, TurnResult},
 };
 use crate::{
@@ -45,19 +48,22 @@ pub(super) struct Session {
     unasked: Vec<String>,
     /// The form that answers must have.
     form: Option<AnswerForm>,
+    /// Where turns are recorded.
+    journal: Option<SqliteJournal>,
 }
 
 impl Session {
     pub(super) async fn open(
         chat: &Chat,
         sources: &[(Source, Option<String>)],
+        words: &[String],
         model: &ModelName,
         is_conversation: bool,
         interrupt: &Arc<Interrupt>,
     ) -> Result<Self, Failure> {
         let provider = model.provider().map_err(of_chat)?;
         let attached = Mutex::new(attach::read(&chat.attach)?);
-        let known = known::metadata(&chat.read_only, &chat.destructive, &[], &[]);
+        let known = known::metadata(&chat.read_only, &chat.destructive, &chat.idempotent, &[]);
         let (timeout, max_result) = (chat.libraries.timeout(), chat.max_result);
         let connect = ConnectOptions { certificates: chat.certificates.read()?, timeout, max_result };
         let Joined { tools: joined, names, .. } = sources::join(sources, &known, &connect).await?;
@@ -72,7 +78,7 @@ impl Session {
 
         let console = Console::new(!chat.json)?;
         let approve = if chat.yes { Approve::None } else { chat.approve.unwrap_or_default() };
-        let approval = Approval::new(approve, &console, interrupt);
+        let approval = Approval::new(approve, &console, interrupt, chat.journal.is_some());
         let unasked = unasked(&joined, approve).await;
         let form = chat.schema.as_deref().map(answer_form).transpose()?;
         let prices = chat.prices.as_deref().map(prices).transpose()?;
@@ -80,7 +86,7 @@ impl Session {
         let executor = executor(timeout, chat.max_result).approval(approval).build();
         let asked = ChatModel::builder(provider).default_options(options).executor(executor);
         let asked = prices.into_iter().fold(asked, ChatModelBuilder::prices).build();
-        let memory = Memory::open(chat, is_conversation).await?;
+        let memory = Memory::open(chat, is_conversation && chat.resume.is_none()).await?;
         let interrupted = {
             let interrupt = interrupt.clone();
             move || interrupt.give()
@@ -92,10 +98,18 @@ impl Session {
         if let (Some(shared), Some(conversation)) = (&memory.shared, &memory.conversation) {
             client = client.memory(shared.clone()).conversation(conversation);
         }
+        let journal = match &chat.journal {
+            Some(path) => Some(SqliteJournal::open(path).await.map_err(Failure::journal)?),
+            None => None,
+        };
+        if let Some(journal) = &journal {
+            let details = RunDetails::new(chat, words, model).to_value();
+            client = client.journal(journal.clone()).run_details(details);
+        }
         let (client, interrupt) = (client.build(), interrupt.clone());
-        let session =
-            Session { client, interrupt, console, memory, model: model.clone(), tools, attached, unasked, form };
-        session.announce(is_conversation)?;
+        let model = model.clone();
+        let session = Session { client, interrupt, console, memory, model, tools, attached, unasked, form, journal };
+        session.announce(is_conversation && chat.resume.is_none())?;
         Ok(session)
     }
 
@@ -115,6 +129,38 @@ impl Session {
     /// Answers one prompt.
     pub(super) async fn answer(&self, prompt: &str, json: bool) -> Result<ExitStatus, Failure> {
         let result = self.turn(prompt, json).await?;
+        self.report(result, json).await
+    }
+
+    /// Goes on with a run.
+    pub(super) async fn resume(&self, run: &str, json: bool, is_typed: bool) -> Result<ExitStatus, Failure> {
+        // The model of the command line counts, and otherwise it is the recorded one.
+        let request = self.client.resume_run(run).options(ChatOptions::new().with_model(&self.model.name));
+        let result = self.run_turn(request, json, is_typed).await?;
+        self.report(result, json).await
+    }
+
+    pub(super) async fn close_journal(&self) {
+        if let Some(journal) = &self.journal {
+            journal.close().await;
+        }
+    }
+
+    /// Says what a recorded turn waits for, or how it can go on.
+    async fn point_to_run(&self, result: &TurnResult) -> Result<(), Failure> {
+        let (Some(journal), Some(run)) = (&self.journal, &result.run) else { return Ok(()) };
+        let lines = match result.end {
+            TurnEnd::Suspended => recorded::waiting(journal, run).await?,
+            _ if result.error.as_ref().is_some_and(|error| !matches!(error.cause(), Cause::Run(_))) => {
+                vec![recorded::resume_command(journal.path(), run)]
+            }
+            _ => return Ok(()),
+        };
+        lines.into_iter().try_for_each(|line| self.console.note(visible(&line).into_owned()))
+    }
+
+    async fn report(&self, result: TurnResult, json: bool) -> Result<ExitStatus, Failure> {
+        self.point_to_run(&result).await?;
         if json {
             result.print(self.memory.kept())?;
         }
@@ -124,6 +170,7 @@ impl Session {
             None => Ok(match result.end {
                 TurnEnd::CutOff | TurnEnd::Paused => ExitStatus::CutOff,
                 TurnEnd::Filtered | TurnEnd::Refused => ExitStatus::Withheld,
+                TurnEnd::Suspended => ExitStatus::Waiting,
                 _ => ExitStatus::Success,
             }),
         }
@@ -133,6 +180,7 @@ impl Session {
     pub(super) async fn converse(&self, prompt: &str) -> Result<(), Failure> {
         self.interrupt.forget();
         let result = self.turn(prompt, false).await?;
+        self.point_to_run(&result).await?;
         if result.was_cancelled() {
             self.console.note("cancelled")?;
         } else if let Some(error) = result.error {
@@ -144,15 +192,17 @@ impl Session {
     async fn turn(&self, prompt: &str, quiet: bool) -> Result<TurnResult, Failure> {
         let files = std::mem::take(&mut *self.attached.lock().unwrap_or_else(PoisonError::into_inner));
         let prompt = attach::message(prompt, files);
-        let mut result = {
-            let request = self.client.prompt(prompt);
-            let (request, is_typed) = match &self.form {
-                Some(form) => (request.answer_form(form.clone()), true),
-                None => (request, false),
-            };
-            let output = TurnOutput { console: &self.console, quiet, is_typed };
-            turn::run(request, output, &self.interrupt).await?
+        let request = self.client.prompt(prompt);
+        let (request, is_typed) = match &self.form {
+            Some(form) => (request.answer_form(form.clone()), true),
+            None => (request, false),
         };
+        self.run_turn(request, quiet, is_typed).await
+    }
+
+    async fn run_turn(&self, request: ChatRequest, quiet: bool, is_typed: bool) -> Result<TurnResult, Failure> {
+        let output = TurnOutput { console: &self.console, quiet, is_typed };
+        let mut result = turn::run(request, output, &self.interrupt).await?;
         // A turn is kept even if it could not be written.
         match result.unwritten.take() {
             Some(failure) => Err(failure),

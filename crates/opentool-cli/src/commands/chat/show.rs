@@ -18,6 +18,11 @@ pub(super) fn request(tool: &str, arguments: &str) -> String {
     format!("{ASIDE}→ {} {}{ASIDE:#}", visible(tool), cut(&visible_json(&arguments)))
 }
 
+/// `recorded as run r…`.
+pub(super) fn run(id: &str) -> String {
+    format!("{ASIDE}recorded as run {}{ASIDE:#}", visible(id))
+}
+
 /// `← add 3`.
 pub(super) fn outcome(outcome: &Outcome) -> String {
     let tool = visible(&outcome.tool);

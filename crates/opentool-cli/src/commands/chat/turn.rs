@@ -26,6 +26,8 @@ pub(super) struct TurnResult {
     reasoning: String,
     /// Whether the text is JSON that follows a schema.
     is_typed: bool,
+    /// The run that the turn is recorded in.
+    pub(super) run: Option<String>,
     pub(super) end: TurnEnd,
     pub(super) error: Option<ChatError>,
     /// Why not all of it could be written.
@@ -43,6 +45,7 @@ impl TurnResult {
             finish_reason: None,
             reasoning: partial.reasoning.to_string(),
             is_typed: false,
+            run: error.run_id().map(str::to_owned),
             end: error.end(),
             error: Some(error),
             unwritten,
@@ -58,6 +61,7 @@ impl TurnResult {
             finish_reason: response.finish_reason().cloned(),
             reasoning: response.message().map(|message| message.reasoning.to_string()).unwrap_or_default(),
             is_typed,
+            run: response.run_id().map(str::to_owned),
             end: response.end(),
             error: None,
             unwritten,
@@ -84,6 +88,7 @@ impl TurnResult {
             usage: self.exchange.usage,
             cost: self.exchange.cost,
             conversation,
+            run: self.run.as_deref(),
             error: self.error.as_ref().map(ToString::to_string),
         };
         report.print()
@@ -150,6 +155,7 @@ pub(super) async fn run(
             progress.record(event);
         }
         match event {
+            Some(Ok(ChatEvent::Run(run))) => printer.print(|console| console.note(show::run(&run))),
             Some(Ok(ChatEvent::Text(_))) if is_typed => {}
             Some(Ok(ChatEvent::Text(text))) => printer.print(|console| console.say(&text)),
             Some(Ok(ChatEvent::Tool(event))) => {
@@ -164,7 +170,7 @@ pub(super) async fn run(
                 console.clear_progress();
                 if let Some(why) = incomplete(response.end()) {
                     warn(&why);
-                } else if response.text().trim().is_empty() {
+                } else if response.text().trim().is_empty() && response.run_state().is_none() {
                     warn(&"the answer is empty: the model said nothing");
                 }
                 return Ok(TurnResult::answered(&response, calls, is_typed, printer.unwritten));
