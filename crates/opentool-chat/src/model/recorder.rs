@@ -1,4 +1,4 @@
-//! What a turn notes in its run, and what it noted there before: [`Recorder`].
+//! What a turn notes in its run, and what it noted there before: [`TurnRecorder`].
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use crate::run_steps::{
 };
 
 /// The record of a turn in a run.
-pub(super) struct Recorder {
+pub(super) struct TurnRecorder {
     place: RunPlace,
     within: String,
     /// What an earlier process recorded and this one has not gone through yet.
@@ -186,7 +186,7 @@ async fn note<T: Serialize>(place: &RunPlace, kind: &str, step: &T) -> Result<()
     Ok(place.run().note(kind, body).await?)
 }
 
-impl Recorder {
+impl TurnRecorder {
     /// Records a turn from its start.
     pub(super) fn new(place: RunPlace) -> Self {
         let within = place.within();
@@ -280,7 +280,7 @@ impl Recorder {
 }
 
 /// A turn that is dropped before its end can go on in another part of the process, and in another process.
-impl Drop for Recorder {
+impl Drop for TurnRecorder {
     fn drop(&mut self) {
         if self.is_whole_run() {
             self.place.run().give_back();

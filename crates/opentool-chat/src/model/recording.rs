@@ -4,7 +4,7 @@ use opentool_core::{RunError, RunStatus, RunStep, WaitingCall, WaitsFor};
 use tracing::{debug, warn};
 
 use super::memory::TurnMemory;
-use super::recorder::Recorder;
+use super::recorder::TurnRecorder;
 use super::run::Run;
 use crate::definitions::ToolDefinitions;
 use crate::emitter::Emitter;
@@ -174,7 +174,7 @@ impl Run {
 
     /// Notes how the turn ended, and gives the run back.
     pub(super) async fn end_run(
-        recorder: &Recorder,
+        recorder: &TurnRecorder,
         ended: Result<ChatResponse, ChatError>,
     ) -> Result<ChatResponse, ChatError> {
         let (status, step) = match &ended {
@@ -210,7 +210,7 @@ impl Run {
 
     /// Adds messages to the memory.
     pub(super) async fn keep(
-        recorder: Option<&Recorder>,
+        recorder: Option<&TurnRecorder>,
         memory: &TurnMemory,
         messages: &[Message],
         upto: usize,

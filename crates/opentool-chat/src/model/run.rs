@@ -12,7 +12,7 @@ use tracing::debug;
 use super::ids::Ids;
 use super::memory::{SavePoint, TurnMemory};
 use super::parts::ModelParts;
-use super::recorder::Recorder;
+use super::recorder::TurnRecorder;
 use super::typed_turn::TypedTurn;
 use crate::answer_form::SharedForm;
 use crate::assembly::Assembly;
@@ -62,7 +62,7 @@ pub(super) struct Run {
     pub(super) conversation: Option<String>,
     pub(super) memory: Option<TurnMemory>,
     /// The record of the turn, where there is a journal.
-    pub(super) recorder: Option<Recorder>,
+    pub(super) recorder: Option<TurnRecorder>,
     /// What the application wants to know again when the run is resumed.
     pub(super) details: Option<Value>,
     /// The names of tools that were asked for.
@@ -128,7 +128,7 @@ impl Run {
     }
 
     /// Sets where the turn is recorded, with what the application wants to know again.
-    pub(super) fn recorded_by(mut self, recorder: Option<Recorder>, details: Option<Value>) -> Self {
+    pub(super) fn recorded_by(mut self, recorder: Option<TurnRecorder>, details: Option<Value>) -> Self {
         (self.recorder, self.details) = (recorder, details);
         self
     }

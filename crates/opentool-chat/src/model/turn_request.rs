@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::memory::{SavePoint, TurnMemory};
 use super::parts::ModelParts;
-use super::recorder::{RecordedMemory, RecordedTurn, Recorder};
+use super::recorder::{RecordedMemory, RecordedTurn, TurnRecorder};
 use super::run::Run;
 use super::span::WorkSpan;
 use crate::answer_form::{AnswerForm, SharedForm};
@@ -60,9 +60,9 @@ enum OpenedRun {
     /// The turn is not recorded.
     Unrecorded,
     /// It is recorded from its start.
-    New(Recorder),
+    New(TurnRecorder),
     /// It goes on.
-    Interrupted(Recorder, Box<RecordedRequest>),
+    Interrupted(TurnRecorder, Box<RecordedRequest>),
     /// It is over.
     Ended(Box<ChatResponse>),
 }
@@ -140,7 +140,7 @@ impl TurnRequest {
                 let Some(journal) = &self.journal else { return Ok(OpenedRun::Unrecorded) };
                 let run = journal.begin_run(CHAT, &title(messages)).await?;
                 let place = ToolContext::new().with_owned_run(run).run_place();
-                return Ok(place.map_or(OpenedRun::Unrecorded, |place| OpenedRun::New(Recorder::new(place))));
+                return Ok(place.map_or(OpenedRun::Unrecorded, |place| OpenedRun::New(TurnRecorder::new(place))));
             }
         };
         let Some(journal) = self.journal.clone() else {
@@ -177,12 +177,12 @@ impl TurnRequest {
             return Ok(OpenedRun::Ended(Box::new(response)));
         }
         if turn.request.is_none() {
-            return Ok(OpenedRun::New(Recorder::new(place)));
+            return Ok(OpenedRun::New(TurnRecorder::new(place)));
         }
         turn.decide(&place, std::mem::take(&mut self.decisions)).await?;
         let request = turn.request.clone().unwrap_or_default();
         let saving = turn.memory();
-        let recorder = Recorder::recover(place, turn, log);
+        let recorder = TurnRecorder::recover(place, turn, log);
         Ok(OpenedRun::Interrupted(recorder, Box::new(RecordedRequest { request, saving })))
     }
 
@@ -190,7 +190,7 @@ impl TurnRequest {
         self,
         model: Arc<ModelParts>,
         events: Emitter,
-        recorder: Option<Recorder>,
+        recorder: Option<TurnRecorder>,
         recorded: Option<Box<RecordedRequest>>,
     ) -> Result<ChatResponse, ChatError> {
         let options = self.merge_options(&model.options, recorded.as_ref().map(|recorded| &recorded.request.options));
@@ -224,7 +224,7 @@ impl TurnRequest {
         model: Arc<ModelParts>,
         options: ChatOptions,
         conversation: Option<String>,
-        recorder: Option<Recorder>,
+        recorder: Option<TurnRecorder>,
         recorded: Option<Box<RecordedRequest>>,
     ) -> Result<Run, ChatError> {
         let Self { mut subject, memory, decisions, form, details, .. } = self;

@@ -231,8 +231,29 @@ async fn a_model_that_failed_fails_again(mode: Mode) {
     replay.finish().unwrap();
 }
 
+/// A run of a journal, as `opentool runs export` prints it.
+async fn a_run_of_a_journal_replays(mode: Mode) {
+    let (folder, _) = file();
+    let journal = opentool_journal::SqliteJournal::open(folder.path().join("runs.sqlite")).await.unwrap();
+    let client = ChatClient::builder(busy_model()).journal(journal.clone()).build();
+    let recorded = mode.answer(client.prompt("What is there?").system("Be brief.").tools(busy_tools().0)).await;
+    let export = journal.export(recorded.run_id().unwrap()).await.unwrap();
+    journal.close().await;
+    let text = export.redacted(&Redaction::new()).unwrap().to_string();
+
+    let replay = Replay::new(&RunExport::parse(&text).unwrap()).unwrap();
+    let (tools, log) = busy_tools();
+    let client = ChatClient::new(replay.clone());
+    let request = client.prompt("What is there?").system("Be brief.").tools(replay.tools(tools));
+    let replayed = mode.answer(request).await;
+    assert_eq!((replayed.messages(), replayed.usage), (recorded.messages(), recorded.usage));
+    assert_eq!(log.count(), 0, "the tools did not run");
+    replay.finish().unwrap();
+}
+
 in_both_modes!(
     a_recorded_turn_replays_to_the_same_bytes,
+    a_run_of_a_journal_replays,
     a_turn_recorded_in_one_way_replays_in_the_other,
     the_record_has_the_tools_where_the_test_does_not,
     a_miss_says_where_the_first_difference_is,
