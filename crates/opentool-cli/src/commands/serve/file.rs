@@ -88,11 +88,21 @@ pub(in crate::commands) fn settings(file: &ConfigFile) -> Result<Vec<Setting>, F
 /// What may stand in a file.
 pub(in crate::commands) fn file_table() -> ConfigTable {
     /// What has another form in a file than on the command line.
-    const OTHERS: [&str; 7] =
-        [API_KEY, "source-api-key", JOURNAL, "run-unrecorded", "model", "model-url", "model-key-env"];
+    const OTHERS: [&str; 10] = [
+        API_KEY,
+        "source-api-key",
+        JOURNAL,
+        "run-unrecorded",
+        "model",
+        "model-url",
+        "model-key-env",
+        "model-key-file",
+        PAGE,
+        "no-page",
+    ];
     let command = command();
     let mut keys = ConfigTable::of_options(&command);
-    keys.retain(|key| !OTHERS.contains(&key.name.as_str()) && key.name != "model-key-file");
+    keys.retain(|key| !OTHERS.contains(&key.name.as_str()));
     let key = ConfigKey::new;
     let list = "Where tools come from: documents, URLs, the file of an agent, or `demo`; or tables `[sources.NAME]`";
     keys.insert(0, key(SOURCES, ValueForm::Either(vec![ValueForm::Texts, source_form()]), list));
@@ -107,7 +117,8 @@ pub(in crate::commands) fn file_table() -> ConfigTable {
         .with_instead("server", "what the server is set to stands at the top of the file, without a table")
         .with_instead("source", format!("did you mean `{SOURCES}`?"))
         .with_instead("source-api-key", by_table)
-        .with_instead("run-unrecorded", format!("write it below `[{JOURNAL}]`"));
+        .with_instead("run-unrecorded", format!("write it below `[{JOURNAL}]`"))
+        .with_instead("no-page", format!("write `enabled = false` below `[{PAGE}]`"));
     for option in command.get_arguments() {
         for (alias, name) in
             option.get_all_aliases().unwrap_or_default().into_iter().zip(std::iter::repeat(option.get_long()))
@@ -143,7 +154,7 @@ fn journal_table() -> ConfigTable {
 }
 
 fn page_table() -> ConfigTable {
-    let enabled = "Whether there is one [default: on addresses of this machine only]";
+    let enabled = "Whether there is one, also where other machines reach the server [default: on this machine only]";
     ConfigTable::new(format!("`[{PAGE}]`"), vec![ConfigKey::new("enabled", ValueForm::Flag, enabled)])
 }
 

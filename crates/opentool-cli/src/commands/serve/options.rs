@@ -138,7 +138,7 @@ pub(super) struct Options {
     /// How long the journal keeps what it has; only a file says it.
     #[arg(skip)]
     pub(super) retention: JournalRetention,
-    /// Whether there is a page; only a file says it.
+    /// Whether there is a page, as a file says it.
     #[arg(skip)]
     pub(super) page_enabled: Option<bool>,
     /// How long connections are still accepted after a stop, while /readyz answers 503 [default: 0s]

@@ -35,8 +35,8 @@ fn is_served(options: &Options) -> Result<bool, Failure> {
         (Some(true), Some(true)) => Err(Failure::usage("`--page` and `--no-page`: leave one of them out")),
         (_, Some(true)) | (Some(false), _) => Ok(false),
         (Some(true), _) => Ok(true),
-        // The default is this machine.
-        _ => Ok(options.host.as_deref().is_none_or(is_loopback)),
+        // The file comes after the command line; the default is this machine.
+        _ => Ok(options.page_enabled.unwrap_or_else(|| options.host.as_deref().is_none_or(is_loopback))),
     }
 }
 
