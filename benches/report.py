@@ -88,8 +88,7 @@ TABLES = {
         TIMES,
         unequal=[
             "*hand* is a `match` and serde_json: it checks types and nothing else.",
-            "rig reads the arguments into a struct and has no schema check, deadline, limit or panic guard; opentool has them in each call. "
-            "rig's cost has much to do with the tracing spans and the context that it makes for each call.",
+            "rig reads the arguments into a struct and has no schema check, deadline, limit or panic guard; opentool has them in each call.",
         ],
     ),
     "chat": Table(

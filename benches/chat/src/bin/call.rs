@@ -22,8 +22,8 @@ mod ours {
 }
 
 mod theirs {
-    use rig::tool::ToolExecutionError;
     use rig::rig_tool;
+    use rig::tool::ToolExecutionError;
 
     #[rig_tool(description = "Add two numbers.", params(a = "The first.", b = "The second."), required(a, b))]
     pub(crate) fn add(a: i64, b: i64) -> Result<i64, ToolExecutionError> {

@@ -24,8 +24,8 @@ mod ours {
 }
 
 mod theirs {
-    use rig::tool::ToolExecutionError;
     use rig::rig_tool;
+    use rig::tool::ToolExecutionError;
 
     #[rig_tool(description = "Add two numbers.", params(a = "The first.", b = "The second."), required(a, b))]
     pub(crate) fn add(a: i64, b: i64) -> Result<i64, ToolExecutionError> {
@@ -46,6 +46,8 @@ async fn main() -> Result<(), Failure> {
         }
         "rig" => {
             use rig::prelude::*;
+            let installed = rustls::crypto::ring::default_provider().install_default();
+            installed.map_err(|_| "a provider of cryptography is installed already")?;
             let model = rig::providers::openai::OpenAI::from_env()?.chat("scripted");
             let agent = AgentBuilder::new(model).tool(theirs::Add).build();
             measure(time, async || Ok(agent.prompt(PROMPT).max_turns(5).await?.output().to_string())).await
