@@ -33,7 +33,9 @@ list their MCP servers (.mcp.json, mcp.json, .vscode/mcp.json, .cursor/mcp.json)
 loaded. The programs of MCP servers are written as comments, since they would run with all that you may do; the rest is trusted as
 it was written, until the file changes.
 
-Exit codes: 0 written or printed; 2 there is a file already, or it cannot be written.";
+With --json, there is an object {file, trusted, found, next}.
+
+Exit codes: 0 written or printed; 2 wrong usage, there is a file already, or it cannot be written.";
 
 /// Write an opentool.toml for what is in a folder
 #[derive(Debug, Args)]
@@ -48,7 +50,7 @@ pub(super) struct Init {
     /// Print the file, and write nothing
     #[arg(long)]
     print: bool,
-    /// Print a JSON object: the file, whether it is trusted, what was found, what to do next
+    /// Print JSON; its shape is described below
     #[arg(long, conflicts_with = "print")]
     json: bool,
 }

@@ -22,7 +22,7 @@ pub(super) struct KnownOptions {
     /// A tool of a source that destroys something; repeatable
     #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
     destructive: Vec<String>,
-    /// A tool of a source whose call may be sent again where its server was in trouble; repeatable
+    /// A tool of a source whose call may run again, with the same key: after a crash, or where its server was in trouble; repeatable
     #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
     idempotent: Vec<String>,
     /// A tool of a source whose calls need approval; repeatable

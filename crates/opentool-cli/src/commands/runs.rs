@@ -40,7 +40,7 @@ again the next time it is asked for, or it is given up. A chat that waits for it
 
 With --json, there is one object a line: {id, kind, title, state, shown_state, calls, …}.
 
-Exit codes: 0 done; 1 you said no; 2 wrong usage, opentool cannot ask and --yes was not given, or the journal cannot be used; of `resume` those of `opentool chat`.";
+Exit codes: 0 done; 1 you said no; 2 wrong usage, opentool cannot ask and --yes was not given, or the journal cannot be used.";
 
 const LIST: &str = "\
 Examples:
@@ -95,14 +95,18 @@ Exit codes: 0 deleted; 2 wrong usage, no such run, or the journal cannot be used
 
 const RESUME_EXAMPLES: &str = "\
 Examples:
-  opentool runs --journal runs.sqlite resume RUN              With the model and the sources of the run
-  opentool runs --journal runs.sqlite resume RUN --yes        … and every call is approved
-  opentool runs --journal runs.sqlite resume RUN http://127.0.0.1:9627 --model ollama:qwen3
+  opentool runs resume --journal runs.sqlite RUN              With the model and the sources of the run
+  opentool runs resume --journal runs.sqlite RUN --yes        … and every call is approved
+  opentool runs resume --journal runs.sqlite RUN http://127.0.0.1:9627 --model ollama:qwen3
 
 What the model answered and what calls had as their outcome is not asked or run again. A run that is over prints its
 answer. Keys, commands of MCP servers, C libraries and what they may do are not in a journal: give them again.
 
-Exit codes: as `opentool chat`.";
+With --json, there is the object of `opentool chat --json`.
+
+Exit codes: 0 answered; 1 the model or a tool ended the turn with an error; 2 wrong usage, no such run, or the journal cannot
+be used; 3 a model or a source cannot be reached; 4 one of them refused the API key; 5 the answer is cut off; 6 the answer is
+withheld; 7 calls wait for a decision; 130 interrupted.";
 
 /// Look at the runs of a journal, and decide about interrupted calls
 #[derive(Debug, Args)]

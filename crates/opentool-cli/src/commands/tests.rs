@@ -174,7 +174,8 @@ fn options() -> BTreeMap<String, BTreeMap<Shown, Vec<String>>> {
 }
 
 /// Options that mean something else for one command, and why that is right.
-const OTHER_MEANING: [(&str, &str); 10] = [
+const OTHER_MEANING: [(&str, &str); 11] = [
+    ("approve", "`chat` says which calls are asked about, `runs decide` that one may run"),
     ("journal", "`serve` writes it, `runs` reads it"),
     ("library", "`check` compares all documents with one library"),
     ("max-body", "a message on stdio has no body"),

@@ -37,7 +37,7 @@ fn the_page_is_served_and_its_address_is_not_piped() {
 fn the_page_can_be_left_out() {
     let folder = TestFolder::new();
     assert_eq!(Served::start(&folder, &["--no-page"], &[]).get("/ui/").status, 404);
-    let configured = TestFolder::with("opentool.toml", "no-page = true\n");
+    let configured = TestFolder::with("opentool.toml", "[page]\nenabled = false\n");
     assert_eq!(Served::start(&configured, &[], &[]).get("/ui/").status, 404);
     let ran = run(&["serve", "--page", "--no-page"]);
     assert_eq!(ran.code, Some(2));
@@ -61,7 +61,7 @@ fn beyond_this_machine_the_page_is_asked_for() {
     let tools = served.ask("GET", "/ui/api/tools", &headers, "").json();
     assert_eq!(tools["tools"][0]["source"], "demo");
     // A folder's own file does not serve it there.
-    let ran = TestFolder::with("opentool.toml", "page = true\n").run(&["serve"]);
+    let ran = TestFolder::with("opentool.toml", "[page]\nenabled = true\n").run(&["serve"]);
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("opentool trust"), "{}", ran.stderr);
 }

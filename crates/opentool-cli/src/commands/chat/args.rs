@@ -126,7 +126,7 @@ pub(in crate::commands) struct Chat {
     pub(super) max_result: Option<usize>,
     #[command(flatten)]
     pub(super) libraries: LibraryGrants,
-    /// A tool of a server whose call may run again after a crash, with the same key; repeatable
+    /// A tool of a source whose call may run again, with the same key: after a crash, or where its server was in trouble; repeatable
     #[arg(long, value_name = "TOOL")]
     pub(super) idempotent: Vec<String>,
     /// The journal that turns are recorded in.
