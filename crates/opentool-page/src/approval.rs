@@ -21,6 +21,19 @@ pub(crate) fn is_asked_about(tool: &dyn Tool) -> bool {
     metadata.needs_approval() || !(only_reads || metadata.is_composite())
 }
 
+/// What the model gets where the person said no.
+#[cfg(any(feature = "chat", feature = "journal"))]
+const DENIED: &str = "the user did not approve the call";
+
+/// The decision of a person who said no, and perhaps why.
+#[cfg(any(feature = "chat", feature = "journal"))]
+pub(crate) fn denied(reason: Option<&str>) -> Decision {
+    Decision::Deny(match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
+        Some(reason) => format!("{DENIED}: {reason}"),
+        None => DENIED.to_owned(),
+    })
+}
+
 /// Who makes a call, in its context.
 #[derive(Clone)]
 pub(crate) enum CallOrigin {

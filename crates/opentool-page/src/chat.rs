@@ -18,13 +18,13 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
-use crate::approval::{CallOrigin, PersonAsked};
+use crate::approval::{CallOrigin, PersonAsked, denied};
 use crate::calls::{self, ProgressForm, answer_question, check_id, read_body};
 use crate::conversations::{ApprovedTool, Chat, Conversations};
 use crate::error::ApiError;
 use crate::lines::LineSender;
 use crate::outcome::ErrorForm;
-use crate::parts::{self, PartForm};
+use crate::parts::{self, PartForm, raw_arguments};
 use crate::questions::{OpenQuestions, PageRespondent};
 use crate::sessions::Session;
 use crate::state::PageState;
@@ -36,9 +36,6 @@ const BACKLOG: usize = 16;
 
 /// How many files a message may have.
 const MAX_ATTACHMENTS: usize = 16;
-
-/// What the model gets where the person said no.
-const DENIED: &str = "the user did not approve the call";
 
 #[derive(Deserialize)]
 struct TurnBody {
@@ -226,11 +223,6 @@ fn arguments(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
-/// The arguments of a call as they are, or as a text where they are no JSON.
-fn raw_arguments(text: &str) -> Option<Box<RawValue>> {
-    serde_json::from_str(text).or_else(|_| serde_json::value::to_raw_value(text)).ok()
-}
-
 /// A call that waits for the person's word.
 struct AskedCall {
     approval: String,
@@ -267,17 +259,16 @@ impl PersonAsked for PersonAtPage {
                 hints: request.tool.metadata().into(),
             };
             if self.asking.send(asked).await.is_err() {
-                return Decision::Deny(DENIED.to_owned());
+                return denied(None);
             }
-            let Some(word) = approval.word().await else { return Decision::Deny(DENIED.to_owned()) };
-            match (word.decision, word.reason.filter(|reason| !reason.trim().is_empty())) {
-                (PersonsWord::Allow, _) => Decision::Approve,
-                (PersonsWord::Always, _) => {
+            let Some(word) = approval.word().await else { return denied(None) };
+            match word.decision {
+                PersonsWord::Allow => Decision::Approve,
+                PersonsWord::Always => {
                     self.conversations.always_approve(&self.conversation, tool);
                     Decision::Approve
                 }
-                (PersonsWord::Deny, Some(reason)) => Decision::Deny(format!("{DENIED}: {reason}")),
-                (PersonsWord::Deny, None) => Decision::Deny(DENIED.to_owned()),
+                PersonsWord::Deny => denied(word.reason.as_deref()),
             }
         })
     }

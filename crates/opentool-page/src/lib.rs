@@ -45,6 +45,8 @@ mod security_headers;
 mod sessions;
 mod source_info;
 mod state;
+#[cfg(feature = "journal")]
+mod timeline;
 mod tokens;
 mod tools;
 #[cfg(feature = "chat")]

@@ -158,7 +158,7 @@ impl Page {
         self
     }
 
-    /// Shows the runs of a journal, and lets people decide about calls that are uncertain.
+    /// Shows the runs of a journal, and lets people decide about calls that wait for approval or are uncertain.
     #[cfg(feature = "journal")]
     pub fn journal(mut self, journal: opentool_journal::SqliteJournal) -> Self {
         self.journal = Some(journal);

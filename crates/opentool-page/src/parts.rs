@@ -4,6 +4,12 @@ use opentool_core::{Part, PartContent, ResourceContent, ToolOutput};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+/// The arguments of a call as they are, or as a text where they are no JSON.
+#[cfg(any(feature = "chat", feature = "journal"))]
+pub(crate) fn raw_arguments(text: &str) -> Option<Box<RawValue>> {
+    serde_json::from_str(text).or_else(|_| serde_json::value::to_raw_value(text)).ok()
+}
+
 /// A part of a result.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]

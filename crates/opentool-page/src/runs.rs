@@ -1,25 +1,20 @@
 //! The runs of a journal: what happened in them, and what is decided about their calls.
 
 use http::StatusCode;
-use opentool_core::{CallEffect, ToolError, ToolOutput, UncertainDecision};
-use opentool_journal::{
-    CallRecord, CallStatus, JournalError, RunRecord, RunStatus, RunSummary, SqliteJournal, StepRecord,
-};
-use opentool_server::{FrontendRequest, FrontendResponse, call_result};
+use opentool_core::{Decision, ToolOutput, UncertainDecision};
+use opentool_journal::{JournalError, RunRecord, RunStatus, RunSummary, SqliteJournal};
+use opentool_server::{FrontendRequest, FrontendResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::approval::denied;
 use crate::calls::read_body;
 use crate::error::ApiError;
-use crate::outcome::ErrorForm;
-use crate::parts::{self, PartForm};
 use crate::state::PageState;
+use crate::timeline::{self, Entry};
 
 /// How many runs a list has by default, and at most.
 const LISTED: (usize, usize) = (50, 500);
-
-/// What may be decided about a call that is uncertain.
-const UNCERTAIN: &[&str] = &["happened", "run-again", "give-up"];
 
 #[derive(Serialize)]
 struct RunList {
@@ -47,47 +42,15 @@ struct RunForm {
 struct RunDetail<'a> {
     run: RunForm,
     timeline: Vec<Entry<'a>>,
+    /// The words of the command that goes on with the run, where it can go on.
+    resume: Option<Vec<String>>,
 }
 
-/// Something that happened in a run.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Entry<'a> {
-    at: i64,
-    kind: &'a str,
-    place: &'a str,
-    tool: Option<&'a str>,
-    status: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    arguments: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    parts: Vec<PartForm<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorForm<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    attempt: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    duration_ms: Option<i64>,
-    /// What was decided, in a word.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    decision: Option<&'a str>,
-    /// What a step noted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    body: Option<&'a RawValue>,
-    decidable: &'static [&'static str],
-}
-
-impl From<RunSummary> for RunForm {
-    fn from(run: RunSummary) -> Self {
-        let status = run.shown_state();
-        // What began in a process that is not there any more is as uncertain as what says so.
-        let is_interrupted = run.process.is_none() && run.state == RunStatus::Running;
-        let pending = run.uncertain + if is_interrupted { run.started } else { 0 };
+impl RunForm {
+    fn new(run: RunSummary, pending: u64) -> Self {
         Self {
-            status,
             pending,
+            status: run.shown_state(),
             id: run.id,
             kind: run.kind,
             title: run.title,
@@ -97,6 +60,23 @@ impl From<RunSummary> for RunForm {
             caller: run.caller,
             parent: run.parent,
         }
+    }
+}
+
+/// Says how many calls of a run are to be decided.
+async fn pending(journal: &SqliteJournal, run: &RunSummary) -> Result<u64, ApiError> {
+    let is_interrupted = run.process.is_none() && run.state == RunStatus::Running;
+    // What began in a process that is not there any more is as uncertain as what says so.
+    let counted = run.uncertain + if is_interrupted { run.started } else { 0 };
+    if run.kind == "call" || !(is_interrupted || run.state == RunStatus::Waiting) {
+        return Ok(counted);
+    }
+    // Only its steps say which calls wait for approval.
+    match journal.run(&run.id).await {
+        Ok(record) => Ok(timeline::pending(&record)),
+        // It was deleted since the list was read.
+        Err(JournalError::UnknownRun { .. }) => Ok(counted),
+        Err(error) => Err(failed(&error)),
     }
 }
 
@@ -121,7 +101,12 @@ pub(crate) async fn list(state: &PageState, request: &FrontendRequest<'_>) -> Re
     let has_more = listed.len() > limit;
     listed.truncate(limit);
     let next = listed.last().filter(|_| has_more).map(|run| run.id.clone());
-    Ok(json(&RunList { runs: listed.into_iter().map(RunForm::from).collect(), next }))
+    let mut runs = Vec::with_capacity(listed.len());
+    for run in listed {
+        let pending = pending(journal, &run).await?;
+        runs.push(RunForm::new(run, pending));
+    }
+    Ok(json(&RunList { runs, next }))
 }
 
 /// How many runs are looked at for a list that begins further back, or has one status only.
@@ -156,60 +141,25 @@ impl Query {
 
 /// Answers with what happened in a run.
 pub(crate) async fn show(state: &PageState, id: &str) -> Result<FrontendResponse, ApiError> {
-    let RunRecord { summary, steps, calls, .. } = of(state)?.run(id).await.map_err(|error| failed(&error))?;
-    let is_dead = summary.process.is_none();
-    let numbers: Vec<String> = steps.iter().map(|step| step.number.to_string()).collect();
-    let mut timeline: Vec<Entry<'_>> = steps.iter().zip(&numbers).map(|(step, number)| of_step(step, number)).collect();
-    timeline.extend(calls.iter().map(|call| of_call(call, is_dead)));
-    timeline.sort_by_key(|entry| entry.at);
-    Ok(json(&RunDetail { run: summary.into(), timeline }))
+    let journal = of(state)?;
+    let record = journal.run(id).await.map_err(|error| failed(&error))?;
+    let (waiting, pending) = (record.waiting(), timeline::pending(&record));
+    let resume = can_go_on(&record, pending).then(|| resume_command(journal, id));
+    let run = RunForm::new(record.summary.clone(), pending);
+    Ok(json(&RunDetail { run, timeline: timeline::entries(&record, &waiting), resume }))
 }
 
-fn of_step<'a>(step: &'a StepRecord, number: &'a str) -> Entry<'a> {
-    Entry {
-        at: step.at_ms,
-        kind: &step.kind,
-        place: number,
-        tool: None,
-        status: "done",
-        arguments: None,
-        result: None,
-        parts: Vec::new(),
-        error: None,
-        attempt: None,
-        duration_ms: None,
-        decision: None,
-        body: Some(&step.body),
-        decidable: &[],
-    }
+/// Says whether a chat stopped before its answer and nothing is left to decide.
+fn can_go_on(record: &RunRecord, pending: u64) -> bool {
+    let run = &record.summary;
+    let has_begun = record.steps.iter().any(|step| step.kind == timeline::REQUEST);
+    run.kind == "chat" && run.process.is_none() && run.state != RunStatus::Done && has_begun && pending == 0
 }
 
-fn of_call(call: &CallRecord, is_dead: bool) -> Entry<'_> {
-    let result = call.outcome.as_ref().map(|recorded| &recorded.result);
-    let output = result.and_then(|result| match result {
-        Ok(output) => Some(output),
-        Err(error) => error.output(),
-    });
-    let shown = result.and_then(|result| result.as_ref().ok()).map(|output| call_result(output, None));
-    // A call that may be repeated runs again by itself.
-    let is_interrupted = call.state == CallStatus::Started && is_dead && call.effect == CallEffect::Other;
-    let is_uncertain = call.state == CallStatus::Uncertain || is_interrupted;
-    Entry {
-        at: call.begun_ms,
-        kind: "call",
-        place: &call.place,
-        tool: Some(&call.tool),
-        status: if is_uncertain { "uncertain" } else { call.state.as_str() },
-        arguments: Some(&call.arguments),
-        result: shown.and_then(|result| RawValue::from_string(result).ok()),
-        parts: output.map(parts::of_output).unwrap_or_default(),
-        error: result.and_then(|result| result.as_ref().err()).map(|error: &ToolError| ErrorForm::from(error)),
-        attempt: Some(call.attempt),
-        duration_ms: call.ended_ms.map(|ended| ended.saturating_sub(call.begun_ms)),
-        decision: call.decision.as_deref(),
-        body: None,
-        decidable: if is_uncertain { UNCERTAIN } else { &[] },
-    }
+/// The words of the command that goes on with a run, from any folder.
+fn resume_command(journal: &SqliteJournal, run: &str) -> Vec<String> {
+    let path = std::path::absolute(journal.path()).unwrap_or_else(|_| journal.path().to_owned());
+    ["opentool", "runs", "--journal", &path.to_string_lossy(), "resume", run].map(str::to_owned).to_vec()
 }
 
 #[derive(Deserialize)]
@@ -225,6 +175,8 @@ struct DecisionBody<'a> {
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum RunDecision {
+    Allow,
+    Deny,
     Happened,
     RunAgain,
     GiveUp,
@@ -239,14 +191,21 @@ pub(crate) async fn decide(
     let journal = of(state)?;
     let body = request.take_body();
     let given: DecisionBody<'_> = read_body(&body)?;
-    let decision = match given.decision {
-        RunDecision::RunAgain => UncertainDecision::RunAgain,
+    let (place, reason) = (&given.place, given.reason);
+    match given.decision {
+        RunDecision::Allow => journal.decide_approval(id, place, Decision::Approve).await,
+        RunDecision::Deny => journal.decide_approval(id, place, denied(reason.as_deref())).await,
+        RunDecision::RunAgain => journal.decide_call(id, place, UncertainDecision::RunAgain).await,
         RunDecision::GiveUp => {
-            UncertainDecision::GiveUp(given.reason.unwrap_or_else(|| "given up on the page".to_owned()))
+            let reason = reason.unwrap_or_else(|| "given up on the page".to_owned());
+            journal.decide_call(id, place, UncertainDecision::GiveUp(reason)).await
         }
-        RunDecision::Happened => UncertainDecision::Happened(output(given.result)?),
-    };
-    journal.decide_call(id, &given.place, decision).await.map_err(|error| failed(&error))?;
+        RunDecision::Happened => {
+            let output = output(given.result)?;
+            journal.decide_call(id, place, UncertainDecision::Happened(output)).await
+        }
+    }
+    .map_err(|error| failed(&error))?;
     Ok(FrontendResponse::empty(StatusCode::NO_CONTENT))
 }
 
@@ -271,7 +230,9 @@ fn of(state: &PageState) -> Result<&SqliteJournal, ApiError> {
 fn failed(error: &JournalError) -> ApiError {
     match error {
         JournalError::UnknownRun { .. } | JournalError::UnknownCall { .. } => ApiError::not_found(error.to_string()),
-        JournalError::NotUncertain { .. } | JournalError::Owned { .. } => ApiError::conflict(error.to_string()),
+        JournalError::NotUncertain { .. } | JournalError::NotWaiting { .. } | JournalError::Owned { .. } => {
+            ApiError::conflict(error.to_string())
+        }
         _ => ApiError::unavailable(format!("the journal cannot be used: {error}")),
     }
 }

@@ -4,8 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use opentool_core::testing::FakeTool;
-use opentool_core::{Executor, Host, IdempotencyKey, Outcome, ToolCall, ToolContext, ToolError, ToolOutput, Toolbox};
+use opentool_chat::testing::{Reply, ScriptedModel};
+use opentool_chat::{ChatClient, ChatModel, TurnEnd};
+use opentool_core::testing::{CallLog, FakeTool};
+use opentool_core::{
+    Ask, Executor, Host, IdempotencyKey, Outcome, ToolCall, ToolContext, ToolError, ToolMetadata, ToolOutput, Toolbox,
+};
 use opentool_journal::SqliteJournal;
 use opentool_page::Page;
 use opentool_server::Server;
@@ -107,8 +111,8 @@ async fn a_person_decides_what_became_of_a_call() {
         let shown = browser.get_json(&path).await;
         assert_eq!(shown["timeline"][0]["decidable"], json!(["happened", "run-again", "give-up"]));
         let decisions = format!("{path}/decisions");
-        let elsewhere = json!({ "place": "7", "decision": "run-again" }).to_string();
-        assert_eq!(browser.post(&decisions, &elsewhere).await.refused(404), "not-found");
+        let other = json!({ "place": "7", "decision": "run-again" }).to_string();
+        assert_eq!(browser.post(&decisions, &other).await.refused(404), "not-found");
         assert_eq!(
             browser.post(&decisions, r#"{"place":"0","decision":"perhaps"}"#).await.refused(400),
             "invalid-request"
@@ -124,6 +128,117 @@ async fn a_person_decides_what_became_of_a_call() {
         assert_eq!(browser.get_json(&path).await["timeline"][0]["decidable"], json!([]));
     }
     assert_eq!(log.count(), 1, "only the one that was to run again has run");
+}
+
+/// A client whose model pays two bills, each of which has to be approved.
+fn paying_client(journal: &SqliteJournal) -> (ChatClient, CallLog) {
+    let calls = Reply::call("pay", r#"{"cents":123456789012345678901}"#).and_call("pay", r#"{"cents":2}"#);
+    let model = ScriptedModel::new([calls.with_text("I pay both."), Reply::text("All is settled.")]);
+    let tool = FakeTool::new("pay").answers("paid").with_metadata(ToolMetadata::new().with_approval(true));
+    let log = tool.log();
+    let executor = Executor::builder().approval(Ask::later()).build();
+    let model = ChatModel::builder(model).executor(executor).build();
+    (ChatClient::builder(model).default_tools(tool).journal(journal.clone()).build(), log)
+}
+
+/// The entry of the call at a place.
+fn call_at<'a>(run: &'a Value, place: &str) -> &'a Value {
+    let mut entries = run["timeline"].as_array().unwrap().iter();
+    entries.find(|entry| entry["kind"] == "call" && entry["place"] == place).unwrap()
+}
+
+#[tokio::test]
+async fn a_person_allows_and_denies_calls_of_a_chat() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = journal(folder.path()).await;
+    let server = start(Server::new(every_way()), Page::new().journal(journal.clone())).await;
+    let browser = server.browser().await;
+    let (client, log) = paying_client(&journal);
+    let waiting = client.prompt("Pay the bills.").call().await.unwrap();
+    assert_eq!((waiting.end(), log.count()), (TurnEnd::Suspended, 0));
+    let id = waiting.run_id().unwrap();
+
+    let listed = browser.get_json("/ui/api/runs?status=waiting").await["runs"][0].clone();
+    assert_eq!((&listed["id"], &listed["kind"], &listed["pending"]), (&json!(id), &json!("chat"), &json!(2)));
+    let path = format!("/ui/api/runs/{id}");
+    let shown = browser.get_json(&path).await;
+    let kinds: Vec<_> = shown["timeline"].as_array().unwrap().iter().map(|entry| entry["kind"].clone()).collect();
+    assert_eq!(kinds, ["request", "answer", "suspended", "call", "call"]);
+    for place in ["1.0", "1.1"] {
+        let call = call_at(&shown, place);
+        assert_eq!((&call["tool"], &call["status"]), (&json!("pay"), &json!("waiting")));
+        assert_eq!(call["decidable"], json!(["allow", "deny"]));
+    }
+    let text = String::from_utf8(browser.get(&path).await.body).unwrap();
+    assert!(text.contains(r#""arguments":{"cents":123456789012345678901}"#), "{text}");
+    assert_eq!((&shown["run"]["pending"], &shown["resume"]), (&json!(2), &Value::Null));
+
+    let decisions = format!("{path}/decisions");
+    let allow = r#"{"place":"1.0","decision":"allow"}"#;
+    for (wrong, status, kind) in [
+        (r#"{"place":"7.0","decision":"allow"}"#, 409, "conflict"),
+        (r#"{"place":"1.0","decision":"run-again"}"#, 404, "not-found"),
+    ] {
+        assert_eq!(browser.post(&decisions, wrong).await.refused(status), kind);
+    }
+    assert_eq!(browser.post("/ui/api/runs/none/decisions", allow).await.refused(404), "not-found");
+    assert_eq!(browser.post(&decisions, allow).await.status, 204);
+    assert_eq!(browser.post(&decisions, allow).await.refused(409), "conflict");
+    let shown = browser.get_json(&path).await;
+    assert_eq!((&shown["run"]["pending"], &shown["resume"]), (&json!(1), &Value::Null));
+    let deny = r#"{"place":"1.1","decision":"deny","reason":"it was paid by hand"}"#;
+    assert_eq!(browser.post(&decisions, deny).await.status, 204);
+
+    let shown = browser.get_json(&path).await;
+    let command = json!(["opentool", "runs", "--journal", journal.path(), "resume", id]);
+    assert_eq!((&shown["run"]["pending"], &shown["resume"]), (&json!(0), &command));
+    assert_eq!(browser.get_json("/ui/api/runs").await["runs"][0]["pending"], 0);
+    assert_eq!(log.count(), 0, "a decision alone runs nothing");
+
+    let answer = client.resume_run(id).call().await.unwrap();
+    assert_eq!((answer.text().as_str(), log.count()), ("All is settled.", 1));
+    let said: Vec<_> = answer.messages()[2].answers().iter().map(|answer| answer.text.to_string()).collect();
+    assert_eq!(said, ["paid", "the user did not approve the call: it was paid by hand"]);
+    let shown = browser.get_json(&path).await;
+    let call = call_at(&shown, "1.0");
+    assert_eq!((&call["status"], &call["result"]), (&json!("done"), &json!({ "result": "paid" })));
+    assert_eq!((&shown["run"]["status"], &shown["resume"]), (&json!("done"), &Value::Null));
+    let kinds: Vec<_> = shown["timeline"].as_array().unwrap().iter().map(|entry| entry["kind"].clone()).collect();
+    let expected =
+        ["request", "answer", "suspended", "decision", "decision", "call", "round", "answer", "end"].map(Value::from);
+    assert_eq!(kinds, expected);
+}
+
+#[tokio::test]
+async fn a_person_decides_about_an_interrupted_call_of_a_chat() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = journal(folder.path()).await;
+    let server = start(Server::new(every_way()), Page::new().journal(journal.clone())).await;
+    let browser = server.browser().await;
+    let client = |reply, tool: FakeTool| {
+        ChatClient::builder(ScriptedModel::new([reply])).default_tools(tool).journal(journal.clone()).build()
+    };
+    let hangs = client(Reply::call("pay", "{}"), FakeTool::new("pay").hangs());
+    assert!(timeout(Duration::from_millis(300), hangs.prompt("Pay.").call()).await.is_err());
+    let id = browser.get_json("/ui/api/runs").await["runs"][0]["id"].as_str().unwrap().to_owned();
+    let tool = FakeTool::new("pay").answers("paid again");
+    let log = tool.log();
+    let resumed = client(Reply::text("It is paid."), tool);
+    assert_eq!(resumed.resume_run(&id).call().await.unwrap().end(), TurnEnd::Suspended);
+
+    let path = format!("/ui/api/runs/{id}");
+    let shown = browser.get_json(&path).await;
+    assert_eq!(call_at(&shown, "1.0")["decidable"], json!(["happened", "run-again", "give-up"]));
+    assert_eq!((&shown["run"]["pending"], &shown["resume"]), (&json!(1), &Value::Null));
+    let decisions = format!("{path}/decisions");
+    let allow = r#"{"place":"1.0","decision":"allow"}"#;
+    assert_eq!(browser.post(&decisions, allow).await.refused(409), "conflict");
+    let happened = r#"{"place":"1.0","decision":"happened","result":"paid then"}"#;
+    assert_eq!(browser.post(&decisions, happened).await.status, 204);
+    assert_eq!(browser.get_json(&path).await["resume"][5], json!(id));
+    let answer = resumed.resume_run(&id).call().await.unwrap();
+    assert_eq!((answer.text().as_str(), log.count()), ("It is paid.", 0));
+    assert_eq!(&*answer.messages()[2].answers()[0].text, "paid then");
 }
 
 #[tokio::test]

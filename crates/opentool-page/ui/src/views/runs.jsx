@@ -2,9 +2,11 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { get, post } from '../api.js';
-import { duration, moment, plural } from '../format.js';
+import { duration, moment, plural, preview } from '../format.js';
 import { parse, stringify } from '../json.js';
 import { runLink } from '../route.js';
+import { describeStep } from '../run-steps.js';
+import { shellWord } from '../snippets.js';
 import { info, notify, runsChanged } from '../state.js';
 import { Code, Problem } from '../parts/basics.jsx';
 import { Icon } from '../parts/icons.jsx';
@@ -34,7 +36,7 @@ function NoJournal() {
       <h1 tabIndex={-1}>Runs</h1>
       <p class="lead">This server keeps no journal.</p>
       <p>
-        Start it with <code>opentool serve --journal FILE</code>: then every call is recorded, and what a crash interrupted can be decided here.
+        Start it with <code>opentool serve --journal FILE</code>: then every call is recorded, and what waits for approval or was interrupted by a crash can be decided here.
       </p>
     </section>
   );
@@ -102,11 +104,11 @@ export function RunsView() {
 }
 
 export function RunView({ id }) {
-  const [state, setState] = useState({ run: null, timeline: [], error: null });
+  const [state, setState] = useState({ run: null, timeline: [], resume: null, error: null });
   const load = async () => {
     try {
-      const { run, timeline } = await get(`runs/${encodeURIComponent(id)}`);
-      setState({ run, timeline, error: null });
+      const { run, timeline, resume } = await get(`runs/${encodeURIComponent(id)}`);
+      setState({ run, timeline, resume, error: null });
     } catch (error) {
       setState((current) => ({ ...current, error }));
     }
@@ -115,7 +117,7 @@ export function RunView({ id }) {
     if (info.value?.runs) load();
   }, [id, runsChanged.value]);
   if (!info.value?.runs) return <NoJournal />;
-  const { run, timeline, error } = state;
+  const { run, timeline, resume, error } = state;
   return (
     <section class="page">
       <header class="tool-head">
@@ -134,6 +136,15 @@ export function RunView({ id }) {
         )}
       </header>
       {error && <Problem error={error} />}
+      {resume && (
+        <div class="notice resume" role="status">
+          <Icon name="right" />
+          <div>
+            <p>Nothing is left to decide. This command goes on with the run:</p>
+            <Code text={resume.map(shellWord).join(' ')} label="The command that goes on with the run" />
+          </div>
+        </div>
+      )}
       <ol class="timeline" aria-label="What happened, in order">
         {timeline.map((entry, index) => (
           <TimelineEntry key={`${entry.place ?? index}-${entry.kind}-${index}`} run={id} entry={entry} onDecided={load} />
@@ -145,18 +156,37 @@ export function RunView({ id }) {
 
 function TimelineEntry({ run, entry, onDecided }) {
   const decidable = entry.decidable ?? [];
+  const step = entry.tool ? null : describeStep(entry.kind, entry.body);
   return (
-    <li class={`timeline-entry ${TONES[entry.status] ?? ''}`}>
+    <li class={`timeline-entry ${step ? step.tone : (TONES[entry.status] ?? '')}`}>
       <div class="card">
         <div class="row wrap">
-          <strong>{entry.tool ?? entry.kind}</strong>
-          {entry.tool && <span class="muted">{entry.kind}</span>}
-          {entry.status && <StatusBadge status={entry.status} />}
+          <strong>{step?.title ?? entry.tool ?? entry.kind}</strong>
+          {entry.tool && (
+            <span class="muted">
+              {entry.kind} {entry.place}
+            </span>
+          )}
+          {step?.about && <span class="muted">{step.about}</span>}
+          {step?.within && <span class="badge">in call {step.within}</span>}
+          {!step && entry.status && <StatusBadge status={entry.status} />}
           {entry.attempt > 1 && <span class="badge">attempt {entry.attempt}</span>}
           <span class="grow" />
           <span class="muted number">{duration(entry.durationMs)}</span>
           <span class="muted number">{entry.at ? moment(entry.at) : ''}</span>
         </div>
+        {step?.text && <p class="about said">{step.text}</p>}
+        {step?.calls.length > 0 && (
+          <ul class="step-calls">
+            {step.calls.map((call, index) => (
+              <li key={index}>
+                <code>
+                  {call.tool} {preview(call.arguments, 300)}
+                </code>
+              </li>
+            ))}
+          </ul>
+        )}
         {entry.arguments !== undefined && entry.arguments !== null && (
           <details open={decidable.length > 0}>
             <summary>Arguments</summary>
@@ -192,7 +222,7 @@ const DECISIONS = {
   happened: { label: 'It happened', about: 'The call had its effect. Its result is what you give here.' },
   'run-again': { label: 'Run it again', about: 'The call had no effect. It runs again the next time it is asked for.' },
   'give-up': { label: 'Give it up', about: 'The call counts as failed, with this reason.' },
-  allow: { label: 'Allow', about: 'The call may run.' },
+  allow: { label: 'Allow', about: 'The call may run. It runs when the run goes on.' },
   deny: { label: 'Deny', about: 'The call does not run. The model reads the reason.' },
 };
 
@@ -222,7 +252,7 @@ function Decision({ run, entry, onDecided }) {
       <p>
         {entry.decidable.includes('happened')
           ? 'This call began, and what came of it is not known. Look whether it had its effect, then decide.'
-          : 'This call waits for a decision.'}
+          : 'The model wants to make this call. It has not begun, and waits for your word.'}
       </p>
       <div class="segments" role="group" aria-label="The decision">
         {entry.decidable.map((each) => (

@@ -92,6 +92,15 @@ const STATES = {
     await browser.clickText('Give it up');
     await browser.sees('.decision', 'Reason');
   },
+  'a chat to approve': async () => {
+    await visit(`/runs/${await stack.suspendedChat()}`);
+    await browser.clickText('Deny');
+    await browser.sees('.decision', 'Reason');
+  },
+  'a chat that can go on': async () => {
+    await browser.clickText('Decide: Deny');
+    await browser.sees('.resume', 'opentool runs');
+  },
 };
 
 for (const theme of ['light', 'dark']) {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
-import { TestServer } from './server.mjs';
+import { TestServer, runCommand } from './server.mjs';
 import { consoleErrors, startStack } from './stack.mjs';
 import { KEYS } from './webdriver.mjs';
 
@@ -415,6 +415,35 @@ test('a call that a crash interrupted is decided', async () => {
   await visit('/runs');
   await browser.sees('.run-list', 'send_letter');
   assert.equal((await browser.text('.run-list')).includes('to decide'), false);
+});
+
+test('a chat that waits for approval is decided, and goes on by the command that is shown', async () => {
+  const run = await stack.suspendedChat();
+  await visit('/runs');
+  await browser.sees('.run-list', '1 to decide');
+  await browser.clickText('Please delete note 1.', '.run-row', { whole: false });
+  await browser.sees('.timeline', 'The model is asked');
+  const steps = await browser.run(() => [...document.querySelectorAll('.timeline-entry .row:first-child strong')].map((title) => title.innerText));
+  assert.deepEqual(steps, ['The model is asked', 'The model makes 1 call', 'The run stops until it is decided', 'delete_note']);
+  await browser.sees('.timeline', 'I will delete it.');
+  await browser.sees('.step-calls', 'delete_note {"id":1}');
+  assert.equal(await browser.run(() => document.querySelector('.resume') === null), true);
+  await browser.clickText('Deny');
+  await browser.type('.decision input', 'it is still needed');
+  await browser.clickText('Decide: Deny');
+  await browser.gone('.decision');
+  await browser.sees('.timeline', 'Call 1.0 is denied');
+  const command = await browser.until('the command', () => browser.run(() => document.querySelector('.resume code')?.innerText));
+  const words = command.split(' ');
+  assert.deepEqual([words[0], words[1], words.at(-1)], ['opentool', 'runs', run]);
+  const resumed = await runCommand(words.slice(1), stack.model);
+  assert.equal(resumed.code, 0, resumed.stderr);
+  assert.match(resumed.stdout, /Then I leave it\./);
+  assert.match(JSON.stringify(stack.model.requests.at(-1).messages), /did not approve the call: it is still needed/);
+  // The page hears of it.
+  await browser.sees('.timeline', 'The end: answered');
+  await browser.sees('.timeline', 'Then I leave it.');
+  await browser.gone('.resume');
 });
 
 test('the theme is switched, and kept', async () => {

@@ -93,3 +93,26 @@ export async function interruptedJournal(folder) {
   await call;
   return journal;
 }
+
+/** Runs a command of the program, with the scripted model, in a folder of its own; resolves to its exit code and what it printed. */
+export function runCommand(words, model) {
+  const folder = mkdtempSync(join(tmpdir(), 'opentool-browser-'));
+  const env = { ...process.env, OPENAI_API_KEY: 'not-a-real-key', OPENTOOL_MODEL: 'openai:scripted', OPENAI_BASE_URL: model.url, XDG_DATA_HOME: folder, XDG_STATE_HOME: folder, NO_COLOR: '1' };
+  delete env.OPENTOOL_API_KEY;
+  return new Promise((resolve) => {
+    const child = execFile(binary, words, { cwd: folder, env }, (_, stdout, stderr) => {
+      rmSync(folder, { recursive: true, force: true });
+      resolve({ code: child.exitCode, stdout, stderr });
+    });
+    child.stdin.end();
+  });
+}
+
+/** Leaves a chat in the journal that waits for approval to delete a note, and resolves to the id of its run. */
+export async function suspendedChat(journal, model) {
+  const chat = await runCommand(['chat', '--journal', journal, 'Please delete note 1.'], model);
+  // That code says that calls wait.
+  if (chat.code !== 7) throw new Error(`the chat ended with ${chat.code}: ${chat.stdout}${chat.stderr}`);
+  const { stdout } = await runCommand(['runs', '--journal', journal, 'list', '--limit', '1', '--json'], model);
+  return JSON.parse(stdout).id;
+}

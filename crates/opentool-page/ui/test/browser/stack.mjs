@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startModel } from './model.mjs';
-import { TestServer, WORKSHOP, interruptedJournal } from './server.mjs';
+import { TestServer, WORKSHOP, interruptedJournal, suspendedChat } from './server.mjs';
 import { Browser, startDriver } from './webdriver.mjs';
 
 /** Runs before the page's own scripts: a violation of the policy becomes an error of the console. */
@@ -32,6 +32,8 @@ export async function startStack(sources = WORKSHOP) {
     model,
     server,
     driver,
+    /** Leaves a chat that waits for approval; resolves to the id of its run. */
+    suspendedChat: () => suspendedChat(journal, model),
     async open(options) {
       const browser = await Browser.open(driver, options);
       await browser.send('POST', '/goog/cdp/execute', { cmd: 'Page.addScriptToEvaluateOnNewDocument', params: { source: WATCH_POLICY } });
