@@ -56,7 +56,7 @@ pub use self::export::{ExportError, RunExport};
 #[cfg(feature = "sqlite")]
 pub use self::journal::{JournalOptions, SqliteJournal};
 pub use self::redaction::{REDACTED, Redaction, restore_arguments};
-pub use self::row::{CallRecord, CallStatus, RunRecord, RunSummary, StepRecord};
+pub use self::row::{CallRecord, CallStatus, RunEvent, RunRecord, RunSummary, StepRecord};
 #[cfg(feature = "sqlite")]
 pub use self::run::Run;
 pub use opentool_core::RunStatus;

@@ -160,7 +160,44 @@ struct WaitingRound {
     calls: Vec<WaitingCall>,
 }
 
+/// Something that happened in a run.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum RunEvent<'a> {
+    /// A step.
+    Step(&'a StepRecord),
+    /// A call, at the time at which it began.
+    Call(&'a CallRecord),
+}
+
+/// The steps with which a chat notes what it was asked, and what the model answered.
+const REQUEST: &str = "request";
+const ANSWER: &str = "answer";
+
 impl RunRecord {
+    /// Returns steps and calls in the order in which they happened.
+    ///
+    /// Times are milliseconds: within one, a call of a chat comes after the answer that makes it and before the end of its round.
+    #[must_use]
+    pub fn events(&self) -> Vec<RunEvent<'_>> {
+        let mut answers = 0;
+        let mut events: Vec<((i64, u32, u8), RunEvent<'_>)> = Vec::with_capacity(self.steps.len() + self.calls.len());
+        for step in &self.steps {
+            answers += u32::from(step.kind == ANSWER);
+            let rank = if step.kind == REQUEST || step.kind == ANSWER { 0 } else { 2 };
+            events.push(((step.at_ms, answers, rank), RunEvent::Step(step)));
+        }
+        for call in &self.calls {
+            // The place of a call in a chat begins with the number of its round.
+            let round = call.place.split('.').next().and_then(|round| round.parse().ok());
+            let round = round.filter(|_| answers > 0).unwrap_or_default();
+            events.push(((call.begun_ms, round, 1), RunEvent::Call(call)));
+        }
+        // Steps of one millisecond stay as they are.
+        events.sort_by_key(|(order, _)| *order);
+        events.into_iter().map(|(_, event)| event).collect()
+    }
+
     /// Returns the calls that wait for a decision, in the order in which they began to wait.
     #[must_use]
     pub fn waiting(&self) -> Vec<WaitingCall> {

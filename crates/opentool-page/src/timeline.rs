@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use opentool_core::{CallEffect, RunStep, ToolError, WaitingCall, WaitsFor};
-use opentool_journal::{CallRecord, CallStatus, RunRecord, StepRecord};
+use opentool_journal::{CallRecord, CallStatus, RunEvent, RunRecord, StepRecord};
 use opentool_server::call_result;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -18,17 +18,12 @@ const APPROVAL: &[&str] = &["allow", "deny"];
 
 /// The step of a chat that has what the model is asked.
 pub(crate) const REQUEST: &str = "request";
-/// The step of a chat that has an answer of the model.
-const ANSWER: &str = "answer";
 
 /// Something that happened in a run, or a call that waits.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Entry<'a> {
     at: i64,
-    /// Where it stands among what happened in the same millisecond.
-    #[serde(skip)]
-    rank: u8,
     kind: &'a str,
     place: Cow<'a, str>,
     tool: Option<&'a str>,
@@ -57,11 +52,19 @@ pub(crate) struct Entry<'a> {
 /// Lists what happened in a run; `waiting` are its [waiting](RunRecord::waiting) calls.
 pub(crate) fn entries<'a>(record: &'a RunRecord, waiting: &'a [WaitingCall]) -> Vec<Entry<'a>> {
     let is_dead = record.summary.process.is_none();
-    let mut entries: Vec<Entry<'_>> = record.steps.iter().map(Entry::step).collect();
-    entries.extend(record.calls.iter().map(|call| Entry::call(call, is_dead)));
-    let approvals = waiting.iter().filter(|call| call.waits_for == WaitsFor::Approval);
-    entries.extend(approvals.map(|call| Entry::waiting(call, waits_since(record, &call.place), is_dead)));
-    entries.sort_by_key(|entry| (entry.at, entry.rank));
+    let events = record.events().into_iter();
+    let mut entries: Vec<Entry<'_>> = events
+        .filter_map(|event| match event {
+            RunEvent::Step(step) => Some(Entry::step(step)),
+            RunEvent::Call(call) => Some(Entry::call(call, is_dead)),
+            _ => None,
+        })
+        .collect();
+    for call in waiting.iter().filter(|call| call.waits_for == WaitsFor::Approval) {
+        let since = waits_since(record, &call.place);
+        let next = entries.iter().rposition(|entry| entry.at <= since).map_or(0, |before| before + 1);
+        entries.insert(next, Entry::waiting(call, since, is_dead));
+    }
     entries
 }
 
@@ -99,7 +102,6 @@ impl<'a> Entry<'a> {
     fn new(at: i64, kind: &'a str, place: impl Into<Cow<'a, str>>) -> Self {
         Self {
             at,
-            rank: 0,
             kind,
             place: place.into(),
             tool: None,
@@ -117,10 +119,8 @@ impl<'a> Entry<'a> {
     }
 
     fn step(step: &'a StepRecord) -> Self {
-        // A call comes after the answer that makes it, and before the end of its round.
-        let rank = if [REQUEST, ANSWER].contains(&&*step.kind) { 0 } else { 2 };
         let entry = Self::new(step.at_ms, &step.kind, step.number.to_string());
-        Self { rank, body: Some(&step.body), ..entry }
+        Self { body: Some(&step.body), ..entry }
     }
 
     fn call(call: &'a CallRecord, is_dead: bool) -> Self {
@@ -132,7 +132,6 @@ impl<'a> Entry<'a> {
         let shown = result.and_then(|result| result.as_ref().ok()).map(|output| call_result(output, None));
         let is_uncertain = is_uncertain(call, is_dead);
         Self {
-            rank: 1,
             tool: Some(&call.tool),
             status: if is_uncertain { "uncertain" } else { call.state.as_str() },
             arguments: Some(Cow::Borrowed(&call.arguments)),
@@ -150,7 +149,6 @@ impl<'a> Entry<'a> {
     /// A call that has not begun, since it waits for approval.
     fn waiting(call: &'a WaitingCall, since: i64, is_dead: bool) -> Self {
         Self {
-            rank: 3,
             tool: Some(&call.tool),
             status: "waiting",
             arguments: raw_arguments(call.arguments.as_str()).map(Cow::Owned),

@@ -11,7 +11,7 @@ use opentool_chat::{
     Message,
     run_steps::{self, AnswerStep, EndStep, MemoryStep, RequestStep, RoundStep, SuspendedStep},
 };
-use opentool_journal::{CallRecord, Redaction, RunRecord, RunSummary, SqliteJournal, StepRecord};
+use opentool_journal::{CallRecord, Redaction, RunEvent, RunRecord, RunSummary, SqliteJournal, StepRecord};
 use serde_json::{Value, json};
 
 use super::chat::Chat;
@@ -350,7 +350,7 @@ fn table(runs: &[RunSummary]) -> String {
 
 /// What happened in a run, a line each.
 fn timeline(record: &RunRecord) -> String {
-    let RunRecord { summary, steps, calls, .. } = record;
+    let summary = &record.summary;
     let mut text = String::new();
     let (id, kind, title) = (visible(&summary.id), visible(&summary.kind), one_line(&summary.title));
     let _ = writeln!(text, "{id}  {kind}  {}  {title}", summary.shown_state());
@@ -360,17 +360,12 @@ fn timeline(record: &RunRecord) -> String {
     if let (Some(parent), Some(step)) = (&summary.parent, summary.forked_at) {
         let _ = writeln!(text, "forked from {} after step {step}", visible(parent));
     }
-    // Within a millisecond a call comes after the answer that makes it, and before the end of its round.
-    let mut lines: Vec<(i64, u8, String)> = Vec::new();
-    for step in steps {
-        let order = if [run_steps::REQUEST, run_steps::ANSWER].contains(&&*step.kind) { 0 } else { 2 };
-        lines.push((step.at_ms, order, step_line(step)));
-    }
-    for call in calls {
-        lines.push((call.begun_ms, 1, call_line(call)));
-    }
-    lines.sort_by_key(|(at, order, _)| (*at, *order));
-    for (at, _, line) in lines {
+    for event in record.events() {
+        let (at, line) = match event {
+            RunEvent::Step(step) => (step.at_ms, step_line(step)),
+            RunEvent::Call(call) => (call.begun_ms, call_line(call)),
+            _ => continue,
+        };
         let _ = writeln!(text, "{}  {line}", time(at));
     }
     for call in record.waiting() {
