@@ -14,7 +14,7 @@ const MAX_OPEN: usize = 4;
 /// Makes the tokens with which people sign in to a [page](crate::Page).
 ///
 /// A token has 256 random bits, is good for one sign-in and belongs into the fragment of the page's address, `/ui/#token=…`, which no
-/// browser sends to a server. Show it to the person at the terminal only: whoever has it can call the tools.
+/// browser sends to a server. Show it to the person at the terminal only: it lets its reader call the tools.
 #[derive(Clone)]
 pub struct PageTokens(Arc<TokenStore>);
 

@@ -116,7 +116,7 @@ async fn streams_of_events_are_bounded() {
 #[tokio::test]
 async fn a_stranger_is_refused_before_a_body_is_read() {
     let server = start(Server::new(every_way()).api_keys(["s3cret-key"]), Page::new()).await;
-    // The body never comes, so whoever waits for it never answers.
+    // The body never comes: a server that waits for it never answers.
     let announced = |method: &str, path: &str| {
         server.request(method, path).header("Content-Type", "application/json").header("Content-Length", "9000000")
     };
