@@ -45,10 +45,14 @@ impl Terminal {
         let (pty, shown) = (Arc::new(pty), Arc::new(Mutex::new(String::new())));
         let (reader, screen) = (pty.clone(), shown.clone());
         thread::spawn(move || {
-            let mut bytes = [0; 4096];
+            let (mut bytes, mut unread) = ([0; 4096], Vec::new());
             // Where the child is gone, Linux has an error instead of an end.
             while let Ok(count @ 1..) = (&*reader).read(&mut bytes) {
-                screen.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
+                unread.extend_from_slice(&bytes[..count]);
+                // A read may end within a character, whose rest the next one brings.
+                let whole = str::from_utf8(&unread).map_or_else(|error| error.valid_up_to(), str::len);
+                screen.lock().unwrap().push_str(str::from_utf8(&unread[..whole]).unwrap());
+                unread.drain(..whole);
             }
         });
         Terminal { child, pty, shown, seen: 0 }
