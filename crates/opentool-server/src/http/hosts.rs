@@ -32,8 +32,19 @@ impl HostPattern {
         Self { name: name.to_ascii_lowercase(), port: port.map(str::to_owned) }
     }
 
-    fn matches(&self, name: &str, port: Option<&str>) -> bool {
-        self.name.eq_ignore_ascii_case(name) && (self.port.is_none() || self.port.as_deref() == port)
+    /// Says whether a host is this one, with or without the dot of its root.
+    fn matches(&self, host: &str) -> bool {
+        let Some((name, rest)) = host.split_at_checked(self.name.len()) else { return false };
+        if !self.name.eq_ignore_ascii_case(name) {
+            return false;
+        }
+        match rest.strip_prefix('.').unwrap_or(rest).split_at_checked(1) {
+            None => self.port.is_none(),
+            Some((":", port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.port.as_ref().is_none_or(|only| only == port)
+            }
+            Some(_) => false,
+        }
     }
 }
 
@@ -60,9 +71,7 @@ impl AllowedHosts {
             Some(authority) => authority.as_str(),
             None => std::str::from_utf8(header).unwrap_or_default(),
         };
-        let (name, port) = split(host);
-        let is_port = port.is_none_or(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
-        if !twice && is_port && listed.iter().any(|pattern| pattern.matches(name, port)) {
+        if !twice && listed.iter().any(|pattern| pattern.matches(host)) {
             return Ok(());
         }
         Err(Refusal::not_allowed("host", host))

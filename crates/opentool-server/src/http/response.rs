@@ -11,6 +11,9 @@ use http::{Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use tokio::sync::{mpsc, oneshot};
 
+/// The most bytes of a body that are written at once. They are copied to the head, so it bounds what that takes.
+const PIECE: usize = 16 * 1024;
+
 /// A response of the server.
 pub(crate) type HttpResponse = Response<ResponseBody>;
 
@@ -71,7 +74,7 @@ impl Body for ResponseBody {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match self.get_mut() {
             Self::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
-            Self::Full(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Self::Full(bytes) => Poll::Ready(Some(Ok(Frame::data(bytes.split_to(bytes.len().min(PIECE)))))),
             Self::Events(events) => events.poll_next(cx).map(|event| event.map(|event| Ok(Frame::data(event)))),
         }
     }

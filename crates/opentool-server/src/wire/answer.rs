@@ -1,6 +1,7 @@
 //! The JSON-RPC answer to a call, as bytes.
 
 use opentool_core::{ErrorKind, Outcome, ToolError, ToolOutput};
+use opentool_spec::json::quoted;
 use opentool_spec::rpc::JSONRPC;
 use serde::Serialize;
 use serde_json::Value;
@@ -55,7 +56,7 @@ impl Answer<'_> {
         out.extend_from_slice(br#","error":"#);
         serde_json::to_writer(&mut *out, &self.error)?;
         out.extend_from_slice(br#","id":"#);
-        out.extend_from_slice(self.id.as_raw().get().as_bytes());
+        out.extend_from_slice(self.id.as_json().as_bytes());
         out.push(b'}');
         Ok(())
     }
@@ -72,13 +73,13 @@ impl Answer<'_> {
 /// ```
 #[must_use]
 pub fn call_answer(id: &str, tool: &str, result: &Result<ToolOutput, ToolError>, output_name: Option<&str>) -> String {
-    // A text can always be written as JSON, and what is written is UTF-8.
-    let id = serde_json::value::to_raw_value(id).ok();
-    let to = Recipient { id: RequestId::new(id.as_deref()), reads_output: false };
+    let id = quoted(id);
+    let to = Recipient { id: RequestId::new(Some(&id)), reads_output: false };
     let bytes = match result {
         Ok(output) => success(output, output_name, to),
         Err(error) => tool_error(error, tool, to),
     };
+    // What is written is UTF-8.
     String::from_utf8(bytes).unwrap_or_default()
 }
 

@@ -1,11 +1,8 @@
 //! The JSON-RPC request of a call, read without copying its parameters.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use opentool_spec::json::{JsonError, JsonString, Lexer};
 
 use super::error::RequestError;
 use super::id::RequestId;
@@ -33,32 +30,62 @@ pub(crate) fn read(body: &[u8]) -> Result<CallRequest<'_>, RejectedRequest<'_>> 
         let position = error.valid_up_to();
         rejected(RequestError::NotJson(format!("the body is not UTF-8: byte {position} breaks it")))
     })?;
-    if !text.trim_ascii_start().starts_with('{') {
-        // A batch or a scalar is a message that asks for nothing; anything else is no message at all.
-        return Err(rejected(match serde_json::from_str::<IgnoredAny>(text) {
-            Ok(_) => RequestError::Invalid("the body must be one JSON object; batches are not supported".to_owned()),
-            Err(error) => not_json(&error),
-        }));
+    let members = Members::read(text)
+        .map_err(|error| rejected(RequestError::NotJson(format!("the body is not JSON: {}", error.describe(text)))))?;
+    match members {
+        Some(members) => members.check(),
+        // A batch or a scalar is a message that asks for nothing.
+        None => Err(rejected(RequestError::Invalid(
+            "the body must be one JSON object; batches are not supported".to_owned(),
+        ))),
     }
-    let members: Members<'_> = serde_json::from_str(text).map_err(|error| rejected(not_json(&error)))?;
-    members.check()
-}
-
-fn not_json(error: &serde_json::Error) -> RequestError {
-    RequestError::NotJson(format!("the body is not JSON: {error}"))
 }
 
 /// The members of a request, each as its text.
 #[derive(Default)]
 struct Members<'a> {
-    jsonrpc: Option<&'a RawValue>,
-    method: Option<&'a RawValue>,
-    params: Option<&'a RawValue>,
-    id: Option<&'a RawValue>,
+    jsonrpc: Option<&'a str>,
+    method: Option<&'a str>,
+    params: Option<&'a str>,
+    id: Option<&'a str>,
     repeated: Option<&'static str>,
 }
 
 impl<'a> Members<'a> {
+    /// Reads the members of an object; none where the text is another value.
+    fn read(text: &'a str) -> Result<Option<Self>, JsonError> {
+        let mut lexer = Lexer::new(text);
+        lexer.skip_whitespace();
+        if !lexer.eat(b'{') {
+            lexer.skip_unlimited_value()?;
+            return lexer.expect_end().map(|()| None);
+        }
+        let mut members = Self::default();
+        lexer.skip_whitespace();
+        let mut ended = lexer.eat(b'}');
+        while !ended {
+            let name = lexer.name()?.decode();
+            let start = lexer.position();
+            lexer.skip_unlimited_value()?;
+            members.add(&name, lexer.since(start));
+            ended = lexer.closes(true)?;
+        }
+        lexer.expect_end().map(|()| Some(members))
+    }
+
+    fn add(&mut self, name: &str, value: &'a str) {
+        let (member, name) = match name {
+            "jsonrpc" => (&mut self.jsonrpc, "jsonrpc"),
+            "method" => (&mut self.method, "method"),
+            "params" => (&mut self.params, "params"),
+            "id" => (&mut self.id, "id"),
+            _ => return,
+        };
+        if member.replace(value).is_some() {
+            self.repeated = Some(name);
+        }
+    }
+
     fn check(self) -> Result<CallRequest<'a>, RejectedRequest<'a>> {
         let id = RequestId::new(self.id);
         let invalid = |message: &str| RejectedRequest { error: RequestError::Invalid(message.to_owned()), id };
@@ -68,7 +95,7 @@ impl<'a> Members<'a> {
         }
         if let Some(version) = self.jsonrpc
             // One SDK writes the longer form, another nothing at all.
-            && !matches!(version.get(), r#""2.0""# | r#""2.0.0""#)
+            && !matches!(version, r#""2.0""# | r#""2.0.0""#)
         {
             return Err(invalid(r#"`jsonrpc` must be "2.0""#));
         }
@@ -77,7 +104,7 @@ impl<'a> Members<'a> {
         }
         let Some(method) = self.method else { return Err(invalid("`method` is missing")) };
         let Some(method) = string_content(method) else { return Err(invalid("`method` must be a string")) };
-        let params = match self.params.map(RawValue::get) {
+        let params = match self.params {
             None | Some("null") => "{}",
             Some(text) if text.starts_with('{') => text,
             Some(_) => {
@@ -90,56 +117,8 @@ impl<'a> Members<'a> {
 }
 
 /// The text of a JSON string, borrowed where nothing in it is escaped.
-fn string_content(raw: &RawValue) -> Option<Cow<'_, str>> {
-    let inner = raw.get().strip_prefix('"')?.strip_suffix('"')?;
-    if inner.contains('\\') { serde_json::from_str(raw.get()).ok().map(Cow::Owned) } else { Some(Cow::Borrowed(inner)) }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(MembersVisitor)
-    }
-}
-
-struct MembersVisitor;
-
-impl<'de> Visitor<'de> for MembersVisitor {
-    type Value = Members<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON-RPC request")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-        let mut members = Members::default();
-        while let Some(member) = map.next_key::<Member>()? {
-            let (slot, name) = match member {
-                Member::Jsonrpc => (&mut members.jsonrpc, "jsonrpc"),
-                Member::Method => (&mut members.method, "method"),
-                Member::Params => (&mut members.params, "params"),
-                Member::Id => (&mut members.id, "id"),
-                Member::Other => {
-                    map.next_value::<IgnoredAny>()?;
-                    continue;
-                }
-            };
-            if slot.replace(map.next_value()?).is_some() {
-                members.repeated = Some(name);
-            }
-        }
-        Ok(members)
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "lowercase")]
-enum Member {
-    Jsonrpc,
-    Method,
-    Params,
-    Id,
-    #[serde(other)]
-    Other,
+fn string_content(json: &str) -> Option<Cow<'_, str>> {
+    if json.starts_with('"') { Lexer::new(json).string().ok().map(JsonString::decode) } else { None }
 }
 
 #[cfg(test)]
@@ -154,7 +133,7 @@ mod tests {
         let request = read(body).unwrap_or_else(|_| unreachable!());
         assert!(matches!(request.method, Cow::Borrowed("m")));
         assert_eq!(request.params, r#"{"n":12345678901234567890123,"n":1.0}"#);
-        assert_eq!((request.id.as_raw().get(), &*request.id.to_text()), (r#""a\"b""#, "a\"b"));
+        assert_eq!((request.id.as_json(), &*request.id.to_text()), (r#""a\"b""#, "a\"b"));
     }
 
     #[test]
@@ -165,5 +144,32 @@ mod tests {
         assert!(read(deep("[", "]").as_bytes()).is_ok());
         assert!(read(deep("[", "").as_bytes()).is_err());
         assert!(read("[".repeat(200_000).as_bytes()).is_err());
+    }
+
+    #[test]
+    fn what_is_no_json_is_told_from_what_is_no_request() {
+        let error = |body: &str| match read(body.as_bytes()) {
+            Ok(_) => panic!("{body}"),
+            Err(rejected) => rejected.error,
+        };
+        for body in
+            ["", "{", "{}}", "[1,]", r#"{"id":1,}"#, r#"{"id" 1}"#, r#"{id:1}"#, r#"{"id":01}"#, "nul", "\"\u{1}\""]
+        {
+            assert!(matches!(error(body), RequestError::NotJson(_)), "{body}");
+        }
+        for body in
+            ["{}", "[]", "1e400", r#"[{"id":1}]"#, r#"{"id":1,"id":1}"#, r#"{"id":1}"#, r#"{"id":1,"method":2}"#]
+        {
+            assert!(matches!(error(body), RequestError::Invalid(_)), "{body}");
+        }
+        assert!(matches!(error(r#"{"id":1,"method":"m","params":[]}"#), RequestError::InvalidParams(_)));
+        let message = error("{\"id\":1,\n  nonsense}").into_message();
+        assert_eq!(message, "the body is not JSON: line 2, column 3: expected a name in double quotes, found 'n'");
+    }
+
+    #[test]
+    fn names_and_methods_may_be_escaped() {
+        let request = read(br#"{"\u0069d":1,"method":"a\u0062","params":null}"#).unwrap_or_else(|_| unreachable!());
+        assert_eq!((&*request.method, request.params, request.id.as_json()), ("ab", "{}", "1"));
     }
 }

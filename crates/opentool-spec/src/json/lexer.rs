@@ -236,8 +236,15 @@ impl<'t> Lexer<'t> {
     #[inline]
     pub fn skip_scalar(&mut self) -> Result<(), JsonError> {
         match self.peek() {
-            Some(b'"') => self.string().map(drop),
             Some(b'-' | b'0'..=b'9') => self.number().map(drop),
+            _ => self.skip_text_or_word(),
+        }
+    }
+
+    #[inline]
+    fn skip_text_or_word(&mut self) -> Result<(), JsonError> {
+        match self.peek() {
+            Some(b'"') => self.string().map(drop),
             Some(b't') => self.literal("true"),
             Some(b'f') => self.literal("false"),
             _ => self.literal("null"),
@@ -250,13 +257,33 @@ impl<'t> Lexer<'t> {
     ///
     /// Where it is not JSON.
     pub fn skip_value(&mut self) -> Result<(), JsonError> {
-        // For each open level: whether it is an object.
-        let mut levels: Vec<bool> = Vec::new();
+        self.skip_nested(MAX_DEPTH, Self::skip_scalar)
+    }
+
+    /// Steps over any value as [`skip_value`](Self::skip_value) does, however deep it nests and however large its numbers are.
+    ///
+    /// # Errors
+    ///
+    /// Where it is not JSON.
+    pub fn skip_unlimited_value(&mut self) -> Result<(), JsonError> {
+        self.skip_nested(usize::MAX, |lexer| match lexer.peek() {
+            Some(b'-' | b'0'..=b'9') => lexer.number_literal().map(drop),
+            _ => lexer.skip_text_or_word(),
+        })
+    }
+
+    #[inline]
+    fn skip_nested(
+        &mut self,
+        max_depth: usize,
+        skip_scalar: impl Fn(&mut Self) -> Result<(), JsonError>,
+    ) -> Result<(), JsonError> {
+        let mut levels = OpenLevels::default();
         loop {
             self.skip_whitespace();
             match self.peek() {
                 Some(open @ (b'{' | b'[')) => {
-                    if levels.len() == MAX_DEPTH {
+                    if levels.depth == max_depth {
                         return Err(self.error(JsonErrorKind::Depth));
                     }
                     self.advance();
@@ -270,11 +297,11 @@ impl<'t> Lexer<'t> {
                         continue;
                     }
                 }
-                _ => self.skip_scalar()?,
+                _ => skip_scalar(self)?,
             }
             // After a value: the next one, or the end of as many levels as end here.
             loop {
-                let Some(&is_object) = levels.last() else { return Ok(()) };
+                let Some(is_object) = levels.last() else { return Ok(()) };
                 if !self.closes(is_object)? {
                     if is_object {
                         self.name()?;
@@ -307,5 +334,40 @@ impl<'t> Lexer<'t> {
     #[must_use]
     pub fn since(&self, start: usize) -> &'t str {
         self.text.get(start..self.at).unwrap_or_default()
+    }
+}
+
+/// For each open level of a value whether it is an object, a bit each: most values need no memory for it.
+#[derive(Default)]
+struct OpenLevels {
+    depth: usize,
+    /// The innermost levels, the last one in the lowest bit.
+    inner: u64,
+    /// The others, 64 a word.
+    outer: Vec<u64>,
+}
+
+impl OpenLevels {
+    #[inline]
+    fn last(&self) -> Option<bool> {
+        (self.depth > 0).then_some(self.inner & 1 == 1)
+    }
+
+    #[inline]
+    fn push(&mut self, is_object: bool) {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.outer.push(self.inner);
+        }
+        self.inner = self.inner << 1 | u64::from(is_object);
+        self.depth += 1;
+    }
+
+    #[inline]
+    fn pop(&mut self) {
+        self.depth -= 1;
+        self.inner >>= 1;
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.inner = self.outer.pop().unwrap_or_default();
+        }
     }
 }

@@ -286,3 +286,26 @@ fn excerpts_are_cut_between_characters() {
     assert_eq!(excerpt("äöü", 3), "äöü");
     assert_eq!(excerpt("äöü", 2), "äö…");
 }
+
+#[test]
+fn an_unlimited_value_nests_as_deep_as_it_likes_and_its_brackets_match() {
+    let skip = |text: &str| {
+        let mut lexer = Lexer::new(text);
+        lexer.skip_unlimited_value()?;
+        lexer.expect_end()
+    };
+    for depth in [1, 63, 64, 65, 127, 128, 129, 130, 1_000] {
+        // Every third level is an object.
+        let levels = || (0..depth).map(|level| level % 3 == 0);
+        let open: String = levels().map(|is_object| if is_object { r#"{"a":"# } else { "[" }).collect();
+        let close: Vec<_> = levels().map(|is_object| if is_object { '}' } else { ']' }).rev().collect();
+        let text = |close: &[char]| format!("{open}-1e999{}", close.iter().collect::<String>());
+        assert_eq!(skip(&text(&close)), Ok(()), "{depth}");
+        assert!(skip(&text(&close[1..])).is_err(), "{depth}");
+        for wrong in 0..depth {
+            let mut close = close.clone();
+            close[wrong] = if close[wrong] == '}' { ']' } else { '}' };
+            assert!(skip(&text(&close)).is_err(), "{depth}, {wrong}");
+        }
+    }
+}

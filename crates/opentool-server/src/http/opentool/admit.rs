@@ -6,7 +6,6 @@ use std::thread::available_parallelism;
 use bytes::Bytes;
 use http_body::Body;
 use opentool_core::{MemoryReservation, ToolCall};
-use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
@@ -77,7 +76,7 @@ static READING: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(available_
 /// A call that borrows nothing from its body.
 pub(super) struct OwnedCall {
     pub(super) call: ToolCall,
-    pub(super) id: Box<RawValue>,
+    pub(super) id: Box<str>,
     pub(super) in_flight: InFlight,
     /// For the arguments.
     pub(super) reservation: MemoryReservation,
@@ -109,12 +108,12 @@ fn take_call(
     body: Bytes,
     is_json: bool,
     mut reservation: MemoryReservation,
-) -> Result<(ToolCall, Box<RawValue>, MemoryReservation), Refused> {
+) -> Result<(ToolCall, Box<str>, MemoryReservation), Refused> {
     let request = read(&body, is_json)?;
     let beside_arguments = body.len() - request.params.len();
     let copying = COPYING.lock().unwrap_or_else(PoisonError::into_inner);
     let call = ToolCall::new(request.id.to_text(), &*request.method, request.params);
-    let id = request.id.as_raw().to_owned();
+    let id = request.id.as_json().into();
     drop(body);
     drop(copying);
     reservation.shrink(beside_arguments);

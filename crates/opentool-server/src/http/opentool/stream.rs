@@ -51,7 +51,7 @@ pub(super) async fn answer<B: Body<Data = Bytes>>(
     } else {
         let (request, in_flight) = admit(state, headers, &bytes)?;
         let call = ToolCall::new(request.id.to_text(), &*request.method, request.params);
-        OwnedCall { call, id: request.id.as_raw().to_owned(), in_flight, reservation }
+        OwnedCall { call, id: request.id.as_json().into(), in_flight, reservation }
     };
     let terms = CallTerms::read(headers, RequestId::new(Some(&id)))?;
     if let Some(terms) = &terms {
