@@ -60,6 +60,7 @@ mod memory;
 mod prune;
 mod references;
 mod schema;
+mod simple;
 mod streaming;
 mod value;
 mod violation;

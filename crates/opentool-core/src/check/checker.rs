@@ -17,6 +17,7 @@ use super::{
     indexed::{IndexedText, ReadError},
     memory::{CheckMemory, OutOfMemory},
     prune,
+    simple::is_simple,
     streaming::{self, ObjectRule},
     value::{JsonKind, JsonValue},
     violation::RefusedArguments,
@@ -45,7 +46,8 @@ pub struct ArgumentChecker(Arc<Compiled>);
 struct Compiled {
     schema: Value,
     streaming: Option<ObjectRule>,
-    validator: BoundedValidator,
+    /// Made when it is first needed where the schema is known to be right: compiling it is most of what a tool costs at the start.
+    validator: OnceLock<Result<BoundedValidator, SchemaError>>,
     root: RootNames,
     patterns: PatternEngine,
     /// The validator that asserts formats, made when it is first needed; none where the schema has no format.
@@ -79,9 +81,14 @@ impl ArgumentChecker {
         if schema.get("type").is_none_or(|name| name != "object") {
             return Err(SchemaError::NotAnObjectSchema { found: explain::root_of(schema) });
         }
-        let validator = BoundedValidator::compile(schema, patterns, false)?;
+        let streaming = streaming::compile(schema);
+        let validator = if streaming.is_some() && is_simple(schema) {
+            OnceLock::new()
+        } else {
+            OnceLock::from(Ok(BoundedValidator::compile(schema, patterns, false)?))
+        };
         Ok(Self(Arc::new(Compiled {
-            streaming: streaming::compile(schema),
+            streaming,
             validator,
             root: RootNames::new(schema, patterns)?,
             schema: schema.clone(),
@@ -280,7 +287,7 @@ impl Compiled {
             Vec::new()
         };
         if cuts.is_empty() {
-            self.validate(&self.validator, &document, &mut memory)?;
+            self.validate(self.validator()?, &document, &mut memory)?;
             return Ok(Cow::Borrowed(arguments));
         }
         // The index goes before there is another text.
@@ -290,9 +297,14 @@ impl Compiled {
         memory.grow(kept.iter().map(|part| part.len()).sum())?;
         let kept = kept.concat();
         let document = read_object(&kept, &|_| true, &mut memory)?;
-        self.validate(&self.validator, &document, &mut memory)?;
+        self.validate(self.validator()?, &document, &mut memory)?;
         drop(document);
         Ok(Cow::Owned(kept))
+    }
+
+    fn validator(&self) -> Result<&BoundedValidator, ArgumentError> {
+        let compiled = self.validator.get_or_init(|| BoundedValidator::compile(&self.schema, self.patterns, false));
+        compiled.as_ref().map_err(|error| ArgumentError::new("", error.to_string()))
     }
 
     fn validate(
