@@ -17,6 +17,7 @@ use super::{
     indexed::{IndexedText, ReadError},
     memory::{CheckMemory, OutOfMemory},
     prune,
+    references::count_references,
     simple::is_simple,
     streaming::{self, ObjectRule},
     value::{JsonKind, JsonValue},
@@ -81,14 +82,14 @@ impl ArgumentChecker {
         if schema.get("type").is_none_or(|name| name != "object") {
             return Err(SchemaError::NotAnObjectSchema { found: explain::root_of(schema) });
         }
-        let streaming = streaming::compile(schema);
-        let validator = if streaming.is_some() && is_simple(schema) {
+        let validator = if is_simple(schema) {
+            count_references(schema)?;
             OnceLock::new()
         } else {
             OnceLock::from(Ok(BoundedValidator::compile(schema, patterns, false)?))
         };
         Ok(Self(Arc::new(Compiled {
-            streaming,
+            streaming: streaming::compile(schema),
             validator,
             root: RootNames::new(schema, patterns)?,
             schema: schema.clone(),
