@@ -61,6 +61,7 @@ pub(crate) fn start(
     request: &mut FrontendRequest<'_>,
 ) -> Result<FrontendResponse, ApiError> {
     let chat = of(state)?;
+    let model = chat.model().ok_or_else(no_model)?;
     let mut body = request.take_body();
     let given: TurnBody = read_body(&body)?;
     check_id(&given.conversation)?;
@@ -91,7 +92,7 @@ pub(crate) fn start(
         .with_typed(CallOrigin::Model(Arc::new(person)))
         .with_respondent(PageRespondent { questions, lines: queue });
     let turn = chat
-        .client(state.host(request.host()))
+        .client(&model, &state.host(request.host()))
         .prompt(message)
         .conversation(conversation)
         .tool_context(&context)
@@ -154,11 +155,12 @@ pub(crate) fn show(state: &PageState, session: &Session, id: &str) -> Result<Fro
 }
 
 fn of(state: &PageState) -> Result<&Chat, ApiError> {
-    let missing = || {
-        ApiError::not_found("this server has no model to chat with")
-            .with_hint("name one in opentool.toml or on the command line of `opentool serve`")
-    };
-    state.chat.as_ref().ok_or_else(missing)
+    state.chat.as_ref().ok_or_else(no_model)
+}
+
+fn no_model() -> ApiError {
+    ApiError::not_found("this server has no model to chat with")
+        .with_hint("name one in opentool.toml or on the command line of `opentool serve`")
 }
 
 /// The name under which a conversation is kept: callers with different API keys do not see each other's.

@@ -39,7 +39,7 @@ pub struct Page {
     session_timeout: Duration,
     tokens: PageTokens,
     #[cfg(feature = "chat")]
-    chat: Option<opentool_chat::ChatModel>,
+    chat: Option<crate::conversations::CurrentModel>,
     #[cfg(feature = "chat")]
     chat_system: Option<Arc<str>>,
     #[cfg(feature = "journal")]
@@ -146,8 +146,18 @@ impl Page {
     /// # let _ = page;
     /// ```
     #[cfg(feature = "chat")]
-    pub fn chat(mut self, model: impl Into<opentool_chat::ChatModel>) -> Self {
-        self.chat = Some(model.into());
+    pub fn chat(self, model: impl Into<opentool_chat::ChatModel>) -> Self {
+        let model = model.into();
+        self.chat_from(move || Some(model.clone()))
+    }
+
+    /// Sets what says which model people [chat](Self::chat) with, asked at the beginning of each turn. Where it says none, there is no chat.
+    ///
+    /// For a server whose configuration changes while it runs. A page that is open notices another model when the
+    /// [source](opentool_core::ToolSource::changes) of the tools says that they changed.
+    #[cfg(feature = "chat")]
+    pub fn chat_from(mut self, model: impl Fn() -> Option<opentool_chat::ChatModel> + Send + Sync + 'static) -> Self {
+        self.chat = Some(Arc::new(model));
         self
     }
 

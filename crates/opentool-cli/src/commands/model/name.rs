@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use opentool_chat::{ChatError, ChatModel, ChatModelBuilder, ChatOptions, provider::Provider};
+use opentool_chat::{ChatError, ChatModel, ChatOptions, provider::Provider};
 
 use super::super::provider_name::{ProviderName, names};
 use crate::secret::Secret;
@@ -44,9 +44,9 @@ impl ModelName {
     }
 
     /// The chat model, without tools.
-    pub(super) fn chat_model(&self) -> Result<ChatModelBuilder, ChatError> {
+    pub(super) fn chat_model(&self) -> Result<ChatModel, ChatError> {
         let options = ChatOptions::new().with_model(&self.name);
-        Ok(ChatModel::builder(self.provider()?).default_options(options))
+        Ok(ChatModel::builder(self.provider()?).default_options(options).build())
     }
 }
 

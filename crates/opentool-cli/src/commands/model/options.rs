@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use opentool_chat::ChatModelBuilder;
+use opentool_chat::ChatModel;
 
 use super::{
     name::{MODEL_VARIABLE, ModelAddress, ModelName},
@@ -76,7 +76,7 @@ impl ModelOptions {
     pub(in crate::commands) fn chat_model(
         &self,
         table: Option<&ModelTable>,
-    ) -> Result<Option<(ModelName, ChatModelBuilder)>, Failure> {
+    ) -> Result<Option<(ModelName, ChatModel)>, Failure> {
         let Some(model) = (match self.given()? {
             Some(model) => Some(model),
             None => self.or_of_table(table)?,
@@ -84,7 +84,7 @@ impl ModelOptions {
             return Ok(None);
         };
         match model.chat_model() {
-            Ok(builder) => Ok(Some((model, builder))),
+            Ok(chat) => Ok(Some((model, chat))),
             Err(error) if self.model.is_none() && of_variable(MODEL_VARIABLE).is_some() => {
                 warn(&format_args!("the model of {MODEL_VARIABLE} is not used: {}", visible(&error.to_string())));
                 Ok(None)

@@ -7,10 +7,13 @@ use std::{
 };
 
 use clap::{ArgMatches, FromArgMatches as _};
-use opentool_chat::ChatModelBuilder;
+use opentool_chat::ChatModel;
 
 use super::{
-    super::{access::API_KEY_VARIABLE, model::ModelName},
+    super::{
+        access::API_KEY_VARIABLE,
+        model::{ModelName, ModelTable},
+    },
     file::FileContent,
     fingerprints::Fingerprints,
     options::Options,
@@ -36,7 +39,7 @@ pub(super) struct Setup {
 pub(super) struct Opened {
     pub(super) options: Options,
     pub(super) sources: Vec<SourceEntry>,
-    pub(super) model: Option<(ModelName, ChatModelBuilder)>,
+    pub(super) model: Option<(ModelName, ChatModel)>,
     pub(super) file: Option<ConfigFile>,
 }
 
@@ -89,6 +92,9 @@ impl Setup {
         prefer_environment(&mut options);
         let given = options.update_from_arg_matches(&self.given);
         given.map_err(|error| Failure::usage(error.to_string()))?;
+        if let Some(key) = model.as_ref().and_then(ModelTable::key_file) {
+            seen.add(key);
+        }
         let model = options.model.chat_model(model.as_ref())?;
         let sources = open_sources(&options, &named, seen, known)?;
         Ok(Opened { options, sources, model, file })
