@@ -4,16 +4,16 @@ use std::{fmt, str::FromStr};
 
 use opentool_chat::{ChatError, ChatModel, ChatOptions, provider::Provider};
 
-use super::super::provider_name::{ProviderName, names};
+use super::super::provider_name::{ModelList, ProviderName, names};
 use crate::secret::Secret;
 
 /// The variable that names the model where the command line does not.
-pub(super) const MODEL_VARIABLE: &str = "OPENTOOL_MODEL";
+pub(in crate::commands) const MODEL_VARIABLE: &str = "OPENTOOL_MODEL";
 
 /// A model, by provider and name, and how its server is reached.
 #[derive(Debug, Clone)]
 pub(in crate::commands) struct ModelName {
-    provider: ProviderName,
+    pub(in crate::commands) provider: ProviderName,
     pub(in crate::commands) name: String,
     address: ModelAddress,
 }
@@ -41,6 +41,12 @@ impl ModelName {
     pub(in crate::commands) fn provider(&self) -> Result<Box<dyn Provider>, ChatError> {
         let ModelAddress { base_url, key } = &self.address;
         self.provider.provider(&self.name, base_url.as_deref(), key.as_ref().map(Secret::expose))
+    }
+
+    /// Asks the provider once which models it has.
+    pub(in crate::commands) fn models(&self) -> ModelList {
+        let ModelAddress { base_url, key } = &self.address;
+        self.provider.models(true, base_url.as_deref(), key.as_ref().map(Secret::expose))
     }
 
     /// The chat model, without tools.

@@ -50,8 +50,17 @@ impl ModelOptions {
         config: Option<&Path>,
         command: &'static str,
     ) -> Result<ModelName, Failure> {
+        self.find(config, command)?.ok_or(Failure::Setup { message: NO_MODEL })
+    }
+
+    /// The same; none where none of them names one.
+    pub(in crate::commands) fn find(
+        &self,
+        config: Option<&Path>,
+        command: &'static str,
+    ) -> Result<Option<ModelName>, Failure> {
         if let Some(model) = self.given()? {
-            return Ok(model);
+            return Ok(Some(model));
         }
         let file = ConfigFile::given_or_found(config)?;
         let table = match &file {
@@ -61,7 +70,7 @@ impl ModelOptions {
         if let (Some(file), Some(table)) = (&file, &table) {
             file.check_trust(table.settings.iter(), command)?;
         }
-        self.or_of_table(table.as_ref())?.ok_or(Failure::Setup { message: NO_MODEL })
+        self.or_of_table(table.as_ref())
     }
 
     /// Takes a model that was used before, where the command line names none.
