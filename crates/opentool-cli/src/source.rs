@@ -16,7 +16,7 @@ use crate::{
     demo, document,
     failure::Failure,
     input::Input,
-    libraries::LibraryOptions,
+    libraries::{LibraryOptions, OpenLibrary},
     limits::ConnectOptions,
     mcp_servers::McpServers,
     secret::Secret,
@@ -56,7 +56,7 @@ enum Kind {
     /// The text of a document that describes a C library, which is not open yet.
     Described(String),
     /// A C library.
-    Library(Box<DynLibrary>),
+    Library(Box<OpenLibrary>),
     /// MCP servers.
     Mcp(McpServers),
     /// A workflow, and the tools that its steps call.
@@ -83,7 +83,7 @@ impl Source {
     /// The C library that comes with every system, for the demo: its calls run in a sandboxed process. None where it is not there.
     pub(crate) fn demo_library() -> Option<Self> {
         let library = DynLibrary::builder().document_text(demo::LIBM_DOCUMENT).library(demo::LIBM).open().ok()?;
-        Some(Source::new("libm", Kind::Library(Box::new(library))))
+        Some(Source::new("libm", Kind::Library(Box::new(library.into()))))
     }
 
     /// The command of an MCP server, as it stands after `--mcp`.
@@ -141,8 +141,7 @@ impl Source {
                 let Kind::Described(text) = read(&name)? else {
                     return Err(of_table(Failure::usage(format!("{name} does not describe a C library"))));
                 };
-                let library = options.open_all(&[(&*name, text.as_str())])?.into_iter().next();
-                let library = library.ok_or_else(|| Failure::LibraryDocument { name: name.into_owned() })?;
+                let library = options.open_split(&name, &text, &table.rules.own_grants()).map_err(of_table)?;
                 (Kind::Library(Box::new(library)), None)
             }
             SourceOrigin::Workflow { document, tools } => {
@@ -304,11 +303,7 @@ impl Source {
         match &self.kind {
             Kind::Demo => "in this process".to_owned(),
             Kind::Workflow(_) => "a workflow: its steps are calls of other tools".to_owned(),
-            Kind::Library(library) => match library.confinement() {
-                None => "in this process, without isolation".to_owned(),
-                Some(confinement) if confinement.missing.is_empty() => "a worker process, sandboxed".to_owned(),
-                Some(_) => "a worker process, sandboxed in part".to_owned(),
-            },
+            Kind::Library(library) => library.isolation(),
             Kind::Described(_) => "a C library that is not open".to_owned(),
             Kind::Url(url) => format!("remote, {}", visible(&shown_url(url))),
             Kind::Document(_) => format!("remote, {}", self.named_server().unwrap_or_default()),
@@ -397,7 +392,8 @@ impl Source {
         for (tool, metadata) in &own {
             all.entry(tool).or_insert_with(|| metadata.clone());
         }
-        let Attached { toolbox, tools, client, steps } = self.attach_all(key, &all, connect, Some(rules)).await?;
+        let connect = connect.clone().with_result_of(rules.largest_result());
+        let Attached { toolbox, tools, client, steps } = self.attach_all(key, &all, &connect, Some(rules)).await?;
         let problem = |problem| Failure::usage(format!("the source `{}`: {problem}", self.name));
         rules.check(&toolbox, &prefix).map_err(problem)?;
         let unusable = |source| Failure::Tools { name: self.to_string(), source };
@@ -590,7 +586,7 @@ pub(crate) fn open_libraries(
     let mut opened = libraries.open_all(&documents)?.into_iter();
     for (source, _) in sources.iter_mut().filter(|(source, _)| source.described().is_some()) {
         if let Some(library) = opened.next() {
-            source.kind = Kind::Library(Box::new(library));
+            source.kind = Kind::Library(Box::new(library.into()));
         }
     }
     Ok(())

@@ -184,3 +184,17 @@ fn another_model_of_the_file_is_asked_without_a_restart() {
     assert_eq!(browser.post("/ui/api/chat", &turn).status, 404);
     assert!(!served.logged().contains("key-of-the"), "{}", served.logged());
 }
+
+#[test]
+fn a_model_calls_a_tool_of_the_file_as_often_as_its_table_says() {
+    let call = || Reply::calls("add", r#"{"a":1,"b":2}"#);
+    let other = || Reply::calls("add", r#"{"a":3,"b":4}"#);
+    let model = Model::start(vec![call(), other(), Reply::says("Done.")]);
+    let source = "[sources.own]\nkind = \"demo\"\nonly = [\"add\"]\n[sources.own.tool.add]\nmax-calls-per-turn = 1\n";
+    let folder = TestFolder::with("opentool.toml", format!("{}{source}", table(&model)));
+    let arguments = ["--config", "opentool.toml", "own", "Add"];
+    let ran = chat_in(&folder, &arguments, &[("MY_KEY", "s3cret-key")], "");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "Done.\n"), "{ran:?}");
+    let answers = model.asked()[2].said_by("tool");
+    assert!(answers[0].contains('3') && !answers[1].contains('7') && answers[1].contains('1'), "{answers:?}");
+}
