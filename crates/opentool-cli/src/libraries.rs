@@ -100,6 +100,11 @@ impl LibraryGrants {
 }
 
 impl LibraryOptions {
+    /// Whether a library, or something that it may do, is given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.grants.is_given()
+    }
+
     /// How long a call may run, where that is given.
     pub(crate) fn timeout(&self) -> Option<Duration> {
         self.grants.timeout

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use opentool_chat::{ChatClient, ChatMemory, ChatModel, MemoryError, Message, UserPart, window};
+use opentool_chat::{ChatClient, ChatClientBuilder, ChatMemory, ChatModel, MemoryError, Message, UserPart, window};
 use opentool_core::{BoxFuture, Host, ToolDefinition};
 
 use crate::turns::RunningTurns;
@@ -39,13 +39,13 @@ impl Chat {
         (self.model)()
     }
 
-    /// Makes a client of a model, whose calls the host runs.
-    pub(crate) fn client(&self, model: &ChatModel, host: &Host) -> ChatClient {
+    /// Starts a client of a model, whose calls the host runs.
+    pub(crate) fn client(&self, model: &ChatModel, host: &Host) -> ChatClientBuilder {
         let model = model.with_executor(host.executor().clone());
         let client = ChatClient::builder(model).memory(self.conversations.clone()).default_tools(host.source().clone());
         match &self.system {
-            Some(system) => client.system(system.clone()).build(),
-            None => client.build(),
+            Some(system) => client.system(system.clone()),
+            None => client,
         }
     }
 }

@@ -58,6 +58,8 @@ impl Page {
             mcp_path: None,
             is_secure: false,
             sources: Arc::new(|| Box::pin(async { Vec::new() })),
+            #[cfg(all(feature = "chat", feature = "journal"))]
+            run_details: None,
         };
         Self {
             settings,
@@ -169,9 +171,20 @@ impl Page {
     }
 
     /// Shows the runs of a journal, and lets people decide about calls that wait for approval or are uncertain.
+    ///
+    /// Each turn of a chat is then a [run](opentool_core::RunJournal) too: what was said is in the journal, where everyone who is signed in
+    /// sees it, and a turn whose page or process has gone can go on in another process.
     #[cfg(feature = "journal")]
     pub fn journal(mut self, journal: opentool_journal::SqliteJournal) -> Self {
         self.journal = Some(journal);
+        self
+    }
+
+    /// Sets what is stored with the run of a chat, asked at the beginning of each turn: what a program needs to
+    /// [go on](opentool_chat::ChatClient::resume_run) with it. No secrets.
+    #[cfg(all(feature = "chat", feature = "journal"))]
+    pub fn chat_run_details(mut self, details: impl Fn() -> serde_json::Value + Send + Sync + 'static) -> Self {
+        self.settings.run_details = Some(Arc::new(details));
         self
     }
 

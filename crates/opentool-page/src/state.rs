@@ -18,6 +18,10 @@ use crate::tokens::PageTokens;
 /// What tells the page about the sources of the tools.
 pub(crate) type Sources = Arc<dyn Fn() -> BoxFuture<'static, Vec<PageSource>> + Send + Sync>;
 
+/// What says what is stored with the run of a chat.
+#[cfg(all(feature = "chat", feature = "journal"))]
+pub(crate) type RunDetails = Arc<dyn Fn() -> serde_json::Value + Send + Sync>;
+
 /// The settings of a page, and what happens on it.
 pub(crate) struct PageState {
     pub(crate) settings: Settings,
@@ -50,6 +54,9 @@ pub(crate) struct Settings {
     pub(crate) mcp_path: Option<String>,
     pub(crate) is_secure: bool,
     pub(crate) sources: Sources,
+    /// What is stored with the run of a chat.
+    #[cfg(all(feature = "chat", feature = "journal"))]
+    pub(crate) run_details: Option<RunDetails>,
 }
 
 /// How many streams of events may be open.

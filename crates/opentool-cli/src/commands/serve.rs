@@ -135,7 +135,8 @@ async fn serve(
         None => config,
     };
     let (model_name, model) = model.unzip();
-    let content = PageContent::new(&set, model);
+    let run_details = model_name.as_ref().map(|name| setup.run_details(&options, name)).unwrap_or_default();
+    let content = PageContent::new(&set, model, run_details);
     let page = page::page(&options, content.clone(), journal.clone())?;
     let tokens = page.as_ref().map(Page::tokens);
     let server = mounted(&options, Server::from_host(&host).config(config), page);

@@ -1,6 +1,6 @@
 //! The web page of `opentool serve`: where it is, and who gets its address.
 
-use std::io::Read as _;
+use std::io::{BufRead as _, Read as _};
 
 use serde_json::{Value, json};
 
@@ -44,6 +44,15 @@ impl<'a> SignedIn<'a> {
 
     pub(crate) fn post(&self, path: &str, body: &Value) -> Reply {
         self.served.ask("POST", path, &self.headers(), &body.to_string())
+    }
+
+    /// Sends a request whose answer comes line by line, reads it up to a line of a type, and goes away.
+    pub(crate) fn lines_until(&self, path: &str, body: &Value, wanted: &str) {
+        let mut connection = Connection::open(self.served.address);
+        connection.send("POST", path, &self.headers(), &body.to_string());
+        let mut lines = connection.into_reader().lines().map_while(Result::ok);
+        let is_wanted = |line: &String| line.starts_with('{') && super::json(line)["type"] == wanted;
+        assert!(lines.any(|line| is_wanted(&line)), "no line is of the type {wanted}");
     }
 
     /// Sends a request whose answer comes line by line, and reads it to its end.

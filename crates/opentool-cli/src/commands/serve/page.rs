@@ -13,6 +13,7 @@ use opentool_chat::ChatModel;
 use opentool_journal::SqliteJournal;
 use opentool_page::{Page, PageTokens};
 use opentool_server::BoundServer;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
@@ -64,7 +65,11 @@ pub(super) fn page(
                 sources
             }
         })
-        .chat_from(move || chat.get().model);
+        .chat_from({
+            let content = chat.clone();
+            move || content.get().model
+        })
+        .chat_run_details(move || chat.get().run_details);
     if let Some(path) = options.mcp_path() {
         page = page.mcp_path(path);
     }
@@ -84,16 +89,19 @@ struct ConfiguredPage {
     sources: Arc<[ShownSource]>,
     /// The model that people chat with.
     model: Option<ChatModel>,
+    /// What is stored with a turn of theirs.
+    run_details: Value,
 }
 
 impl PageContent {
-    pub(super) fn new(set: &ToolSet, model: Option<ChatModel>) -> Self {
-        Self(Arc::new(Mutex::new(ConfiguredPage { sources: set.shown(), model })))
+    pub(super) fn new(set: &ToolSet, model: Option<ChatModel>, run_details: Value) -> Self {
+        Self(Arc::new(Mutex::new(ConfiguredPage { sources: set.shown(), model, run_details })))
     }
 
     /// Takes those of another configuration.
-    pub(super) fn replace(&self, set: &ToolSet, model: Option<ChatModel>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = ConfiguredPage { sources: set.shown(), model };
+    pub(super) fn replace(&self, set: &ToolSet, model: Option<ChatModel>, run_details: Value) {
+        let configured = ConfiguredPage { sources: set.shown(), model, run_details };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = configured;
     }
 
     fn get(&self) -> ConfiguredPage {

@@ -132,7 +132,8 @@ impl Reloader {
             earlier.abort();
         }
         let (model_name, model) = model.unzip();
-        self.content.replace(&set, model);
+        let run_details = model_name.as_ref().map(|name| self.setup.run_details(&options, name)).unwrap_or_default();
+        self.content.replace(&set, model, run_details);
         self.changed.send();
         let report = difference(&self.set, &set) + &model_difference(self.model.as_ref(), model_name.as_ref());
         self.model = model_name;
