@@ -525,6 +525,8 @@ async fn finish(stream: &mut ChatStream, calls: &mut TurnCalls) {
             ChatEvent::Tool(ToolEvent::Finished(call, outcome) | ToolEvent::Failed(call, outcome)) => {
                 drop(calls.end(&call, Some(&outcome)));
             }
+            // The model would be asked on behalf of a person who has gone: another process goes on, where one is wanted.
+            ChatEvent::Text(_) | ChatEvent::Reasoning(_) | ChatEvent::Tool(ToolEvent::Requested(..)) => return,
             ChatEvent::Done(_) => return,
             _ => {}
         }

@@ -298,7 +298,7 @@ impl<'a> TableReader<'a> {
                 let fault = entry.key_fault("`allow` has no effect with `isolation = \"none\"`");
                 faults.add(fault.with_help("in this process nothing limits a library; leave one of them out"));
             }
-            let own = rule.and_then(|rule| rule.timeout).filter(|own| *own > timeout);
+            let own = rule.and_then(|rule| rule.timeout).filter(|own| !is_in_process && *own > timeout);
             if let (Some(entry), Some(own)) = (entry("timeout"), own) {
                 let message = format!("the process of the library is ended after {timeout:?}, before {own:?} are over");
                 let help = format!("set `timeout` of `[{SOURCES}.{}]` to at least that", self.table.name());
