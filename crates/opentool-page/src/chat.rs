@@ -525,9 +525,11 @@ async fn finish(stream: &mut ChatStream, calls: &mut TurnCalls) {
             ChatEvent::Tool(ToolEvent::Finished(call, outcome) | ToolEvent::Failed(call, outcome)) => {
                 drop(calls.end(&call, Some(&outcome)));
             }
-            // The model would be asked on behalf of a person who has gone: another process goes on, where one is wanted.
-            ChatEvent::Text(_) | ChatEvent::Reasoning(_) | ChatEvent::Tool(ToolEvent::Requested(..)) => return,
-            ChatEvent::Done(_) => return,
+            // Before the end, the model was asked for a person who has gone: another process goes on, where one is wanted.
+            ChatEvent::Done(_)
+            | ChatEvent::Text(_)
+            | ChatEvent::Reasoning(_)
+            | ChatEvent::Tool(ToolEvent::Requested(..)) => return,
             _ => {}
         }
     }
