@@ -45,6 +45,8 @@ pub(crate) enum ValueForm {
     Texts,
     Flag,
     Number,
+    /// A number that is not zero.
+    Count,
     /// Seconds, or a text such as `500ms`.
     Time,
     /// Bytes, or a text such as `16M`.
@@ -125,7 +127,9 @@ impl ValueForm {
             ValueForm::Time
         } else if is(TypeId::of::<usize>()) || is(TypeId::of::<MemorySize>()) {
             ValueForm::Size
-        } else if is(TypeId::of::<u16>()) || is(TypeId::of::<u32>()) || is(TypeId::of::<NonZeroUsize>()) {
+        } else if is(TypeId::of::<NonZeroUsize>()) {
+            ValueForm::Count
+        } else if is(TypeId::of::<u16>()) || is(TypeId::of::<u32>()) {
             ValueForm::Number
         } else if is_list {
             ValueForm::Texts
@@ -145,6 +149,7 @@ impl ValueForm {
                 DeValue::Integer(_) => Ok(()),
                 _ => Err(entry.wanted("a number")),
             },
+            ValueForm::Count => entry.count().map(drop),
             ValueForm::Time => entry.time().map(drop),
             ValueForm::Size => match value {
                 DeValue::Integer(_) | DeValue::String(_) => Ok(()),
@@ -263,8 +268,14 @@ impl ConfigTable {
     }
 }
 
-/// Reads a time as it stands in a file.
+/// Reads numbers and times as they stand in a file.
 impl TableEntry<'_> {
+    pub(crate) fn count(&self) -> Result<u32, ConfigFault> {
+        let DeValue::Integer(_) = self.value.get_ref() else { return Err(self.wanted("a number")) };
+        let number = self.option_values()?.concat().parse().ok().filter(|number| *number > 0);
+        number.ok_or_else(|| self.fault(format!("`{}` must be 1 or more, and at most {}", self.name(), u32::MAX)))
+    }
+
     pub(crate) fn time(&self) -> Result<Duration, ConfigFault> {
         let wanted = || self.wanted("a time such as \"500ms\", \"35s\" or \"2m\"");
         match self.value.get_ref() {

@@ -49,6 +49,7 @@ fn of_form(form: &ValueForm) -> Value {
         ValueForm::Texts => json!({ "type": ["string", "array"], "items": { "type": "string" } }),
         ValueForm::Flag => json!({ "type": "boolean" }),
         ValueForm::Number => json!({ "type": "integer", "minimum": 0 }),
+        ValueForm::Count => json!({ "type": "integer", "minimum": 1 }),
         ValueForm::Time => {
             json!({ "type": ["string", "integer"], "pattern": "^[0-9]+(ms|s|m|h|d)?$", "minimum": 0 })
         }

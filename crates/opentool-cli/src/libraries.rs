@@ -1,9 +1,11 @@
 //! How C libraries are opened: the options that only the operator gives.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use opentool::{Toolbox, ToolboxError};
 use opentool_dyn::{DynLibrary, Isolation, MemorySize, Permissions, WorkerSharing};
 
 use crate::{
@@ -13,7 +15,7 @@ use crate::{
 };
 
 /// How long a call may run by default, as in the executor.
-const TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Every option is `None` until it is given, so that the values of a file can be applied after the command line.
 #[derive(Debug, Default, Args)]
@@ -98,6 +100,11 @@ impl LibraryGrants {
 }
 
 impl LibraryOptions {
+    /// Whether a library, or something that it may do, is given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.grants.is_given()
+    }
+
     /// How long a call may run, where that is given.
     pub(crate) fn timeout(&self) -> Option<Duration> {
         self.grants.timeout
@@ -126,10 +133,32 @@ impl LibraryOptions {
                 }));
             }
         }
-        documents.iter().map(|(name, text)| self.open(name, text)).collect()
+        documents.iter().map(|(name, text)| self.open(name, text, |_| true)).collect()
     }
 
-    fn open(&self, name: &str, text: &str) -> Result<DynLibrary, Failure> {
+    /// Opens the library of a document, in which functions may have grants of their own in place of those of the library: such
+    /// functions run in further processes, one for each set of grants.
+    pub(crate) fn open_split(&self, name: &str, text: &str, own: &[(&str, &[String])]) -> Result<OpenLibrary, Failure> {
+        let set = |grants: &[String]| grants.iter().cloned().collect::<BTreeSet<_>>();
+        let shared = set(&self.grants.allow);
+        let mut groups: BTreeMap<BTreeSet<String>, BTreeSet<String>> = BTreeMap::new();
+        for (function, grants) in own.iter().filter(|(_, grants)| set(grants) != shared) {
+            groups.entry(set(grants)).or_default().insert((*function).to_owned());
+        }
+        let is_apart = |function: &str| groups.values().any(|group| group.contains(function));
+        let rest = self.open(name, text, |function| !is_apart(function))?;
+        let of_rest = rest.toolbox().names().filter(|function| !is_apart(function)).map(str::to_owned).collect();
+        let mut parts = vec![(rest, of_rest)];
+        for (grants, functions) in &groups {
+            let grants = LibraryGrants { allow: grants.iter().cloned().collect(), ..self.grants.clone() };
+            let options = LibraryOptions { grants, memory: self.memory };
+            parts.push((options.open(name, text, |function| functions.contains(function))?, functions.clone()));
+        }
+        OpenLibrary::join(name, parts)
+    }
+
+    /// Opens the library of a document, for some of its functions.
+    fn open(&self, name: &str, text: &str, is_own: impl Fn(&str) -> bool) -> Result<DynLibrary, Failure> {
         let named = self.grants.library.iter().find_map(|given| of_document(given, name));
         let Some(library) = named.or_else(|| self.grants.library.first().map(Path::new)) else {
             return Err(Failure::LibraryDocument { name: name.to_owned() });
@@ -146,7 +175,7 @@ impl LibraryOptions {
             builder = builder.worker_sharing(WorkerSharing::PerCaller);
         }
         let opened = builder.open().map_err(|error| Failure::library(&error))?;
-        for (function, reason) in opened.disabled() {
+        for (function, reason) in opened.disabled().filter(|(function, _)| is_own(function)) {
             warn(&format_args!("{}: `{}` cannot be called: {}", visible(name), visible(function), visible(reason)));
         }
         warn_of_marks(name, &opened.marks());
@@ -205,6 +234,74 @@ impl LibraryOptions {
             None => permissions,
         })
     }
+}
+
+/// A C library whose functions run in one process, or in several where some of them may do something else.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenLibrary {
+    toolbox: Toolbox,
+    parts: Vec<DynLibrary>,
+}
+
+impl From<DynLibrary> for OpenLibrary {
+    fn from(library: DynLibrary) -> Self {
+        OpenLibrary { toolbox: library.toolbox().clone(), parts: vec![library] }
+    }
+}
+
+impl OpenLibrary {
+    /// Joins what was opened several times, each time for some of the functions.
+    fn join(name: &str, parts: Vec<(DynLibrary, BTreeSet<String>)>) -> Result<Self, Failure> {
+        let unusable = |source: ToolboxError| Failure::Tools { name: name.to_owned(), source };
+        check_handles(&parts)?;
+        let mut toolbox = Toolbox::new();
+        for (library, functions) in &parts {
+            let functions = functions.clone();
+            let own = library.toolbox().clone().filter(move |tool| functions.contains(tool.definition().name()));
+            toolbox = toolbox.merge(own).map_err(unusable)?;
+        }
+        Ok(OpenLibrary { toolbox, parts: parts.into_iter().map(|(library, _)| library).collect() })
+    }
+
+    pub(crate) fn toolbox(&self) -> &Toolbox {
+        &self.toolbox
+    }
+
+    /// Where its functions run, for people.
+    pub(crate) fn isolation(&self) -> String {
+        let mut missing = false;
+        for library in &self.parts {
+            match library.confinement() {
+                None => return "in this process, without isolation".to_owned(),
+                Some(confinement) => missing |= !confinement.missing.is_empty(),
+            }
+        }
+        let sandboxed = if missing { "sandboxed in part" } else { "sandboxed" };
+        match self.parts.len() {
+            1 => format!("a worker process, {sandboxed}"),
+            processes => format!("{processes} worker processes, {sandboxed}"),
+        }
+    }
+}
+
+/// Refuses handles that would be made in one process and used in another, where they mean nothing.
+fn check_handles(parts: &[(DynLibrary, BTreeSet<String>)]) -> Result<(), Failure> {
+    for (index, (library, functions)) in parts.iter().enumerate() {
+        for function in functions {
+            for handle in library.handle_types(function) {
+                let others = parts[index + 1..].iter().flat_map(|(library, functions)| {
+                    functions.iter().filter(move |other| library.handle_types(other).any(|theirs| theirs == handle))
+                });
+                if let Some(other) = others.into_iter().next() {
+                    return Err(Failure::usage(format!(
+                        "`{function}` and `{other}` share handles of the type `{handle}`, which mean something in one process only, and \
+                         an `allow` of their own gives functions another process: give both the same `allow`"
+                    )));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// How many marks of a document are listed.

@@ -42,6 +42,12 @@ impl ConnectOptions {
         ConnectOptions { certificates, timeout: None, max_result: None }
     }
 
+    /// Makes room for a result of this size, where a tool may have one that is larger than others.
+    pub(crate) fn with_result_of(mut self, bytes: Option<usize>) -> Self {
+        self.max_result = self.max_result.max(bytes);
+        self
+    }
+
     fn max_answer(&self) -> Option<usize> {
         self.max_result.map(|bytes| bytes.saturating_mul(ANSWER_OVERHEAD).max(ANSWER))
     }

@@ -1,5 +1,6 @@
 //! The sources that a configuration file describes: `[sources.NAME]`.
 
+mod call_gate;
 mod named;
 mod reader;
 mod rules;

@@ -13,7 +13,7 @@ use self::tools::toolbox;
 use crate::engine::{Engine, Options};
 use crate::exports::Exports;
 use crate::find::find_library;
-use crate::plan::{Plan, marks};
+use crate::plan::{Function, Plan, marks};
 use crate::serial::Serial;
 use crate::supervisor::{Settings, WorkerSharing};
 use crate::symbols::{disable_missing, is_callable};
@@ -74,6 +74,13 @@ impl DynLibrary {
     #[must_use]
     pub fn marks(&self) -> Vec<String> {
         marks(&self.shared.plan.document)
+    }
+
+    /// Returns the types of the handles that a function takes or makes. A handle means something only to functions that run in the
+    /// same process.
+    pub fn handle_types(&self, function: &str) -> impl Iterator<Item = &str> {
+        let function = self.shared.plan.functions.iter().find(|planned| planned.name == function);
+        function.into_iter().flat_map(Function::handle_types)
     }
 
     /// Returns what the system enforces upon the library; nothing where it runs in this process.

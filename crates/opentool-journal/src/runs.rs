@@ -1,7 +1,7 @@
 //! The runs of a journal: list them, look into them, decide about their calls, fork and delete them.
 
 use opentool_core::{
-    ApprovalDecision, CallEffect, Decision, RunStep, ToolError, UncertainDecision, WaitingCall, WaitsFor,
+    ApprovalDecision, BoxFuture, CallEffect, Decision, RunStep, ToolError, UncertainDecision, WaitingCall, WaitsFor,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -108,17 +108,10 @@ impl SqliteJournal {
     /// Where there is no such call, or it is not uncertain.
     pub async fn decide_call(&self, run: &str, place: &str, decision: UncertainDecision) -> Result<(), JournalError> {
         let (run, place) = (run.to_owned(), place.to_owned());
-        #[cfg(feature = "testing")]
-        self.0.reach(CommitPoint::BeforeDecision);
-        self.0
-            .store
-            .write(Durability::Full, move |connection, store| {
-                Box::pin(async move { decide(connection, store, &run, &place, decision).await })
-            })
-            .await?;
-        #[cfg(feature = "testing")]
-        self.0.reach(CommitPoint::AfterDecision);
-        Ok(())
+        self.write_decision(move |connection, store| {
+            Box::pin(async move { decide(connection, store, &run, &place, decision).await })
+        })
+        .await
     }
 
     /// Decides about a call that waits for approval; its run acts on that when it is resumed. The decision is on the disk when this is
@@ -129,14 +122,22 @@ impl SqliteJournal {
     /// Where there is no such run, it belongs to a process that is alive, or no such call of it waits for approval.
     pub async fn decide_approval(&self, run: &str, place: &str, decision: Decision) -> Result<(), JournalError> {
         let (run, place) = (run.to_owned(), place.to_owned());
+        self.write_decision(move |connection, store| {
+            Box::pin(async move { decide_approval(connection, store, &run, &place, decision).await })
+        })
+        .await
+    }
+
+    /// Writes a decision, which is on the disk when this is done.
+    async fn write_decision<W>(&self, write: W) -> Result<(), JournalError>
+    where
+        W: for<'c> FnOnce(&'c mut SqliteConnection, &'c Store) -> BoxFuture<'c, Result<(), WriteError>>
+            + Send
+            + 'static,
+    {
         #[cfg(feature = "testing")]
         self.0.reach(CommitPoint::BeforeDecision);
-        self.0
-            .store
-            .write(Durability::Full, move |connection, store| {
-                Box::pin(async move { decide_approval(connection, store, &run, &place, decision).await })
-            })
-            .await?;
+        self.0.store.write(Durability::Full, write).await?;
         #[cfg(feature = "testing")]
         self.0.reach(CommitPoint::AfterDecision);
         Ok(())

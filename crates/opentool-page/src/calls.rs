@@ -80,7 +80,7 @@ pub(crate) async fn start(
     check_id(&given.id)?;
     let host = state.host(request.host());
     if !given.confirmed {
-        check_needs_no_confirmation(host, &given.tool).await?;
+        check_needs_no_confirmation(&host, &given.tool).await?;
     }
     let arguments = given.arguments.map_or("{}", RawValue::get);
     let call = ToolCall::new(&*given.id, &*given.tool, arguments);
@@ -99,7 +99,7 @@ pub(crate) async fn start(
     // The call has its own copy of what it needs.
     body.release();
     let cut_off = request.cut_off();
-    let task = CallTask { host: host.clone(), call, context, queued, lines, counted, cut_off, _kept: (entry, body) };
+    let task = CallTask { host, call, context, queued, lines, counted, cut_off, _kept: (entry, body) };
     tokio::spawn(task.run().in_current_span());
     Ok(response)
 }

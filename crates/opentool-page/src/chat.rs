@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use opentool_chat::{
-    ChatError, ChatEvent, ChatRequest, ChatResponse, Media, Message, ToolAnswer, Usage, UserMessage, UserPart,
+    ChatClientBuilder, ChatError, ChatEvent, ChatRequest, ChatResponse, ChatStream, Media, Message, ToolAnswer, Usage,
+    UserMessage, UserPart,
 };
 use opentool_core::{ApprovalRequest, BoxFuture, CallRef, Cancellation, Decision, Outcome, ToolError, ToolEvent};
 use opentool_server::{
@@ -61,6 +62,7 @@ pub(crate) fn start(
     request: &mut FrontendRequest<'_>,
 ) -> Result<FrontendResponse, ApiError> {
     let chat = of(state)?;
+    let model = chat.model().ok_or_else(no_model)?;
     let mut body = request.take_body();
     let given: TurnBody = read_body(&body)?;
     check_id(&given.conversation)?;
@@ -78,11 +80,13 @@ pub(crate) fn start(
         questions: questions.clone(),
         approvals: approvals.clone(),
     })?;
+    let is_recorded = is_recorded(state);
     let (queue, queued) = mpsc::channel(BACKLOG);
     let (asking, asked) = mpsc::channel(BACKLOG);
     let person = PersonAtPage {
         asking,
-        approvals,
+        approvals: approvals.clone(),
+        is_recorded,
         turns: chat.turns.clone(),
         conversations: chat.conversations.clone(),
         conversation: conversation.clone(),
@@ -90,20 +94,44 @@ pub(crate) fn start(
     let context = calls::context(session, request)
         .with_typed(CallOrigin::Model(Arc::new(person)))
         .with_respondent(PageRespondent { questions, lines: queue });
-    let turn = chat
-        .client(state.host(request.host()))
-        .prompt(message)
-        .conversation(conversation)
-        .tool_context(&context)
-        .cancellation(cancellation.clone());
+    let client = recorded(state, chat.client(&model, &state.host(request.host()))).build();
+    let turn =
+        client.prompt(message).conversation(conversation).tool_context(&context).cancellation(cancellation.clone());
     // The message has its own copy.
     body.release();
     let (response, lines) = LineSender::open();
     let cut_off = request.cut_off();
     let calls = TurnCalls::new(request.call_counter());
-    let task = TurnTask { turn, queued, asked, lines, calls, cancellation, cut_off, _kept: (entry, body) };
+    let approvals = is_recorded.then_some(approvals);
+    let task = TurnTask { turn, queued, asked, approvals, lines, calls, cancellation, cut_off, _kept: (entry, body) };
     tokio::spawn(task.run().in_current_span());
     Ok(response)
+}
+
+/// Makes every turn of a client a run, where the page has a journal.
+#[cfg(feature = "journal")]
+fn recorded(state: &PageState, client: ChatClientBuilder) -> ChatClientBuilder {
+    let Some(journal) = &state.journal else { return client };
+    let client = client.journal(journal.clone());
+    match &state.settings.run_details {
+        Some(details) => client.run_details(details()),
+        None => client,
+    }
+}
+
+#[cfg(not(feature = "journal"))]
+fn recorded(_: &PageState, client: ChatClientBuilder) -> ChatClientBuilder {
+    client
+}
+
+#[cfg(feature = "journal")]
+fn is_recorded(state: &PageState) -> bool {
+    state.journal.is_some()
+}
+
+#[cfg(not(feature = "journal"))]
+fn is_recorded(_: &PageState) -> bool {
+    false
 }
 
 /// Passes the person's word about a call on.
@@ -154,11 +182,12 @@ pub(crate) fn show(state: &PageState, session: &Session, id: &str) -> Result<Fro
 }
 
 fn of(state: &PageState) -> Result<&Chat, ApiError> {
-    let missing = || {
-        ApiError::not_found("this server has no model to chat with")
-            .with_hint("name one in opentool.toml or on the command line of `opentool serve`")
-    };
-    state.chat.as_ref().ok_or_else(missing)
+    state.chat.as_ref().ok_or_else(no_model)
+}
+
+fn no_model() -> ApiError {
+    ApiError::not_found("this server has no model to chat with")
+        .with_hint("name one in opentool.toml or on the command line of `opentool serve`")
 }
 
 /// The name under which a conversation is kept: callers with different API keys do not see each other's.
@@ -236,6 +265,8 @@ struct AskedCall {
 struct PersonAtPage {
     asking: mpsc::Sender<AskedCall>,
     approvals: Arc<OpenApprovals>,
+    /// Whether a call can wait in a journal.
+    is_recorded: bool,
     turns: RunningTurns,
     conversations: Arc<Conversations>,
     conversation: String,
@@ -258,10 +289,13 @@ impl PersonAsked for PersonAtPage {
                 arguments: raw_arguments(request.arguments.as_str()),
                 hints: request.tool.metadata().into(),
             };
-            if self.asking.send(asked).await.is_err() {
-                return denied(None);
-            }
-            let Some(word) = approval.word().await else { return denied(None) };
+            let word = match self.asking.send(asked).await {
+                Ok(()) => approval.word().await,
+                Err(_) => None,
+            };
+            let Some(word) = word else {
+                return if self.is_recorded { Decision::Suspend } else { denied(None) };
+            };
             match word.decision {
                 PersonsWord::Allow => Decision::Approve,
                 PersonsWord::Always => {
@@ -422,6 +456,8 @@ struct TurnTask {
     turn: ChatRequest,
     queued: mpsc::Receiver<Vec<u8>>,
     asked: mpsc::Receiver<AskedCall>,
+    /// The calls that wait for the person; none where they cannot wait in a journal.
+    approvals: Option<Arc<OpenApprovals>>,
     lines: LineSender,
     calls: TurnCalls,
     cancellation: Cancellation,
@@ -444,23 +480,36 @@ impl From<ClientGone> for TurnStop {
 
 impl TurnTask {
     async fn run(self) {
-        let Self { turn, mut queued, mut asked, lines, mut calls, cancellation, cut_off, _kept } = self;
+        let Self { turn, mut queued, mut asked, approvals, lines, mut calls, cancellation, cut_off, _kept } = self;
         let started = Instant::now();
+        let mut stream = turn.stream();
         let forwarded = tokio::select! {
             biased;
-            forwarded = forward(turn, &mut queued, &mut asked, &lines, &mut calls, started) => forwarded,
+            forwarded = forward(&mut stream, &mut queued, &mut asked, &lines, &mut calls, started) => forwarded,
             () = cut_off.cancelled() => {
                 let error = TurnErrorForm { kind: "unavailable", message: "the server stopped".to_owned() };
                 let _ = lines.send(&TurnLine::Error { error, duration_ms: millis(started.elapsed()) }).await;
                 return;
             }
-            // The page is gone: dropping the turn ends the request to the model and cancels the calls.
-            () = lines.closed() => return,
+            () = lines.closed() => Err(TurnStop::Gone),
         };
-        if let Err(TurnStop::TooManyCalls(error)) = forwarded {
-            cancellation.cancel();
-            let error = TurnErrorForm { kind: "busy", message: error.to_string() };
-            let _ = lines.send(&TurnLine::Error { error, duration_ms: millis(started.elapsed()) }).await;
+        match forwarded {
+            Ok(()) => {}
+            Err(TurnStop::TooManyCalls(error)) => {
+                cancellation.cancel();
+                let error = TurnErrorForm { kind: "busy", message: error.to_string() };
+                let _ = lines.send(&TurnLine::Error { error, duration_ms: millis(started.elapsed()) }).await;
+            }
+            // A call that waited for the person waits in the journal from now on, which ends the turn.
+            Err(TurnStop::Gone) if approvals.is_some_and(|approvals| approvals.leave()) => {
+                drop((queued, asked));
+                tokio::select! {
+                    () = finish(&mut stream, &mut calls) => {}
+                    () = cut_off.cancelled() => {}
+                }
+            }
+            // Dropping the turn ends the request to the model and cancels the calls.
+            Err(TurnStop::Gone) => {}
         }
     }
 }
@@ -469,16 +518,32 @@ fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
+/// Runs a turn that no page shows any more until it waits for decisions.
+async fn finish(stream: &mut ChatStream, calls: &mut TurnCalls) {
+    while let Some(Ok(event)) = stream.next().await {
+        match event {
+            ChatEvent::Tool(ToolEvent::Finished(call, outcome) | ToolEvent::Failed(call, outcome)) => {
+                drop(calls.end(&call, Some(&outcome)));
+            }
+            // Before the end, the model was asked for a person who has gone: another process goes on, where one is wanted.
+            ChatEvent::Done(_)
+            | ChatEvent::Text(_)
+            | ChatEvent::Reasoning(_)
+            | ChatEvent::Tool(ToolEvent::Requested(..)) => return,
+            _ => {}
+        }
+    }
+}
+
 /// Runs a turn and sends what happens.
 async fn forward(
-    turn: ChatRequest,
+    stream: &mut ChatStream,
     queued: &mut mpsc::Receiver<Vec<u8>>,
     asked: &mut mpsc::Receiver<AskedCall>,
     lines: &LineSender,
     calls: &mut TurnCalls,
     started: Instant,
 ) -> Result<(), TurnStop> {
-    let mut stream = turn.stream();
     loop {
         // What happened comes first, so that a call is known before it is asked about.
         let event = tokio::select! {

@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use opentool_chat::{ChatClient, ChatMemory, ChatModel, MemoryError, Message, UserPart, window};
+use opentool_chat::{ChatClient, ChatClientBuilder, ChatMemory, ChatModel, MemoryError, Message, UserPart, window};
 use opentool_core::{BoxFuture, Host, ToolDefinition};
 
 use crate::turns::RunningTurns;
@@ -18,40 +18,35 @@ const MAX_BYTES: usize = 64 << 20;
 /// How many messages of a conversation are sent to the model.
 const SENT: usize = 60;
 
+/// What says which model people chat with now.
+pub(crate) type CurrentModel = Arc<dyn Fn() -> Option<ChatModel> + Send + Sync>;
+
 /// The model that people chat with, and what they have said.
 pub(crate) struct Chat {
-    model: ChatModel,
+    model: CurrentModel,
     system: Option<Arc<str>>,
-    /// Made with the first turn, with the executor of the server.
-    client: OnceLock<ChatClient>,
     pub(crate) conversations: Arc<Conversations>,
     pub(crate) turns: RunningTurns,
 }
 
 impl Chat {
-    pub(crate) fn new(model: ChatModel, system: Option<Arc<str>>) -> Self {
-        let (client, conversations, turns) = (OnceLock::new(), Arc::default(), RunningTurns::default());
-        Self { model, system, client, conversations, turns }
+    pub(crate) fn new(model: CurrentModel, system: Option<Arc<str>>) -> Self {
+        Self { model, system, conversations: Arc::default(), turns: RunningTurns::default() }
     }
 
-    /// Returns the client, whose calls the host runs.
-    pub(crate) fn client(&self, host: &Host) -> &ChatClient {
-        self.client.get_or_init(|| {
-            let model = self.model.with_executor(host.executor().clone());
-            let client =
-                ChatClient::builder(model).memory(self.conversations.clone()).default_tools(host.source().clone());
-            match &self.system {
-                Some(system) => client.system(system.clone()).build(),
-                None => client.build(),
-            }
-        })
+    /// Returns the model that people chat with now; another turn may have another one.
+    pub(crate) fn model(&self) -> Option<ChatModel> {
+        (self.model)()
     }
 
-    /// Returns the names of the provider and of its model.
-    pub(crate) fn model_name(&self) -> (&str, Option<&str>) {
-        let provider = self.model.provider();
-        let model = self.model.default_options().model.as_deref().or_else(|| provider.model());
-        (provider.name(), model)
+    /// Starts a client of a model, whose calls the host runs.
+    pub(crate) fn client(&self, model: &ChatModel, host: &Host) -> ChatClientBuilder {
+        let model = model.with_executor(host.executor().clone());
+        let client = ChatClient::builder(model).memory(self.conversations.clone()).default_tools(host.source().clone());
+        match &self.system {
+            Some(system) => client.system(system.clone()),
+            None => client,
+        }
     }
 }
 

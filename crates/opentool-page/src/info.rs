@@ -15,7 +15,7 @@ struct Info<'a> {
     addresses: Addresses<String>,
     paths: Addresses<&'a str>,
     keys: bool,
-    chat: Option<ModelForm<'a>>,
+    chat: Option<ModelForm>,
     runs: bool,
     sources: Vec<SourceForm<'a>>,
 }
@@ -29,9 +29,9 @@ struct Addresses<T> {
 
 /// The model that people chat with.
 #[derive(Serialize)]
-struct ModelForm<'a> {
-    provider: &'a str,
-    model: Option<&'a str>,
+struct ModelForm {
+    provider: String,
+    model: Option<String>,
 }
 
 /// Answers what the server is.
@@ -65,13 +65,15 @@ pub(crate) async fn answer(state: &PageState, request: &FrontendRequest<'_>) -> 
 }
 
 #[cfg(feature = "chat")]
-fn chat(state: &PageState) -> Option<ModelForm<'_>> {
-    let (provider, model) = state.chat.as_ref()?.model_name();
-    Some(ModelForm { provider, model })
+fn chat(state: &PageState) -> Option<ModelForm> {
+    let asked = state.chat.as_ref()?.model()?;
+    let provider = asked.provider();
+    let model = asked.default_options().model.as_deref().or_else(|| provider.model());
+    Some(ModelForm { provider: provider.name().to_owned(), model: model.map(str::to_owned) })
 }
 
 #[cfg(not(feature = "chat"))]
-fn chat(_: &PageState) -> Option<ModelForm<'_>> {
+fn chat(_: &PageState) -> Option<ModelForm> {
     None
 }
 

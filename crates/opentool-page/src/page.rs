@@ -39,7 +39,7 @@ pub struct Page {
     session_timeout: Duration,
     tokens: PageTokens,
     #[cfg(feature = "chat")]
-    chat: Option<opentool_chat::ChatModel>,
+    chat: Option<crate::conversations::CurrentModel>,
     #[cfg(feature = "chat")]
     chat_system: Option<Arc<str>>,
     #[cfg(feature = "journal")]
@@ -58,6 +58,8 @@ impl Page {
             mcp_path: None,
             is_secure: false,
             sources: Arc::new(|| Box::pin(async { Vec::new() })),
+            #[cfg(all(feature = "chat", feature = "journal"))]
+            run_details: None,
         };
         Self {
             settings,
@@ -146,8 +148,18 @@ impl Page {
     /// # let _ = page;
     /// ```
     #[cfg(feature = "chat")]
-    pub fn chat(mut self, model: impl Into<opentool_chat::ChatModel>) -> Self {
-        self.chat = Some(model.into());
+    pub fn chat(self, model: impl Into<opentool_chat::ChatModel>) -> Self {
+        let model = model.into();
+        self.chat_from(move || Some(model.clone()))
+    }
+
+    /// Sets what says which model people [chat](Self::chat) with, asked at the beginning of each turn. Where it says none, there is no chat.
+    ///
+    /// For a server whose configuration changes while it runs. A page that is open notices another model when the
+    /// [source](opentool_core::ToolSource::changes) of the tools says that they changed.
+    #[cfg(feature = "chat")]
+    pub fn chat_from(mut self, model: impl Fn() -> Option<opentool_chat::ChatModel> + Send + Sync + 'static) -> Self {
+        self.chat = Some(Arc::new(model));
         self
     }
 
@@ -159,9 +171,20 @@ impl Page {
     }
 
     /// Shows the runs of a journal, and lets people decide about calls that wait for approval or are uncertain.
+    ///
+    /// Each turn of a chat is then a [run](opentool_core::RunJournal) too: what was said is in the journal, where everyone who is signed in
+    /// sees it, and a turn whose page or process has gone can go on in another process.
     #[cfg(feature = "journal")]
     pub fn journal(mut self, journal: opentool_journal::SqliteJournal) -> Self {
         self.journal = Some(journal);
+        self
+    }
+
+    /// Sets what is stored with the run of a chat, asked at the beginning of each turn: what a program needs to
+    /// [go on](opentool_chat::ChatClient::resume_run) with it. No secrets.
+    #[cfg(all(feature = "chat", feature = "journal"))]
+    pub fn chat_run_details(mut self, details: impl Fn() -> serde_json::Value + Send + Sync + 'static) -> Self {
+        self.settings.run_details = Some(Arc::new(details));
         self
     }
 

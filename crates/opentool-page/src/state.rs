@@ -1,7 +1,7 @@
 //! What all requests to a page share: [`PageState`].
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use opentool_core::{BoxFuture, Host};
 use tokio::sync::Semaphore;
@@ -18,6 +18,10 @@ use crate::tokens::PageTokens;
 /// What tells the page about the sources of the tools.
 pub(crate) type Sources = Arc<dyn Fn() -> BoxFuture<'static, Vec<PageSource>> + Send + Sync>;
 
+/// What says what is stored with the run of a chat.
+#[cfg(all(feature = "chat", feature = "journal"))]
+pub(crate) type RunDetails = Arc<dyn Fn() -> serde_json::Value + Send + Sync>;
+
 /// The settings of a page, and what happens on it.
 pub(crate) struct PageState {
     pub(crate) settings: Settings,
@@ -27,12 +31,18 @@ pub(crate) struct PageState {
     pub(crate) calls: RunningCalls,
     /// Streams of events that may be open.
     pub(crate) listeners: Arc<Semaphore>,
-    /// The tools of the server, whose calls the person at the page is asked about.
-    host: OnceLock<Arc<Host>>,
+    host: Mutex<Option<PageHost>>,
     #[cfg(feature = "chat")]
     pub(crate) chat: Option<Chat>,
     #[cfg(feature = "journal")]
     pub(crate) journal: Option<opentool_journal::SqliteJournal>,
+}
+
+/// The tools of the server, whose calls the person at the page is asked about.
+struct PageHost {
+    /// What it was made from; a server may get other tools while it runs.
+    of_server: Arc<Host>,
+    host: Arc<Host>,
 }
 
 /// What the application says about a page.
@@ -44,6 +54,9 @@ pub(crate) struct Settings {
     pub(crate) mcp_path: Option<String>,
     pub(crate) is_secure: bool,
     pub(crate) sources: Sources,
+    /// What is stored with the run of a chat.
+    #[cfg(all(feature = "chat", feature = "journal"))]
+    pub(crate) run_details: Option<RunDetails>,
 }
 
 /// How many streams of events may be open.
@@ -58,7 +71,7 @@ impl PageState {
             failed_sign_ins: Attempts::default(),
             calls: RunningCalls::default(),
             listeners: Arc::new(Semaphore::new(MAX_LISTENERS)),
-            host: OnceLock::new(),
+            host: Mutex::new(None),
             #[cfg(feature = "chat")]
             chat: None,
             #[cfg(feature = "journal")]
@@ -66,12 +79,16 @@ impl PageState {
         }
     }
 
-    /// Returns the tools of the server, with its executor and the person at the page.
-    pub(crate) fn host(&self, of_server: &Host) -> &Arc<Host> {
-        self.host.get_or_init(|| {
-            let executor = of_server.executor().to_builder().map_approval(PageApproval).build();
-            Arc::new(executor.host(of_server.source().clone()))
-        })
+    /// Returns the tools that the server has now, with its executor and the person at the page.
+    pub(crate) fn host(&self, of_server: &Arc<Host>) -> Arc<Host> {
+        let mut kept = self.host.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = kept.as_ref().filter(|kept| Arc::ptr_eq(&kept.of_server, of_server)) {
+            return kept.host.clone();
+        }
+        let executor = of_server.executor().to_builder().map_approval(PageApproval).build();
+        let host = Arc::new(executor.host(of_server.source().clone()));
+        *kept = Some(PageHost { of_server: of_server.clone(), host: host.clone() });
+        host
     }
 }
 

@@ -38,9 +38,17 @@ pub(crate) struct RunningTurn {
     pub(crate) approvals: Arc<OpenApprovals>,
 }
 
-/// The calls of a turn that wait for the person's word, by the name of the approval.
+/// The calls of a turn that wait for the person's word.
 #[derive(Debug, Default)]
-pub(crate) struct OpenApprovals(Mutex<HashMap<String, oneshot::Sender<ApprovalBody>>>);
+pub(crate) struct OpenApprovals(Mutex<ApprovalTable>);
+
+#[derive(Debug, Default)]
+struct ApprovalTable {
+    /// By the name of the approval.
+    waiting: HashMap<String, oneshot::Sender<ApprovalBody>>,
+    /// Whether the person has gone, so that no word will come.
+    is_left: bool,
+}
 
 /// The person's word, as the page sends it.
 #[derive(Debug, Deserialize)]
@@ -94,7 +102,7 @@ impl RunningTurns {
     /// Passes the person's word on; says whether a call waited for it.
     pub(crate) fn decide(&self, owner: &str, approval: &str, word: ApprovalBody) -> bool {
         let turns = self.lock().iter().filter(|turn| *turn.owner == *owner).cloned().collect::<Vec<_>>();
-        let waiting = turns.iter().find_map(|turn| turn.approvals.lock().remove(approval));
+        let waiting = turns.iter().find_map(|turn| turn.approvals.lock().waiting.remove(approval));
         waiting.is_some_and(|waiting| waiting.send(word).is_ok())
     }
 
@@ -124,17 +132,27 @@ pub(crate) struct OpenApproval<'a> {
 impl OpenApprovals {
     pub(crate) fn open<'a>(&'a self, name: &'a str) -> OpenApproval<'a> {
         let (sender, word) = oneshot::channel();
-        self.lock().insert(name.to_owned(), sender);
+        let mut table = self.lock();
+        if !table.is_left {
+            table.waiting.insert(name.to_owned(), sender);
+        }
         OpenApproval { approvals: self, name, word }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, oneshot::Sender<ApprovalBody>>> {
+    /// Ends the waiting, since the person has gone; says whether a call waited.
+    pub(crate) fn leave(&self) -> bool {
+        let mut table = self.lock();
+        table.is_left = true;
+        !std::mem::take(&mut table.waiting).is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ApprovalTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl OpenApproval<'_> {
-    /// Waits for the person's word; none where the turn is over.
+    /// Waits for the person's word; none where the turn is over, or the person has gone.
     pub(crate) async fn word(&mut self) -> Option<ApprovalBody> {
         (&mut self.word).await.ok()
     }
@@ -142,6 +160,6 @@ impl OpenApproval<'_> {
 
 impl Drop for OpenApproval<'_> {
     fn drop(&mut self) {
-        self.approvals.lock().remove(self.name);
+        self.approvals.lock().waiting.remove(self.name);
     }
 }

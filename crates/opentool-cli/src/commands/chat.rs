@@ -18,7 +18,10 @@ mod words;
 
 use std::io::{self, IsTerminal as _, Read as _};
 
-pub(super) use self::args::{Chat, ChatCommand};
+pub(super) use self::{
+    args::{Chat, ChatCommand},
+    recorded::{RunDetails, StartedWith},
+};
 use self::{interrupt::Interrupt, session::Session, words::Words};
 use super::{ExitStatus, access::warn_of_visible_key};
 use crate::{failure::Failure, source_tables::NamedSources, sources};

@@ -32,7 +32,8 @@ pkg-config, for `opentool dyn describe`; the folders in which something is kept,
 
 Each line says ok, missing (something optional, which nothing here needs), or FAILED (what is configured here does not
 work), and what to do. Programs and servers of opentool.toml are looked for, and started or asked only with --start.
-The provider of the model in OPENTOOL_MODEL is asked for its list of models.
+The model of `opentool chat` is that of OPENTOOL_MODEL, otherwise of [model] in opentool.toml, if it is trusted; its provider is
+asked for its list of models.
 
 With --json, there is an object {version, system, ok, findings}, and each of the findings is {area, name, state, text, next},
 where `state` is ok, missing or failed, and `next` is null or what to do.
@@ -62,7 +63,7 @@ impl Doctor {
         all.extend(machine::folders(config.journal.as_deref())?);
         all.push(machine::port(&config.host, config.port)?);
         all.extend(configured);
-        all.push(configured::model()?);
+        all.push(configured::model(self.config.as_deref())?);
         let is_ok = all.iter().all(|diagnosis| diagnosis.health != Health::Failed);
         if self.json {
             let result = json!({ "version": LONG_VERSION, "system": system(), "ok": is_ok, "findings": all });

@@ -18,13 +18,13 @@ use crate::{
 pub(super) struct KnownOptions {
     /// A tool of a source that only reads; a server's own word is not taken for it; repeatable
     #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
-    read_only: Vec<String>,
+    pub(super) read_only: Vec<String>,
     /// A tool of a source that destroys something; repeatable
     #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
-    destructive: Vec<String>,
+    pub(super) destructive: Vec<String>,
     /// A tool of a source whose call may run again, with the same key: after a crash, or where its server was in trouble; repeatable
     #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
-    idempotent: Vec<String>,
+    pub(super) idempotent: Vec<String>,
     /// A tool of a source whose calls need approval; repeatable
     #[arg(long, value_name = "TOOL", help_heading = "What is known about tools")]
     needs_approval: Vec<String>,

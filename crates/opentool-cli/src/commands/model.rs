@@ -5,7 +5,7 @@ mod options;
 mod table;
 
 pub(super) use self::{
-    name::ModelName,
+    name::{MODEL_VARIABLE, ModelName},
     options::ModelOptions,
     table::{MODEL, ModelTable},
 };

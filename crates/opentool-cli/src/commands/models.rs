@@ -49,7 +49,7 @@ impl Models {
         let found = match self.provider {
             Some(provider) => {
                 let failed = |source| Failure::Chat { source: Box::new(source) };
-                vec![(provider, block_on(async { provider.models(false).await.map_err(failed) })?)]
+                vec![(provider, block_on(async { provider.models(false, None, None).await.map_err(failed) })?)]
             }
             None => block_on(everywhere())?,
         };
@@ -72,7 +72,7 @@ async fn everywhere() -> Result<Found, Failure> {
             continue;
         }
         is_any_set_up |= is_set_up;
-        match provider.models(!is_set_up).await {
+        match provider.models(!is_set_up, None, None).await {
             Ok(models) => found.push((provider, models)),
             Err(error) if is_set_up => warn(&format!("{provider}: {}", visible(&error.to_string()))),
             // Something else may listen there, or nothing.

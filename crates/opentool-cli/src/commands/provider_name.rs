@@ -23,7 +23,42 @@ pub(super) enum ProviderName {
     Preset(Preset),
 }
 
-type ModelList = Pin<Box<dyn Future<Output = Result<Vec<ModelInfo>, ChatError>>>>;
+pub(super) type ModelList = Pin<Box<dyn Future<Output = Result<Vec<ModelInfo>, ChatError>>>>;
+
+/// Makes the provider of a name, with key and address as they are given, otherwise from the environment, and uses it. Each has a type
+/// of its own.
+macro_rules! with_provider {
+    ($name:expr, $model:expr, $base_url:expr, $key:expr, |$provider:ident| $used:expr) => {{
+        let at = ($base_url, $key, env::var($name.variables()[1]).is_ok_and(|url| !url.trim().is_empty()));
+        match $name {
+            ProviderName::OpenAi => with_provider!(OpenAi::from_env(), OpenAi::new($model), at, $provider, $used),
+            ProviderName::OpenAiResponses => {
+                with_provider!(OpenAiResponses::from_env(), OpenAiResponses::new($model), at, $provider, $used)
+            }
+            ProviderName::Azure => {
+                with_provider!(AzureOpenAi::from_env(), AzureOpenAi::new($model), at, $provider, $used)
+            }
+            ProviderName::Anthropic => {
+                with_provider!(Anthropic::from_env(), Anthropic::new($model), at, $provider, $used)
+            }
+            ProviderName::Gemini => with_provider!(Gemini::from_env(), Gemini::new($model), at, $provider, $used),
+            ProviderName::Ollama => with_provider!(Ollama::from_env(), Ollama::new($model), at, $provider, $used),
+            ProviderName::Preset(preset) => {
+                with_provider!(OpenAi::preset_from_env(preset), OpenAi::preset(preset, $model), at, $provider, $used)
+            }
+        }
+    }};
+    ($from_env:expr, $new:expr, $at:ident, $provider:ident, $used:expr) => {{
+        let $provider: Result<_, ChatError> = match $at {
+            (Some(url), Some(key), _) => Ok($new.base_url(url).api_key(key)),
+            (Some(url), None, _) => Ok($new.base_url(url)),
+            (None, Some(key), true) => $from_env.map(|provider| provider.api_key(key)),
+            (None, Some(key), false) => Ok($new.api_key(key)),
+            (None, None, _) => $from_env,
+        };
+        $used
+    }};
+}
 
 impl ProviderName {
     /// All of them.
@@ -80,51 +115,18 @@ impl ProviderName {
         base_url: Option<&str>,
         key: Option<&str>,
     ) -> Result<Box<dyn Provider>, ChatError> {
-        let is_url_set = env::var(self.variables()[1]).is_ok_and(|url| !url.trim().is_empty());
-        macro_rules! provider {
-            ($from_env:expr, $new:expr) => {
-                match (base_url, key) {
-                    (Some(url), Some(key)) => Box::new($new.base_url(url).api_key(key)),
-                    (Some(url), None) => Box::new($new.base_url(url)),
-                    (None, Some(key)) if is_url_set => Box::new($from_env?.api_key(key)),
-                    (None, Some(key)) => Box::new($new.api_key(key)),
-                    (None, None) => Box::new($from_env?),
-                }
-            };
-        }
-        Ok(match self {
-            Self::OpenAi => provider!(OpenAi::from_env(), OpenAi::new(model)),
-            Self::OpenAiResponses => provider!(OpenAiResponses::from_env(), OpenAiResponses::new(model)),
-            Self::Azure => provider!(AzureOpenAi::from_env(), AzureOpenAi::new(model)),
-            Self::Anthropic => provider!(Anthropic::from_env(), Anthropic::new(model)),
-            Self::Gemini => provider!(Gemini::from_env(), Gemini::new(model)),
-            Self::Ollama => provider!(Ollama::from_env(), Ollama::new(model)),
-            Self::Preset(preset) => provider!(OpenAi::preset_from_env(preset), OpenAi::preset(preset, model)),
-        })
+        with_provider!(self, model, base_url, key, |provider| Ok(Box::new(provider?)))
     }
 
-    /// Asks which models there are. One that is only guessed to be there is asked once.
-    pub(super) fn models(self, is_guess: bool) -> ModelList {
-        macro_rules! models {
-            ($provider:expr) => {
-                Box::pin(async move {
-                    let provider = $provider?;
-                    match is_guess {
-                        true => provider.retries(0).connect_timeout(LOCAL_TIMEOUT).models().await,
-                        false => provider.models().await,
-                    }
-                })
-            };
-        }
-        match self {
-            Self::OpenAi => models!(OpenAi::from_env()),
-            Self::OpenAiResponses => models!(OpenAiResponses::from_env()),
-            Self::Azure => models!(AzureOpenAi::from_env()),
-            Self::Anthropic => models!(Anthropic::from_env()),
-            Self::Gemini => models!(Gemini::from_env()),
-            Self::Ollama => models!(Ollama::from_env()),
-            Self::Preset(preset) => models!(OpenAi::preset_from_env(preset)),
-        }
+    /// Asks which models there are, at an address and with a key as for [`provider`](Self::provider). One that is only guessed to be
+    /// there is asked once.
+    pub(super) fn models(self, is_guess: bool, base_url: Option<&str>, key: Option<&str>) -> ModelList {
+        with_provider!(self, "", base_url, key, |provider| Box::pin(async move {
+            match is_guess {
+                true => provider?.retries(0).connect_timeout(LOCAL_TIMEOUT).models().await,
+                false => provider?.models().await,
+            }
+        }))
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) use self::file::{file_table, settings};
 use self::{
     fingerprints::Fingerprints,
     options::Options,
-    page::ShownSources,
+    page::PageContent,
     prepare::{Prepared, config_problem, fixed_host, prepare},
     reload::Reloader,
     setup::{Opened, Setup},
@@ -134,9 +134,10 @@ async fn serve(
         Some(journal) => config.journal(journal),
         None => config,
     };
-    let (model_name, model) = model.map(|(name, model)| (name, model.build())).unzip();
-    let shown = ShownSources::new(&set);
-    let page = page::page(&options, shown.clone(), model, journal.clone())?;
+    let (model_name, model) = model.unzip();
+    let run_details = model_name.as_ref().map(|name| setup.run_details(&options, name)).unwrap_or_default();
+    let content = PageContent::new(&set, model, run_details);
+    let page = page::page(&options, content.clone(), journal.clone())?;
     let tokens = page.as_ref().map(Page::tokens);
     let server = mounted(&options, Server::from_host(&host).config(config), page);
     let (name, port) = (options.host.as_deref().unwrap_or(DEFAULT_HOST), options.port.unwrap_or(DEFAULT_PORT));
@@ -145,7 +146,8 @@ async fn serve(
     let _page = page::offer(&options, &bound, tokens, browser.as_ref())?;
     let handle = bound.reload_handle();
     let file = file.map(|file| file.name());
-    let reloader = Reloader { setup, options, set, shown, seen, handle, export, changed, forward, file };
+    let reloader =
+        Reloader { setup, options, set, model: model_name, content, seen, handle, export, changed, forward, file };
     let (stop, stopped) = oneshot::channel();
     let reloading = tokio::spawn(reloader.run(hangups, stopped));
     drain_on(signals, &bound);

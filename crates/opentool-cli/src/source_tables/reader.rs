@@ -10,20 +10,25 @@ use opentool_spec::json::near;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    rules::{Approver, ToolRule, ToolRules},
+    call_gate::CallGate,
+    rules::{Approver, CallLimits, ToolRule, ToolRules},
     table::{McpOrigin, SourceOrigin, SourceTable},
 };
 use crate::{
     config_fault::{ConfigFault, Faults},
     config_keys::{ConfigKey, ConfigTable, ValueForm, quoted},
     config_value::{SecretText, TableEntry, entries, line_of, shown},
-    libraries::LibraryOptions,
+    libraries::{LibraryOptions, TIMEOUT},
     setting::{SOURCES, Setting},
+    size::size,
     time::some_time,
 };
 
 /// The key that says what a source is.
 const SOURCE_KIND: &str = "kind";
+
+/// The key that says what a C library may do.
+const ALLOW: &str = "allow";
 
 /// What a source can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +58,7 @@ impl SourceKind {
         let kinds = Self::ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
         let mut keys = vec![ConfigKey::new(SOURCE_KIND, ValueForm::Choice(kinds), "What the source is").required()];
         keys.extend(self.own_keys());
-        let rules = rule_keys().into_iter().filter(|rule| !keys.iter().any(|key| key.name == rule.name));
+        let rules = rule_keys(self).into_iter().filter(|rule| !keys.iter().any(|key| key.name == rule.name));
         let rules: Vec<_> = rules.collect();
         keys.extend(rules);
         ConfigTable::new(format!("a source of the kind `{}`", self.name()), keys)
@@ -101,7 +106,7 @@ impl SourceKind {
 }
 
 /// The keys of every kind.
-fn rule_keys() -> Vec<ConfigKey> {
+fn rule_keys(kind: SourceKind) -> Vec<ConfigKey> {
     let key = ConfigKey::new;
     vec![
         key("prefix", ValueForm::Text, "What the names of its tools begin with here"),
@@ -112,6 +117,17 @@ fn rule_keys() -> Vec<ConfigKey> {
         ),
         key("except", ValueForm::Texts, "Tools that are left out"),
         key("timeout", ValueForm::Time, "How long a call may run"),
+        key("max-result", ValueForm::Size, "How large the result of a call may be"),
+        key(
+            "max-calls",
+            ValueForm::Count,
+            "How many calls of its tools may run at once; further ones wait, which counts as running",
+        ),
+        key(
+            "max-calls-per-turn",
+            ValueForm::Count,
+            "How often a model may call each of its tools in one turn of a chat",
+        ),
         key("read-only", ValueForm::Texts, "Tools that only read; the word of a server is not taken for it"),
         key("destructive", ValueForm::Texts, "Tools that destroy something"),
         key("idempotent", ValueForm::Texts, "Tools whose call may be sent again where its server was in trouble"),
@@ -121,22 +137,33 @@ fn rule_keys() -> Vec<ConfigKey> {
             approver_form(),
             "Who approves calls that need it: no one (deny), or the caller's side, which is then asked also about tools that destroy something",
         ),
-        key("tool", ValueForm::Named(tool_table()), "What is known about one tool: `[sources.NAME.tool.TOOL]`"),
+        key("tool", ValueForm::Named(tool_table(kind)), "What is known about one tool: `[sources.NAME.tool.TOOL]`"),
     ]
 }
 
 /// What can be said about one tool.
-fn tool_table() -> ConfigTable {
+fn tool_table(kind: SourceKind) -> ConfigTable {
     let key = ConfigKey::new;
     let keys = vec![
         key("timeout", ValueForm::Time, "How long a call may run"),
+        key("max-result", ValueForm::Size, "How large the result of a call may be"),
+        key(
+            "max-calls",
+            ValueForm::Count,
+            "How many of its calls may run at once; further ones wait, which counts as running",
+        ),
+        key("max-calls-per-turn", ValueForm::Count, "How often a model may call it in one turn of a chat"),
         key("read-only", ValueForm::Flag, "Whether it only reads"),
         key("destructive", ValueForm::Flag, "Whether it destroys something"),
         key("idempotent", ValueForm::Flag, "Whether its call may be sent again where its server was in trouble"),
         key("needs-approval", ValueForm::Flag, "Whether its calls need approval"),
         key("approval", approver_form(), "Who approves its calls, which then need approval"),
     ];
-    ConfigTable::new("a tool", keys)
+    match kind {
+        SourceKind::Library => ConfigTable::new("a tool", keys.into_iter().chain(library_grants()).collect()),
+        _ => ConfigTable::new("a tool", keys)
+            .with_instead(ALLOW, "it is for the functions of a C library: `kind = \"library\"`"),
+    }
 }
 
 fn approver_form() -> ValueForm {
@@ -149,6 +176,15 @@ fn approver_form() -> ValueForm {
 pub(crate) fn source_form() -> ValueForm {
     let tables = SourceKind::ALL.iter().map(|(name, kind)| ((*name).to_owned(), kind.table()));
     ValueForm::ByKind(SOURCE_KIND, tables.collect())
+}
+
+/// What a function may do in place of what its library may, as the option of a command line has it.
+fn library_grants() -> Option<ConfigKey> {
+    let mut key = ConfigTable::of_options(&library_command()).into_iter().find(|key| key.name == ALLOW)?;
+    key.doc =
+        "What the function may do, in place of what the library may; it then runs in another process than the others"
+            .to_owned();
+    Some(key)
 }
 
 fn library_command() -> clap::Command {
@@ -212,6 +248,9 @@ impl<'a> TableReader<'a> {
         let before = faults.len();
         self.kind.table().check(Some(&self.table), &self.entries, faults);
         let tools = self.get("tool").map(|tools| self.tools(tools, faults)).unwrap_or_default();
+        if self.kind == SourceKind::Library {
+            self.check_functions(&tools, faults);
+        }
         if faults.len() > before {
             return None;
         }
@@ -232,7 +271,7 @@ impl<'a> TableReader<'a> {
 
     /// What is said about single tools.
     fn tools(&self, tools: &TableEntry<'a>, faults: &mut Faults) -> Vec<(String, ToolRule)> {
-        let table = tool_table();
+        let table = tool_table(self.kind);
         let read = |tool: TableEntry<'a>| {
             if !matches!(tool.value.get_ref(), DeValue::Table(_)) {
                 let help =
@@ -244,6 +283,28 @@ impl<'a> TableReader<'a> {
             faults.take(tool_rule(&sound)).map(|rule| (tool.name().to_owned(), rule))
         };
         tools.entries().unwrap_or_default().into_iter().filter_map(read).collect()
+    }
+
+    /// Finds what the process of a library cannot enforce for one of its functions.
+    fn check_functions(&self, tools: &[(String, ToolRule)], faults: &mut Faults) {
+        let is_in_process = self.get("isolation").and_then(|entry| entry.text().ok()).as_deref() == Some("none");
+        let timeout = self.get("timeout").map_or(Ok(TIMEOUT), some_time_of).unwrap_or(TIMEOUT);
+        let given = self.get("tool").and_then(|tools| tools.entries().ok()).unwrap_or_default();
+        for tool in &given {
+            let rule = tools.iter().find(|(name, _)| name == tool.name()).map(|(_, rule)| rule);
+            let entries = tool.entries().unwrap_or_default();
+            let entry = |key: &str| entries.iter().find(|entry| entry.name() == key);
+            if let (true, Some(entry)) = (is_in_process, entry(ALLOW)) {
+                let fault = entry.key_fault("`allow` has no effect with `isolation = \"none\"`");
+                faults.add(fault.with_help("in this process nothing limits a library; leave one of them out"));
+            }
+            let own = rule.and_then(|rule| rule.timeout).filter(|own| !is_in_process && *own > timeout);
+            if let (Some(entry), Some(own)) = (entry("timeout"), own) {
+                let message = format!("the process of the library is ended after {timeout:?}, before {own:?} are over");
+                let help = format!("set `timeout` of `[{SOURCES}.{}]` to at least that", self.table.name());
+                faults.add(entry.fault(message).with_help(help));
+            }
+        }
     }
 
     fn get(&self, key: &str) -> Option<&TableEntry<'a>> {
@@ -337,6 +398,7 @@ impl<'a> TableReader<'a> {
             only: self.get("only").map(TableEntry::texts).transpose()?,
             except: self.texts_of("except")?,
             timeout,
+            limits: call_limits(|key| self.get(key))?,
             read_only: self.texts_of("read-only")?,
             destructive: self.texts_of("destructive")?,
             idempotent: self.texts_of("idempotent")?,
@@ -367,6 +429,19 @@ fn some_time_of(entry: &TableEntry<'_>) -> Result<Duration, ConfigFault> {
     some_time(&text).map_err(|problem| entry.fault(format!("`{}`: {problem}", entry.name())))
 }
 
+fn call_limits<'a, 'b: 'a>(get: impl Fn(&str) -> Option<&'a TableEntry<'b>>) -> Result<CallLimits, ConfigFault> {
+    Ok(CallLimits {
+        max_result: get("max-result").map(size_of).transpose()?,
+        max_calls: get("max-calls").map(TableEntry::count).transpose()?.map(CallGate::new),
+        max_calls_per_turn: get("max-calls-per-turn").map(TableEntry::count).transpose()?,
+    })
+}
+
+fn size_of(entry: &TableEntry<'_>) -> Result<usize, ConfigFault> {
+    let text = entry.option_values()?.concat();
+    size(&text).map_err(|problem| entry.fault(format!("`{}`: {problem}", entry.name())))
+}
+
 fn approver(entry: &TableEntry<'_>) -> Result<Approver, ConfigFault> {
     Approver::from_str(&entry.text()?, false).map_err(|problem| entry.fault(problem))
 }
@@ -376,6 +451,8 @@ fn tool_rule(entries: &[TableEntry<'_>]) -> Result<ToolRule, ConfigFault> {
     let flag = |key: &str| get(key).map(TableEntry::flag).transpose();
     Ok(ToolRule {
         timeout: get("timeout").map(some_time_of).transpose()?,
+        limits: call_limits(get)?,
+        allow: get(ALLOW).map(TableEntry::texts).transpose()?,
         read_only: flag("read-only")?,
         destructive: flag("destructive")?,
         idempotent: flag("idempotent")?,

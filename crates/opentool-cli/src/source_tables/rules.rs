@@ -8,6 +8,8 @@ use opentool::{
 };
 use opentool_spec::json::near;
 
+use super::call_gate::CallGate;
+
 /// The extension in which the tool of an MCP server has the name that the server knows.
 const ORIGINAL_NAME: &str = "x-mcp-name";
 
@@ -28,6 +30,7 @@ pub(crate) struct ToolRules {
     pub(crate) only: Option<Vec<String>>,
     pub(crate) except: Vec<String>,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) limits: CallLimits,
     pub(crate) read_only: Vec<String>,
     pub(crate) destructive: Vec<String>,
     pub(crate) idempotent: Vec<String>,
@@ -37,10 +40,48 @@ pub(crate) struct ToolRules {
     pub(crate) tools: Vec<(String, ToolRule)>,
 }
 
+/// What a table says about the calls of a source, or of one tool.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CallLimits {
+    /// How many bytes a result may have.
+    pub(crate) max_result: Option<usize>,
+    /// How many calls run at once.
+    pub(crate) max_calls: Option<CallGate>,
+    /// How often a model may call a tool in one turn.
+    pub(crate) max_calls_per_turn: Option<u32>,
+}
+
+impl CallLimits {
+    /// Adds what they say to what is known otherwise; the number of calls at once is kept by the tool itself.
+    fn apply(&self, mut metadata: ToolMetadata) -> ToolMetadata {
+        if let Some(bytes) = self.max_result {
+            metadata = metadata.with_max_result_size(bytes);
+        }
+        match self.max_calls_per_turn {
+            Some(calls) => metadata.with_call_limit(calls),
+            None => metadata,
+        }
+    }
+
+    /// The keys of those that are set.
+    fn keys(&self) -> impl Iterator<Item = &'static str> {
+        let CallLimits { max_result, max_calls, max_calls_per_turn } = self;
+        let set = [
+            ("max-result", max_result.is_some()),
+            ("max-calls", max_calls.is_some()),
+            ("max-calls-per-turn", max_calls_per_turn.is_some()),
+        ];
+        set.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key)
+    }
+}
+
 /// What a table says about one tool of its source.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ToolRule {
     pub(crate) timeout: Option<Duration>,
+    pub(crate) limits: CallLimits,
+    /// What a function of a C library may do, in place of what the library may.
+    pub(crate) allow: Option<Vec<String>>,
     pub(crate) read_only: Option<bool>,
     pub(crate) destructive: Option<bool>,
     pub(crate) idempotent: Option<bool>,
@@ -50,7 +91,8 @@ pub(crate) struct ToolRule {
 
 impl ToolRule {
     /// Adds what it says to what is known otherwise.
-    fn apply(&self, mut metadata: ToolMetadata) -> ToolMetadata {
+    fn apply(&self, metadata: ToolMetadata) -> ToolMetadata {
+        let mut metadata = self.limits.apply(metadata);
         if let Some(timeout) = self.timeout {
             metadata = metadata.with_timeout(timeout);
         }
@@ -117,6 +159,17 @@ impl ToolRules {
         known
     }
 
+    /// What the functions of a C library may do that have grants of their own.
+    pub(crate) fn own_grants(&self) -> Vec<(&str, &[String])> {
+        self.tools.iter().filter_map(|(name, rule)| Some((name.as_str(), rule.allow.as_deref()?))).collect()
+    }
+
+    /// How many bytes the largest result may have, where the table says it.
+    pub(crate) fn largest_result(&self) -> Option<usize> {
+        let own = self.tools.iter().filter_map(|(_, rule)| rule.limits.max_result);
+        own.chain(self.limits.max_result).max()
+    }
+
     /// Who approves the calls of the tools, where the table says it.
     pub(crate) fn source_approval(&self) -> Option<SourceApproval> {
         let is_said = self.approval.is_some() || self.tools.iter().any(|(_, rule)| rule.approval.is_some());
@@ -128,7 +181,11 @@ impl ToolRules {
     /// `prefix` is what the names of the toolbox already begin with.
     pub(crate) fn check(&self, toolbox: &Toolbox, prefix: &str) -> Result<(), String> {
         if toolbox.is_open() {
-            return Ok(());
+            let own = self.tools.iter().filter(|(_, rule)| rule.limits.max_calls.is_some()).map(|_| "max-calls");
+            return match self.limits.keys().chain(own).next() {
+                Some(key) => Err(format!("its server does not list its tools, so that `{key}` cannot be enforced")),
+                None => Ok(()),
+            };
         }
         let of_tables: Vec<_> = self.tools.iter().map(|(name, _)| name.clone()).collect();
         let lists = [
@@ -170,8 +227,8 @@ impl ToolRules {
     fn adjusted(&self, tool: &dyn Tool, prefix: &str) -> Option<ToolMetadata> {
         let known = tool.metadata();
         let said = |tools: &[String]| tools.iter().any(|name| is_named(tool, name, prefix));
-        let mut metadata = known.clone();
-        let mut is_changed = false;
+        let mut metadata = self.limits.apply(known.clone());
+        let mut is_changed = self.limits.keys().next().is_some();
         if let Some(timeout) = self.timeout.filter(|timeout| known.timeout() != Some(*timeout)) {
             (metadata, is_changed) = (metadata.with_timeout(timeout), true);
         }
@@ -193,6 +250,13 @@ impl ToolRules {
         is_changed.then_some(metadata)
     }
 
+    /// What limits how many calls of a tool run at once. That of the tool comes first, so that calls which wait for it do not keep those of
+    /// other tools waiting.
+    fn gates(&self, tool: &dyn Tool, prefix: &str) -> Box<[CallGate]> {
+        let own = self.tools.iter().filter(|(name, _)| is_named(tool, name, prefix));
+        own.map(|(_, rule)| &rule.limits).chain([&self.limits]).filter_map(|limits| limits.max_calls.clone()).collect()
+    }
+
     /// Adds what is known about the tools that are listed.
     fn with_metadata(&self, toolbox: Toolbox, prefix: &str) -> Result<Toolbox, ToolboxError> {
         if toolbox.is_open() || !toolbox.iter().any(|tool| self.adjusted(&**tool, prefix).is_some()) {
@@ -200,7 +264,7 @@ impl ToolRules {
         }
         let mut adjusted = Toolbox::from_tools(toolbox.iter().map(|tool| {
             let metadata = self.adjusted(&**tool, prefix).unwrap_or_else(|| tool.metadata().clone());
-            Adjusted { tool: tool.clone(), metadata }
+            Adjusted { tool: tool.clone(), metadata, gates: self.gates(&**tool, prefix) }
         }))?;
         if let Some(title) = toolbox.title() {
             adjusted = adjusted.with_title(title);
@@ -227,6 +291,7 @@ fn is_named(tool: &dyn Tool, name: &str, prefix: &str) -> bool {
 struct Adjusted {
     tool: Arc<dyn Tool>,
     metadata: ToolMetadata,
+    gates: Box<[CallGate]>,
 }
 
 impl Tool for Adjusted {
@@ -239,6 +304,15 @@ impl Tool for Adjusted {
     }
 
     fn call<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        self.tool.call(invocation)
+        if self.gates.is_empty() {
+            return self.tool.call(invocation);
+        }
+        Box::pin(async move {
+            let mut permits = Vec::with_capacity(self.gates.len());
+            for gate in &self.gates {
+                permits.push(gate.enter().await);
+            }
+            self.tool.call(invocation).await
+        })
     }
 }

@@ -1,6 +1,12 @@
 //! `opentool.toml`: what may stand in it, its JSON Schema, and the page that describes it.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+};
 
 use serde_json::{Value, json as value};
 
@@ -67,8 +73,11 @@ fn tables(schema: &Value) -> Vec<(String, Value)> {
         let name = kind["title"].as_str().unwrap();
         tables.push((format!("[sources.a]\nkind = \"{name}\"\n"), kind.clone()));
     }
-    let tool = kinds[0].pointer("/properties/tool/additionalProperties").unwrap();
-    tables.push(("[sources.a]\nkind = \"demo\"\n[sources.a.tool.add]\n".to_owned(), tool.clone()));
+    for kind in kinds.as_array().unwrap() {
+        let name = kind["title"].as_str().unwrap();
+        let tool = kind.pointer("/properties/tool/additionalProperties").unwrap();
+        tables.push((format!("[sources.a]\nkind = \"{name}\"\n[sources.a.tool.add]\n"), tool.clone()));
+    }
     tables
 }
 
@@ -123,6 +132,8 @@ fn the_schema_takes_what_the_reader_takes_and_refuses_what_it_refuses() {
         [sources.a.tool.pay]
         approval = "caller"
         timeout = "2m"
+        max-calls = 2
+        max-result = "64k"
         [sources.b]
         kind = "library"
         document = "b.json"
@@ -130,6 +141,9 @@ fn the_schema_takes_what_the_reader_takes_and_refuses_what_it_refuses() {
         allow = ["net", "read=/tmp"]
         memory = "512M"
         threads = 4
+        max-calls-per-turn = 5
+        [sources.b.tool.save]
+        allow = "write=/tmp"
         [sources.c]
         kind = "workflow"
         document = "c.json"
@@ -157,6 +171,10 @@ fn the_schema_takes_what_the_reader_takes_and_refuses_what_it_refuses() {
         "[sources.a]\nkind = \"demo\"\ncommand = \"a\"",
         "[sources.a]\nkind = \"library\"",
         "[sources.a]\nkind = \"demo\"\n[sources.a.tool.add]\nread-only = \"yes\"",
+        "[sources.a]\nkind = \"demo\"\nmax-calls = 0",
+        "[sources.a]\nkind = \"demo\"\nmax-result = \"lots\"",
+        "[sources.a]\nkind = \"demo\"\n[sources.a.tool.add]\nmax-calls-per-turn = -1",
+        "[sources.a]\nkind = \"demo\"\n[sources.a.tool.add]\nallow = \"net\"",
     ] {
         assert!(!violations(&schema, wrong).is_empty(), "{wrong}");
         folder.put("opentool.toml", wrong);
@@ -247,6 +265,54 @@ fn one_tool_of_a_source_has_its_own_rules() {
     folder.put("wrong.toml", folder.read("opentool.toml").replace("tool.pay", "tool.pya"));
     let ran = folder.run(&["tools", "shop", "--config", "wrong.toml"]);
     assert!(ran.stderr.contains("it has no tool `pya`, which `tool` lists; did you mean `pay`?"), "{ran:?}");
+}
+
+#[test]
+fn a_source_and_one_of_its_tools_have_limits_of_their_own() {
+    let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let peak = most.clone();
+    let remote = Script::with_functions(&["look", "wait", "long", "longer"], move |function| {
+        most.fetch_max(running.fetch_add(1, SeqCst) + 1, SeqCst);
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        running.fetch_sub(1, SeqCst);
+        Some(value!({ "text": "x".repeat(if function.starts_with("long") { 3000 } else { 1 }) }))
+    });
+    let folder = TestFolder::with(
+        "opentool.toml",
+        format!(
+            "[sources.shop]\nkind = \"opentool\"\nurl = \"{}\"\nprefix = \"shop_\"\nmax-calls = 3\nmax-result = \"2k\"\n\
+             [sources.shop.tool.wait]\nmax-calls = 1\n[sources.shop.tool.longer]\nmax-result = \"4k\"\n",
+            remote.url()
+        ),
+    );
+    let served = Served::start(&folder, &["--config", "opentool.toml"], &[]);
+    let call_at_once = |tool: &str| {
+        peak.store(0, SeqCst);
+        std::thread::scope(|scope| {
+            let calls: Vec<_> = (0..6).map(|_| scope.spawn(|| served.call(tool, value!({})))).collect();
+            for call in calls {
+                let answer = call.join().unwrap();
+                assert_eq!(answer["result"], value!({ "text": "x" }), "{answer}");
+            }
+        });
+        peak.load(SeqCst)
+    };
+    assert_eq!((call_at_once("shop_wait"), call_at_once("shop_look")), (1, 3));
+    let answer = served.call("shop_long", value!({}));
+    assert!(answer["error"]["message"].as_str().unwrap().contains("2048"), "{answer}");
+    assert_eq!(served.call("shop_longer", value!({}))["result"]["text"].as_str().unwrap().len(), 3000);
+
+    // What lists no tools cannot be limited tool by tool.
+    let unlisted = Script::start(|request| match request.path() {
+        "/opentool/version" => Some((200, value!({ "version": "1" }).to_string())),
+        _ => Some((404, "{}".to_owned())),
+    });
+    folder.put(
+        "opentool.toml",
+        format!("[sources.a]\nkind = \"opentool\"\nurl = \"{}\"\nmax-calls = 1\n", unlisted.url()),
+    );
+    let ran = folder.run(&["call", "a", "x", "--config", "opentool.toml"]);
+    assert!(ran.stderr.contains("does not list its tools, so that `max-calls` cannot be enforced"), "{ran:?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::process::Command as Program;
 
 use serde_json::Value;
 
-use super::serving::Served;
+use super::serving::{Script, Served};
 use super::*;
 
 /// What was found.
@@ -176,6 +176,45 @@ fn a_model_that_is_set_must_answer() {
     assert_eq!(found.state("chat"), "failed", "{}", found.text("chat"));
     let found = examine(&folder, &[], &[("OPENTOOL_MODEL", "qwen3")]);
     assert!(found.state("chat") == "failed" && found.text("chat").contains("PROVIDER:NAME"));
+}
+
+#[test]
+fn the_model_of_a_trusted_file_must_answer_with_the_key_it_names() {
+    let server = Script::start(|request| match request.path() {
+        "/v1/models" => Some((200, r#"{"object":"list","data":[{"id":"small"}]}"#.to_owned())),
+        _ => Some((404, "{}".to_owned())),
+    });
+    let table = |name: &str| {
+        format!(
+            "[model]\nprovider = \"openai\"\nname = \"{name}\"\nbase-url = \"{}/v1\"\nkey = {{ file = \"key\" }}\n",
+            server.url()
+        )
+    };
+    let folder = TestFolder::with("opentool.toml", table("small"));
+    folder.put("key", "s3cret-key");
+    let found = examine(&folder, &[], &[]);
+    assert_eq!((found.state("chat"), found.next("chat")), ("failed", "opentool trust"));
+    assert!(server.requests().is_empty(), "a file that is not trusted sends nothing");
+
+    assert_eq!(folder.run(&["trust", "--yes"]).code, Some(0));
+    let found = examine(&folder, &[], &[]);
+    assert_eq!(found.text("chat"), "openai:small of opentool.toml: the provider answers, and has it");
+    let asked = server.requests().pop().unwrap();
+    assert!(asked.head.to_lowercase().contains("authorization: bearer s3cret-key"), "{}", asked.head);
+
+    folder.put("opentool.toml", table("large"));
+    let named = ["--config", "opentool.toml"];
+    let found = examine(&folder, &named, &[]);
+    assert_eq!(found.state("chat"), "missing", "{}", found.text("chat"));
+    std::fs::remove_file(folder.path("key")).unwrap();
+    let found = examine(&folder, &named, &[]);
+    assert!(found.state("chat") == "failed" && found.text("chat").contains("key"), "{}", found.text("chat"));
+    // As for `opentool chat`, the environment goes before the file.
+    let count = server.requests().len();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let environment = [("OPENTOOL_MODEL", "ollama:qwen3"), ("OLLAMA_HOST", &*format!("http://{closed}"))];
+    assert!(examine(&folder, &named, &environment).text("chat").starts_with("ollama:qwen3 of OPENTOOL_MODEL: "));
+    assert_eq!(server.requests().len(), count);
 }
 
 #[test]

@@ -178,3 +178,91 @@ fn a_number_whose_values_have_names_can_be_given_over_http() {
     let by_number = folder.run(&["call", &url, "add", "a=1", "b=2"]);
     assert_eq!((by_number.code, json(&by_number.stdout)), (Some(0), json!({ "result": 3 })), "{by_number:?}");
 }
+
+/// A file that serves the library, with what it says more.
+fn table(more: &str) -> String {
+    format!("[sources.sums]\nkind = \"library\"\ndocument = \"sums.json\"\nlibrary = \"./libsums.so\"\n{more}")
+}
+
+#[test]
+fn one_function_may_do_more_than_the_others_in_a_process_of_its_own() {
+    let folder = folder();
+    let folder_path = folder.0.path().display().to_string();
+    folder.put("opentool.toml", table(&format!("[sources.sums.tool.make]\nallow = [\"write={folder_path}\"]\n")));
+    let served = Served::start(&folder, &["--config", "opentool.toml"], &[]);
+    let made = folder.path("made");
+    let path = json!({ "path": made });
+    assert_eq!(served.call("make", path.clone())["result"], json!({ "result": 0 }));
+    assert!(made.exists());
+    // A crash of the others leaves its process alone, and theirs may not write.
+    assert!(served.call("crash", json!({}))["error"]["message"].as_str().unwrap().contains("SIGSEGV"));
+    assert_eq!(served.call("make", path.clone())["result"], json!({ "result": 0 }));
+    assert_eq!(served.call("add", json!({ "a": 1, "b": 2 }))["result"], json!({ "result": 3 }));
+    assert_eq!(served.get("/opentool/load").json()["functions"].as_array().unwrap().len(), 5);
+
+    // The other way round: the library may, and one function may not.
+    std::fs::remove_file(&made).unwrap();
+    folder.put(
+        "opentool.toml",
+        table(&format!("allow = \"write={folder_path}\"\n[sources.sums.tool.make]\nallow = []\n")),
+    );
+    let ran = folder.run(&["call", "sums", "make", &format!("path={}", made.display()), "--config", "opentool.toml"]);
+    assert!(!made.exists() || !cfg!(target_os = "linux"), "{ran:?}");
+}
+
+#[test]
+fn what_cannot_be_enforced_for_one_function_is_refused_with_its_place() {
+    let folder = folder();
+    for (more, expected) in [
+        ("[sources.sums.tool.make]\nallow = \"wirte=/tmp\"\n", " --> opentool.toml:6:9\n"),
+        ("isolation = \"none\"\n[sources.sums.tool.make]\nallow = \"net\"\n", " --> opentool.toml:7:1\n"),
+        ("[sources.sums.tool.hang]\ntimeout = \"2m\"\n", " --> opentool.toml:6:11\n"),
+        ("timeout = 60\n[sources.sums.tool.hang]\ntimeout = \"2m\"\n", "is ended after 60s, before 120s are over\n"),
+        ("[sources.sums.tool.mkae]\nallow = \"net\"\n", "did you mean `make`?"),
+    ] {
+        folder.put("opentool.toml", table(more));
+        let ran = folder.run(&["tools", "sums", "--config", "opentool.toml"]);
+        assert!(ran.code == Some(2) && ran.stderr.contains(expected), "{more}{ran:?}");
+    }
+}
+
+#[test]
+fn functions_that_share_handles_stay_in_one_process() {
+    let folder = TestFolder::new();
+    let pointer = json!({ "type": "string", "cType": { "type": "void", "isPointer": true } });
+    let int = json!({ "type": "integer", "cType": { "type": "int", "isPointer": false } });
+    let taken = json!([{ "name": "it", "isIn": true, "required": true, "schema": pointer, "x-handle": "counter" }]);
+    let made = json!({ "name": "it", "schema": pointer, "x-handle": "counter" });
+    let function = |name: &str, parameters: &serde_json::Value, returns: serde_json::Value| json!({ "name": name, "description": "As its name says.", "parameters": parameters, "return": returns });
+    let result = || json!({ "name": "result", "schema": int });
+    let document = json!({
+        "opendyn": "1.0.0",
+        "info": { "title": "Counters", "version": "1.0.0", "callingConvention": "cdecl" },
+        "functions": [
+            function("counter_new", &json!([]), made), function("counter_next", &taken, result()), function("seven", &json!([]), result()),
+        ],
+    });
+    folder.put("counters.json", document.to_string());
+    folder.put(
+        "counters.c",
+        "#include <stdlib.h>\nvoid *counter_new(void) { return calloc(1, sizeof(int)); }\n\
+         int counter_next(void *it) { return ++*(int *)it; }\nint seven(void) { return 7; }\n",
+    );
+    let mut compiler = std::process::Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-o", "libcounters.so", "counters.c"]).current_dir(folder.0.path());
+    assert!(compiler.status().unwrap().success());
+    let serve = |more: &str| {
+        let head = "[sources.c]\nkind = \"library\"\ndocument = \"counters.json\"\nlibrary = \"./libcounters.so\"\n";
+        folder.put("opentool.toml", format!("{head}{more}"));
+    };
+    serve("[sources.c.tool.counter_next]\nallow = \"net\"\n");
+    let ran = folder.run(&["tools", "c", "--config", "opentool.toml"]);
+    let expected = "the source `c`: `counter_new` and `counter_next` share handles of the type `counter`";
+    assert!(ran.code == Some(2) && ran.stderr.contains(expected), "{ran:?}");
+
+    serve("[sources.c.tool.counter_next]\nallow = \"net\"\n[sources.c.tool.counter_new]\nallow = [\"net\"]\n");
+    let served = Served::start(&folder, &["--config", "opentool.toml"], &[]);
+    let handle = served.call("counter_new", json!({}))["result"]["it"].clone();
+    assert_eq!(served.call("counter_next", json!({ "it": handle }))["result"], json!({ "result": 1 }));
+    assert_eq!(served.call("seven", json!({}))["result"], json!({ "result": 7 }));
+}

@@ -1,16 +1,18 @@
 //! The web page of `opentool serve`: where it is, and who gets its address.
 
-use serde_json::json;
+use std::io::{BufRead as _, Read as _};
+
+use serde_json::{Value, json};
 
 use super::{
-    serving::{Reply, Served},
+    serving::{Connection, Reply, Served},
     *,
 };
 
 /// What a browser adds to the requests of the page.
 const BROWSER: [(&str, &str); 2] = [("sec-fetch-site", "same-origin"), ("origin", "http://localhost")];
 
-fn sign_in(served: &Served, body: &serde_json::Value) -> Reply {
+fn sign_in(served: &Served, body: &Value) -> Reply {
     served.ask("POST", "/ui/api/session", &BROWSER, &body.to_string())
 }
 
@@ -19,6 +21,51 @@ fn cookie(reply: &Reply) -> String {
     assert_eq!(reply.status, 204, "{reply:?}");
     let set = reply.head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
     set.split(';').next().unwrap().to_owned()
+}
+
+/// A browser that is signed in by an API key.
+pub(crate) struct SignedIn<'a> {
+    served: &'a Served,
+    cookie: String,
+}
+
+impl<'a> SignedIn<'a> {
+    pub(crate) fn by_key(served: &'a Served, key: &str) -> Self {
+        SignedIn { served, cookie: cookie(&sign_in(served, &json!({ "key": key }))) }
+    }
+
+    fn headers(&self) -> [(&str, &str); 3] {
+        [BROWSER[0], BROWSER[1], ("cookie", &self.cookie)]
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Value {
+        self.served.ask("GET", path, &self.headers(), "").json()
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Reply {
+        self.served.ask("POST", path, &self.headers(), &body.to_string())
+    }
+
+    /// Sends a request whose answer comes line by line, reads it up to a line of a type, and goes away.
+    pub(crate) fn lines_until(&self, path: &str, body: &Value, wanted: &str) {
+        let mut connection = Connection::open(self.served.address);
+        connection.send("POST", path, &self.headers(), &body.to_string());
+        let mut lines = connection.into_reader().lines().map_while(Result::ok);
+        let is_wanted = |line: &String| line.starts_with('{') && super::json(line)["type"] == wanted;
+        assert!(lines.any(|line| is_wanted(&line)), "no line is of the type {wanted}");
+    }
+
+    /// Sends a request whose answer comes line by line, and reads it to its end.
+    pub(crate) fn lines(&self, path: &str, body: &Value) -> Vec<Value> {
+        let mut connection = Connection::open(self.served.address);
+        let headers = [&self.headers()[..], &[("connection", "close")]].concat();
+        connection.send("POST", path, &headers, &body.to_string());
+        let mut text = String::new();
+        connection.into_reader().read_to_string(&mut text).unwrap();
+        assert!(text.starts_with("HTTP/1.1 200 "), "{text}");
+        // The other lines are the head, and the lengths of the pieces.
+        text.lines().filter(|line| line.starts_with('{')).map(super::json).collect()
+    }
 }
 
 #[test]
@@ -53,12 +100,11 @@ fn beyond_this_machine_the_page_is_asked_for() {
     let served = Served::start(&folder, &allowed, &[]);
     assert_eq!(served.get("/ui/").status, 200);
     // There, a key is the way in.
-    let cookie = cookie(&sign_in(&served, &json!({ "key": "s3cret-key" })));
-    let headers = [&BROWSER[..], &[("cookie", cookie.as_str())]].concat();
-    let info = served.ask("GET", "/ui/api/info", &headers, "").json();
+    let browser = SignedIn::by_key(&served, "s3cret-key");
+    let info = browser.get("/ui/api/info");
     assert_eq!((&info["keys"], &info["sources"][0]["kind"]), (&json!(true), &json!("demo tools")));
     assert_eq!(info["paths"], json!({ "opentool": "/opentool", "mcp": "/mcp" }));
-    let tools = served.ask("GET", "/ui/api/tools", &headers, "").json();
+    let tools = browser.get("/ui/api/tools");
     assert_eq!(tools["tools"][0]["source"], "demo");
     // A folder's own file does not serve it there.
     let ran = TestFolder::with("opentool.toml", "[page]\nenabled = true\n").run(&["serve"]);
@@ -87,10 +133,7 @@ fn without_a_browser_open_says_what_to_do() {
 mod at_a_terminal {
     use std::os::unix::fs::PermissionsExt as _;
 
-    use super::super::{
-        chat::terminal::Terminal,
-        serving::{Connection, wait_until},
-    };
+    use super::super::{chat::terminal::Terminal, serving::wait_until};
     use super::*;
 
     /// Waits for an address that is good for one sign-in.

@@ -13,6 +13,7 @@ use std::{
 
 use serde_json::{Value, json as value};
 
+use super::page::SignedIn;
 use super::serving::{Connection, Script, Served, document, envelope, wait_until};
 use super::*;
 
@@ -289,4 +290,21 @@ fn keys_of_callers_change_with_the_file() {
     folder.put("opentool.toml", format!("api-key = {{ file = \"two\" }}\n{OWN}"));
     wait_until(|| status("key-number-two") == 200, || served.logged());
     assert_eq!(status("key-number-one"), 401);
+}
+
+#[test]
+fn the_page_calls_the_tools_that_are_served_now() {
+    let folder = TestFolder::with("opentool.toml", OWN);
+    let served = Served::start(&folder, &["--config", "opentool.toml"], &[("OPENTOOL_API_KEY", "page-key")]);
+    let browser = SignedIn::by_key(&served, "page-key");
+    let call = |tool: &str| {
+        let body = value!({ "id": "c1", "tool": tool, "arguments": { "a": 6, "b": 7 } });
+        browser.lines("/ui/api/calls", &body).pop().unwrap()
+    };
+    assert_eq!(call("add")["result"], value!({ "sum": 13 }));
+    folder.put("opentool.toml", OWN.replace("\"add\"", "\"multiply\""));
+    served.wait_for_log("new: multiply; gone: add\n");
+    let outcome = call("multiply");
+    assert_eq!(outcome["result"], value!({ "product": 42 }), "{outcome}");
+    assert_eq!(call("add")["ok"], false);
 }

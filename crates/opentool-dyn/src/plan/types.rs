@@ -255,6 +255,21 @@ impl Function {
         returned || self.parameters.iter().any(makes)
     }
 
+    /// The types of the handles that the function takes or makes.
+    pub(crate) fn handle_types(&self) -> impl Iterator<Item = &str> {
+        let returned = self.returns.as_ref().and_then(|returns| match &returns.kind {
+            Returned::Handle { kind, .. } => Some(&**kind),
+            _ => None,
+        });
+        let passed = self.parameters.iter().filter_map(|parameter| match &parameter.passing {
+            Passing::Handle { kind, .. } | Passing::HandleOut { kind, .. } | Passing::Allocated { kind, .. } => {
+                Some(&**kind)
+            }
+            _ => None,
+        });
+        passed.chain(returned)
+    }
+
     /// Whether some parameter is a field of the struct in this one.
     pub(crate) fn has_fields_of(&self, index: usize) -> bool {
         let is_field = |parameter: &Parameter| matches!(&parameter.passing, Passing::Field(field) if field.of == index);

@@ -1,15 +1,18 @@
 //! Chats with a scripted model.
 
 use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
 
 use opentool_chat::testing::{FunctionModel, Reply, ScriptedModel};
-use opentool_chat::{ChatError, ChatModel, ChatOptions, Price, PriceTable, Usage};
+use opentool_chat::{ChatClient, ChatError, ChatModel, ChatOptions, Price, PriceTable, Usage};
 use opentool_core::{Ask, Decision, Executor};
+use opentool_journal::SqliteJournal;
 use opentool_page::Page;
 use opentool_server::Server;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
-use crate::browser::{Running, start};
+use crate::browser::{MAX_WAIT, Running, start};
 use crate::tools::{every_way, removing};
 
 async fn running(replies: impl IntoIterator<Item = Reply>) -> Running {
@@ -247,4 +250,53 @@ async fn without_a_model_there_is_no_chat() {
     let reply = server.browser().await.post("/ui/api/chat", &turn("Hello")).await;
     assert_eq!(reply.refused(404), "not-found");
     assert!(reply.json()["error"]["hint"].as_str().unwrap().contains("opentool.toml"));
+}
+
+#[tokio::test]
+async fn a_turn_is_a_run_of_the_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = SqliteJournal::open(folder.path().join("journal.sqlite")).await.unwrap();
+    let (tools, removed) = removing();
+    let call = || Reply::call("remove", r#"{"name":"x"}"#);
+    let model = ScriptedModel::new([call(), Reply::text("Gone."), call()]);
+    let page = Page::new().chat(model).journal(journal.clone()).chat_run_details(|| json!({ "from": "a test" }));
+    let server = start(Server::new(tools.clone()), page).await;
+    let browser = server.browser().await;
+
+    let mut lines = browser.open("/ui/api/chat", &turn("Remove x")).await;
+    let approval = lines.next_of("approval").await;
+    let running = browser.get_json("/ui/api/runs").await["runs"][0].clone();
+    assert_eq!((&running["kind"], &running["status"]), (&json!("chat"), &json!("running")));
+    let path = format!("/ui/api/chat/approvals/{}", approval["id"].as_str().unwrap());
+    assert_eq!(browser.post(&path, r#"{"decision":"allow"}"#).await.status, 204);
+    assert_eq!(lines.last().await["text"], "Gone.");
+    let run = format!("/ui/api/runs/{}", running["id"].as_str().unwrap());
+    let shown = browser.get_json(&run).await;
+    let kinds: Vec<_> = shown["timeline"].as_array().unwrap().iter().map(|entry| entry["kind"].clone()).collect();
+    assert_eq!(shown["run"]["status"], "done");
+    assert!(["request", "answer", "call", "round", "end"].iter().all(|kind| kinds.contains(&json!(kind))), "{kinds:?}");
+    assert!(shown["timeline"][0].to_string().contains("a test"), "{shown:#}");
+    assert_eq!(removed.load(SeqCst), 1);
+
+    // The page goes away while a call waits for its person: it waits in the journal, for anyone who may decide.
+    let mut lines = browser.open("/ui/api/chat", &turn("Remove x again")).await;
+    lines.next_of("approval").await;
+    drop(lines);
+    let waiting = async || browser.get_json("/ui/api/runs?status=waiting").await["runs"][0].clone();
+    let run = timeout(MAX_WAIT, async {
+        loop {
+            match waiting().await {
+                Value::Null => tokio::time::sleep(Duration::from_millis(20)).await,
+                run => return run,
+            }
+        }
+    });
+    let run = run.await.expect("the run does not wait");
+    assert_eq!((&run["pending"], removed.load(SeqCst)), (&json!(1), 1));
+    let id = run["id"].as_str().unwrap();
+    let decision = r#"{"place":"1.0","decision":"allow"}"#;
+    assert_eq!(browser.post(&format!("/ui/api/runs/{id}/decisions"), decision).await.status, 204);
+    let other = ChatClient::builder(ScriptedModel::new([Reply::text("Gone too.")])).default_tools(tools);
+    let answer = other.journal(journal).build().resume_run(id).call().await.unwrap();
+    assert_eq!((answer.text().as_str(), removed.load(SeqCst)), ("Gone too.", 2));
 }

@@ -18,7 +18,7 @@ use crate::{failure::Failure, runtime::block_on, source::shown_url, terminal::vi
 /// starts no program.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct RunDetails {
+pub(in crate::commands) struct RunDetails {
     model: String,
     sources: Vec<String>,
     /// The sources of the steps of workflows.
@@ -36,39 +36,77 @@ pub(super) struct RunDetails {
     config: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     memory: Option<PathBuf>,
+    /// Whether the page of a server kept the conversation, in its own memory.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    of_page: bool,
     /// What has to be given again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_stored: Vec<String>,
 }
 
+/// What a chat was started with.
+pub(in crate::commands) struct StartedWith<'a> {
+    pub(in crate::commands) model: &'a ModelName,
+    pub(in crate::commands) sources: &'a [String],
+    pub(in crate::commands) tools: &'a [String],
+    pub(in crate::commands) has_mcp: bool,
+    pub(in crate::commands) has_library: bool,
+    pub(in crate::commands) read_only: &'a [String],
+    pub(in crate::commands) destructive: &'a [String],
+    pub(in crate::commands) idempotent: &'a [String],
+    /// The configuration file that the user named.
+    pub(in crate::commands) config: Option<&'a Path>,
+}
+
 impl RunDetails {
     pub(super) fn new(chat: &Chat, words: &[String], model: &ModelName) -> Self {
+        let started = StartedWith {
+            model,
+            sources: words,
+            tools: &chat.tools,
+            has_mcp: !chat.mcp.is_empty(),
+            has_library: chat.libraries.is_given(),
+            read_only: &chat.read_only,
+            destructive: &chat.destructive,
+            idempotent: &chat.idempotent,
+            config: chat.config.as_deref(),
+        };
+        let memory = chat.memory.as_deref().map(absolute);
+        RunDetails { run_workflows: chat.run_workflows, memory, ..Self::of(&started) }
+    }
+
+    /// For a chat on the page of a server.
+    pub(in crate::commands) fn of_page(started: &StartedWith<'_>) -> Self {
+        RunDetails { of_page: true, ..Self::of(started) }
+    }
+
+    fn of(started: &StartedWith<'_>) -> Self {
+        let StartedWith { sources, .. } = *started;
         let mut not_stored = Vec::new();
-        if !chat.mcp.is_empty() {
+        if started.has_mcp {
             not_stored.push("--mcp".to_owned());
         }
-        if chat.libraries.is_given() {
+        if started.has_library {
             not_stored.push("--library".to_owned());
         }
-        let plain: Vec<_> = words.iter().map(|word| storable(word)).collect();
-        if plain.iter().zip(words).any(|(plain, word)| !Path::new(word).is_file() && plain != word) {
+        let plain: Vec<_> = sources.iter().map(|word| storable(word)).collect();
+        if plain.iter().zip(sources).any(|(plain, word)| !Path::new(word).is_file() && plain != word) {
             not_stored.push("the whole URL of each source".to_owned());
         }
         RunDetails {
-            model: model.to_string(),
+            model: started.model.to_string(),
             sources: plain,
-            tools: chat.tools.iter().map(|word| storable(word)).collect(),
-            run_workflows: chat.run_workflows,
-            read_only: chat.read_only.clone(),
-            destructive: chat.destructive.clone(),
-            idempotent: chat.idempotent.clone(),
-            config: chat.config.as_deref().map(absolute),
-            memory: chat.memory.as_deref().map(absolute),
+            tools: started.tools.iter().map(|word| storable(word)).collect(),
+            read_only: started.read_only.to_vec(),
+            destructive: started.destructive.to_vec(),
+            idempotent: started.idempotent.to_vec(),
+            config: started.config.map(absolute),
             not_stored,
+            ..Self::default()
         }
     }
 
-    pub(super) fn to_value(&self) -> Value {
+    pub(in crate::commands) fn to_value(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
 
@@ -137,7 +175,8 @@ pub(super) fn filled(chat: &Chat, run: &str) -> Result<Chat, Failure> {
         )));
     }
     chat.is_typed_run = request.form.is_some();
-    chat.conversation = request.conversation;
+    // That of a page was kept by its server, and by no one else.
+    chat.conversation = request.conversation.filter(|_| !details.of_page);
     details.fill(&mut chat);
     Ok(chat)
 }

@@ -8,7 +8,11 @@ use std::{
 };
 
 use super::{
-    super::{provider_name::ProviderName, serve},
+    super::{
+        model::{MODEL_VARIABLE, ModelOptions},
+        provider_name::ProviderName,
+        serve,
+    },
     diagnosis::Diagnosis,
 };
 use crate::{
@@ -18,15 +22,13 @@ use crate::{
     next_step,
     report::counted,
     runtime::block_on,
+    secret::of_variable,
     source::Source,
     source_tables::{McpOrigin, NamedSources, SourceOrigin, SourceTable},
 };
 
 const CONFIGURATION: &str = "configuration";
 const MODEL: &str = "model";
-
-/// The variable that names the model.
-const MODEL_VARIABLE: &str = "OPENTOOL_MODEL";
 
 /// What to do about a file with a fault.
 const CORRECT: &str = "correct the file, or name another with --config";
@@ -181,44 +183,60 @@ fn is_program(path: &Path) -> bool {
 }
 
 /// The model of `opentool chat`, and whether its provider answers.
-pub(super) fn model() -> Result<Diagnosis, Failure> {
-    let Some(set) = env::var(MODEL_VARIABLE).ok().filter(|set| !set.trim().is_empty()) else {
-        let set_up: Vec<_> =
-            ProviderName::all().filter(|provider| provider.is_set_up()).map(ProviderName::as_str).collect();
-        let text = match set_up.as_slice() {
-            [] => format!("none is set: `opentool chat` takes one with --model or {MODEL_VARIABLE}"),
-            names => format!("none is set by {MODEL_VARIABLE}; set up: {}", names.join(", ")),
-        };
-        return Ok(Diagnosis::missing(MODEL, "chat", text, next_step::help_of("models")));
+pub(super) fn model(config: Option<&Path>) -> Result<Diagnosis, Failure> {
+    let is_of_variable = of_variable(MODEL_VARIABLE).is_some();
+    let (origin, correct) = match is_of_variable {
+        true => (MODEL_VARIABLE, next_step::help_of("models")),
+        false => ("opentool.toml", CORRECT.to_owned()),
     };
-    let set = set.trim();
-    let Some((provider, name)) =
-        set.split_once(':').and_then(|(provider, name)| Some((provider.parse::<ProviderName>().ok()?, name.trim())))
-    else {
-        let text = format!("{MODEL_VARIABLE} is `{set}`, which is no PROVIDER:NAME");
-        return Ok(Diagnosis::failed(MODEL, "chat", text, Some(next_step::help_of("models"))));
+    let model = match ModelOptions::default().find(config, "doctor") {
+        Ok(Some(model)) => model,
+        Ok(None) => {
+            let set_up: Vec<_> =
+                ProviderName::all().filter(|provider| provider.is_set_up()).map(ProviderName::as_str).collect();
+            let text = match set_up.as_slice() {
+                [] => format!(
+                    "none is set: `opentool chat` takes one with --model, {MODEL_VARIABLE} or [model] of opentool.toml"
+                ),
+                names => format!("none is set by {MODEL_VARIABLE} or opentool.toml; set up: {}", names.join(", ")),
+            };
+            return Ok(Diagnosis::missing(MODEL, "chat", text, next_step::help_of("models")));
+        }
+        Err(failure @ Failure::Untrusted { .. }) => {
+            let next = Some("opentool trust".to_owned());
+            return Ok(Diagnosis::failed(MODEL, "chat", failure.to_string(), next));
+        }
+        Err(failure) => return Ok(Diagnosis::failure(MODEL, "chat", &failure, &correct)),
     };
-    let [key, address] = provider.variables();
+    let [key, address] = model.provider.variables();
+    let set = format!("{model} of {origin}");
     block_on(async {
-        let asked = tokio::time::timeout(TIMEOUT, provider.models(true)).await;
+        let asked = tokio::time::timeout(TIMEOUT, model.models()).await;
         let Ok(answer) = asked else {
             let text = format!("{set}: the provider did not answer within {} seconds", TIMEOUT.as_secs());
-            return Ok(Diagnosis::failed(MODEL, "chat", text, Some(format!("set {address} to where it is"))));
+            let next = match is_of_variable {
+                true => format!("set {address} to where it is"),
+                false => format!("set `base-url` of [model] in opentool.toml, or {address}, to where it is"),
+            };
+            return Ok(Diagnosis::failed(MODEL, "chat", text, Some(next)));
         };
         Ok(match answer {
-            Ok(models) if models.iter().any(|model| model.id == name) => {
+            Ok(models) if models.iter().any(|listed| listed.id == model.name) => {
                 Diagnosis::ok(MODEL, "chat", format!("{set}: the provider answers, and has it"))
             }
             Ok(models) => {
                 let text =
                     format!("{set}: the provider answers, and lists {} without it", counted(models.len(), "model"));
-                Diagnosis::missing(MODEL, "chat", text, format!("opentool models {provider}"))
+                Diagnosis::missing(MODEL, "chat", text, format!("opentool models {}", model.provider))
             }
             Err(error) => {
-                let next = format!(
-                    "set {key} and {address} as the provider needs them; `{}` says more",
-                    next_step::help_of("models")
-                );
+                let help = next_step::help_of("models");
+                let next = match is_of_variable {
+                    true => format!("set {key} and {address} as the provider needs them; `{help}` says more"),
+                    false => format!(
+                        "correct [model] of opentool.toml, or set {key} and {address} as the provider needs them; `{help}` says more"
+                    ),
+                };
                 Diagnosis::failed(MODEL, "chat", format!("{set}: {error}"), Some(next))
             }
         })

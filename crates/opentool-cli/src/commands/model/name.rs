@@ -2,18 +2,18 @@
 
 use std::{fmt, str::FromStr};
 
-use opentool_chat::{ChatError, ChatModel, ChatModelBuilder, ChatOptions, provider::Provider};
+use opentool_chat::{ChatError, ChatModel, ChatOptions, provider::Provider};
 
-use super::super::provider_name::{ProviderName, names};
+use super::super::provider_name::{ModelList, ProviderName, names};
 use crate::secret::Secret;
 
 /// The variable that names the model where the command line does not.
-pub(super) const MODEL_VARIABLE: &str = "OPENTOOL_MODEL";
+pub(in crate::commands) const MODEL_VARIABLE: &str = "OPENTOOL_MODEL";
 
 /// A model, by provider and name, and how its server is reached.
 #[derive(Debug, Clone)]
 pub(in crate::commands) struct ModelName {
-    provider: ProviderName,
+    pub(in crate::commands) provider: ProviderName,
     pub(in crate::commands) name: String,
     address: ModelAddress,
 }
@@ -43,10 +43,16 @@ impl ModelName {
         self.provider.provider(&self.name, base_url.as_deref(), key.as_ref().map(Secret::expose))
     }
 
+    /// Asks the provider once which models it has.
+    pub(in crate::commands) fn models(&self) -> ModelList {
+        let ModelAddress { base_url, key } = &self.address;
+        self.provider.models(true, base_url.as_deref(), key.as_ref().map(Secret::expose))
+    }
+
     /// The chat model, without tools.
-    pub(super) fn chat_model(&self) -> Result<ChatModelBuilder, ChatError> {
+    pub(super) fn chat_model(&self) -> Result<ChatModel, ChatError> {
         let options = ChatOptions::new().with_model(&self.name);
-        Ok(ChatModel::builder(self.provider()?).default_options(options))
+        Ok(ChatModel::builder(self.provider()?).default_options(options).build())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use opentool_chat::ChatModelBuilder;
+use opentool_chat::ChatModel;
 
 use super::{
     name::{MODEL_VARIABLE, ModelAddress, ModelName},
@@ -50,8 +50,17 @@ impl ModelOptions {
         config: Option<&Path>,
         command: &'static str,
     ) -> Result<ModelName, Failure> {
+        self.find(config, command)?.ok_or(Failure::Setup { message: NO_MODEL })
+    }
+
+    /// The same; none where none of them names one.
+    pub(in crate::commands) fn find(
+        &self,
+        config: Option<&Path>,
+        command: &'static str,
+    ) -> Result<Option<ModelName>, Failure> {
         if let Some(model) = self.given()? {
-            return Ok(model);
+            return Ok(Some(model));
         }
         let file = ConfigFile::given_or_found(config)?;
         let table = match &file {
@@ -61,7 +70,7 @@ impl ModelOptions {
         if let (Some(file), Some(table)) = (&file, &table) {
             file.check_trust(table.settings.iter(), command)?;
         }
-        self.or_of_table(table.as_ref())?.ok_or(Failure::Setup { message: NO_MODEL })
+        self.or_of_table(table.as_ref())
     }
 
     /// Takes a model that was used before, where the command line names none.
@@ -76,7 +85,7 @@ impl ModelOptions {
     pub(in crate::commands) fn chat_model(
         &self,
         table: Option<&ModelTable>,
-    ) -> Result<Option<(ModelName, ChatModelBuilder)>, Failure> {
+    ) -> Result<Option<(ModelName, ChatModel)>, Failure> {
         let Some(model) = (match self.given()? {
             Some(model) => Some(model),
             None => self.or_of_table(table)?,
@@ -84,7 +93,7 @@ impl ModelOptions {
             return Ok(None);
         };
         match model.chat_model() {
-            Ok(builder) => Ok(Some((model, builder))),
+            Ok(chat) => Ok(Some((model, chat))),
             Err(error) if self.model.is_none() && of_variable(MODEL_VARIABLE).is_some() => {
                 warn(&format_args!("the model of {MODEL_VARIABLE} is not used: {}", visible(&error.to_string())));
                 Ok(None)

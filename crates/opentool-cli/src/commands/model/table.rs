@@ -1,5 +1,7 @@
 //! `[model]` of a configuration file: [`ModelTable`].
 
+use std::path::Path;
+
 use toml::de::{DeTable, DeValue};
 
 use super::super::provider_name::ProviderName;
@@ -42,6 +44,14 @@ impl ModelTable {
             key("key", ValueForm::Secret, "The key of its server [default: that of the provider's variable]"),
         ];
         ConfigTable::new(format!("`[{MODEL}]`"), keys)
+    }
+
+    /// The file of the key, where it stands in one.
+    pub(in crate::commands) fn key_file(&self) -> Option<&Path> {
+        match &self.key {
+            Some(SecretText::File(file)) => Some(file),
+            _ => None,
+        }
     }
 
     /// Reads the table of a file, where it has one.

@@ -13,6 +13,7 @@ use opentool_chat::ChatModel;
 use opentool_journal::SqliteJournal;
 use opentool_page::{Page, PageTokens};
 use opentool_server::BoundServer;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
@@ -43,31 +44,34 @@ fn is_served(options: &Options) -> Result<bool, Failure> {
 /// Makes the page, where it is served.
 pub(super) fn page(
     options: &Options,
-    shown: ShownSources,
-    model: Option<ChatModel>,
+    content: PageContent,
     journal: Option<SqliteJournal>,
 ) -> Result<Option<Page>, Failure> {
     if !is_served(options)? {
         return Ok(None);
     }
-    let mut page =
-        Page::new().path(PATH).version(env!("CARGO_PKG_VERSION")).secure(options.tls_cert.is_some()).sources(
-            move || {
-                let shown = shown.current();
-                async move {
-                    let mut sources = Vec::with_capacity(shown.len());
-                    for source in shown.iter() {
-                        sources.push(source.look().await);
-                    }
-                    sources
+    let chat = content.clone();
+    let mut page = Page::new()
+        .path(PATH)
+        .version(env!("CARGO_PKG_VERSION"))
+        .secure(options.tls_cert.is_some())
+        .sources(move || {
+            let shown = content.get().sources;
+            async move {
+                let mut sources = Vec::with_capacity(shown.len());
+                for source in shown.iter() {
+                    sources.push(source.look().await);
                 }
-            },
-        );
+                sources
+            }
+        })
+        .chat_from({
+            let content = chat.clone();
+            move || content.get().model
+        })
+        .chat_run_details(move || chat.get().run_details);
     if let Some(path) = options.mcp_path() {
         page = page.mcp_path(path);
-    }
-    if let Some(model) = model {
-        page = page.chat(model);
     }
     if let Some(journal) = journal {
         page = page.journal(journal);
@@ -75,21 +79,32 @@ pub(super) fn page(
     Ok(Some(page))
 }
 
-/// The sources that the page shows: those of the set that is served, whichever that is.
+/// What the page has of the configuration, which may change while it is served. A clone shares it.
 #[derive(Clone)]
-pub(super) struct ShownSources(Arc<Mutex<Arc<[ShownSource]>>>);
+pub(super) struct PageContent(Arc<Mutex<ConfiguredPage>>);
 
-impl ShownSources {
-    pub(super) fn new(set: &ToolSet) -> Self {
-        Self(Arc::new(Mutex::new(set.shown())))
+/// What the page has of a configuration.
+#[derive(Clone)]
+struct ConfiguredPage {
+    sources: Arc<[ShownSource]>,
+    /// The model that people chat with.
+    model: Option<ChatModel>,
+    /// What is stored with a turn of theirs.
+    run_details: Value,
+}
+
+impl PageContent {
+    pub(super) fn new(set: &ToolSet, model: Option<ChatModel>, run_details: Value) -> Self {
+        Self(Arc::new(Mutex::new(ConfiguredPage { sources: set.shown(), model, run_details })))
     }
 
-    /// Shows those of another set.
-    pub(super) fn replace(&self, set: &ToolSet) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = set.shown();
+    /// Takes those of another configuration.
+    pub(super) fn replace(&self, set: &ToolSet, model: Option<ChatModel>, run_details: Value) {
+        let configured = ConfiguredPage { sources: set.shown(), model, run_details };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = configured;
     }
 
-    fn current(&self) -> Arc<[ShownSource]> {
+    fn get(&self) -> ConfiguredPage {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

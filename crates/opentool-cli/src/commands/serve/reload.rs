@@ -7,9 +7,10 @@ use opentool_server::ReloadHandle;
 use tokio::{sync::oneshot, task::AbortHandle};
 
 use super::{
+    super::model::ModelName,
     fingerprints::Fingerprints,
     options::Options,
-    page::ShownSources,
+    page::PageContent,
     prepare::{config_failure, prepare},
     setup::{Opened, Setup},
     signals::Hangups,
@@ -31,8 +32,10 @@ pub(super) struct Reloader {
     pub(super) setup: Setup,
     pub(super) options: Options,
     pub(super) set: ToolSet,
-    /// What the page shows of it.
-    pub(super) shown: ShownSources,
+    /// The model that people chat with on the page.
+    pub(super) model: Option<ModelName>,
+    /// What the page has of all this.
+    pub(super) content: PageContent,
     pub(super) seen: Fingerprints,
     pub(super) handle: ReloadHandle,
     pub(super) export: Option<&'static Export>,
@@ -113,7 +116,7 @@ impl Reloader {
 
     /// Serves what was opened, in place of what is served now; says what differs.
     async fn take(&mut self, opened: Opened) -> Result<String, Failure> {
-        let Opened { options, sources, .. } = opened;
+        let Opened { options, sources, model, .. } = opened;
         let set = ToolSet::attach(sources, Some(&self.set), &options).await?;
         let replaced = prepare(&options, &set, self.export, &self.changed).and_then(|ready| {
             self.handle.replace(&ready.host, ready.config).map(|()| ready.forward).map_err(config_failure)
@@ -128,9 +131,12 @@ impl Reloader {
         if let Some(earlier) = std::mem::replace(&mut self.forward, forward) {
             earlier.abort();
         }
-        self.shown.replace(&set);
+        let (model_name, model) = model.unzip();
+        let run_details = model_name.as_ref().map(|name| self.setup.run_details(&options, name)).unwrap_or_default();
+        self.content.replace(&set, model, run_details);
         self.changed.send();
-        let report = difference(&self.set, &set);
+        let report = difference(&self.set, &set) + &model_difference(self.model.as_ref(), model_name.as_ref());
+        self.model = model_name;
         say_what_waits(&self.options, &options);
         let wait = self.set.longest_call(&self.options);
         let earlier = std::mem::replace(&mut self.set, set).without(&self.set);
@@ -163,6 +169,16 @@ fn difference(before: &ToolSet, after: &ToolSet) -> String {
     let added = listed("new:", after.difference(&before).collect());
     let removed = listed("gone:", before.difference(&after).collect());
     format!("{}{added}{removed}", counted(after.len(), "tool"))
+}
+
+/// The model that is new, or that there is none any more.
+fn model_difference(before: Option<&ModelName>, after: Option<&ModelName>) -> String {
+    let [before, after] = [before, after].map(|model| model.map(ToString::to_string));
+    match after {
+        _ if after == before => String::new(),
+        Some(model) => format!("; model: {}", visible(&model)),
+        None => "; no model".to_owned(),
+    }
 }
 
 /// Says which settings take effect after a restart only.

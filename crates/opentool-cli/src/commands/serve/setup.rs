@@ -7,10 +7,15 @@ use std::{
 };
 
 use clap::{ArgMatches, FromArgMatches as _};
-use opentool_chat::ChatModelBuilder;
+use opentool_chat::ChatModel;
+use serde_json::Value;
 
 use super::{
-    super::{access::API_KEY_VARIABLE, model::ModelName},
+    super::{
+        access::API_KEY_VARIABLE,
+        chat::{RunDetails, StartedWith},
+        model::{ModelName, ModelTable},
+    },
     file::FileContent,
     fingerprints::Fingerprints,
     options::Options,
@@ -36,7 +41,7 @@ pub(super) struct Setup {
 pub(super) struct Opened {
     pub(super) options: Options,
     pub(super) sources: Vec<SourceEntry>,
-    pub(super) model: Option<(ModelName, ChatModelBuilder)>,
+    pub(super) model: Option<(ModelName, ChatModel)>,
     pub(super) file: Option<ConfigFile>,
 }
 
@@ -58,6 +63,27 @@ pub(super) struct OpenedSource {
 impl Setup {
     pub(super) fn new(config: Option<&Path>, given: &ArgMatches) -> Self {
         Setup { config: config.map(Path::to_owned), given: given.clone() }
+    }
+
+    /// What is stored with a turn of a chat on the page, so that `opentool runs resume` can go on with it.
+    pub(super) fn run_details(&self, options: &Options, model: &ModelName) -> Value {
+        // A file that was found is found, and judged, again.
+        let config = self.config.as_deref();
+        let demo = ["demo".to_owned()];
+        let is_nothing_named = options.sources.is_empty() && options.mcp.is_empty();
+        let sources = if is_nothing_named { &demo[..] } else { &options.sources };
+        RunDetails::of_page(&StartedWith {
+            model,
+            sources,
+            tools: &options.tools,
+            has_mcp: !options.mcp.is_empty(),
+            has_library: options.libraries.is_given(),
+            read_only: &options.known.read_only,
+            destructive: &options.known.destructive,
+            idempotent: &options.known.idempotent,
+            config,
+        })
+        .to_value()
     }
 
     /// Reads the file and opens the sources, except those whose signature is known. Every file is looked at before it is read, so that
@@ -89,6 +115,9 @@ impl Setup {
         prefer_environment(&mut options);
         let given = options.update_from_arg_matches(&self.given);
         given.map_err(|error| Failure::usage(error.to_string()))?;
+        if let Some(key) = model.as_ref().and_then(ModelTable::key_file) {
+            seen.add(key);
+        }
         let model = options.model.chat_model(model.as_ref())?;
         let sources = open_sources(&options, &named, seen, known)?;
         Ok(Opened { options, sources, model, file })

@@ -1,6 +1,8 @@
 //! The model of `[model]` in a configuration file, and of the options that go before it.
 
-use super::super::serving::Served;
+use serde_json::{Value, json};
+
+use super::super::{page::SignedIn, serving::Served};
 use super::model::{Model, Reply};
 use super::{TestFolder, chat_in};
 
@@ -146,4 +148,53 @@ fn serve_takes_a_model_and_says_which() {
         .output();
     let ran = ran.unwrap();
     assert_eq!(ran.status.code(), Some(2), "{ran:?}");
+}
+
+#[test]
+fn another_model_of_the_file_is_asked_without_a_restart() {
+    let [first, second] = ["From the first.", "From the second."].map(|text| Model::start(vec![Reply::says(text)]));
+    let file = |model: &Model, name: &str| {
+        let text = table(model).replace("\"scripted\"", &format!("{name:?}"));
+        text.replace("{ env = \"MY_KEY\" }", "{ file = \"key\" }")
+    };
+    let folder = TestFolder::with("opentool.toml", file(&first, "one"));
+    folder.put("key", "key-of-the-first");
+    let served = Served::start(&folder, &["--config", "opentool.toml"], &[("OPENTOOL_API_KEY", "page-key")]);
+    let browser = SignedIn::by_key(&served, "page-key");
+    let turn = json!({ "conversation": "talk", "turn": "t1", "text": "Hello" });
+    let answer = || browser.lines("/ui/api/chat", &turn).pop().unwrap()["text"].clone();
+    let model = || browser.get("/ui/api/info")["chat"]["model"].clone();
+    assert_eq!((model(), answer()), (json!("one"), json!("From the first.")));
+    assert!(first.asked()[0].head.contains("Bearer key-of-the-first"));
+
+    folder.put("key", "key-of-the-second");
+    folder.put("opentool.toml", file(&second, "two"));
+    served.wait_for_log("; model: openai:two\n");
+    assert_eq!((model(), answer()), (json!("two"), json!("From the second.")));
+    let asked = second.asked();
+    assert_eq!(asked[0].said_by("user"), ["Hello", "Hello"], "the conversation goes on");
+    assert!(asked[0].head.contains("Bearer key-of-the-second"));
+
+    folder.put("opentool.toml", file(&second, "two").replace("openai", "opnai"));
+    served.wait_for_log(" --> opentool.toml:2:12\n");
+    assert_eq!(model(), "two", "a faulty file changes nothing");
+    folder.put("opentool.toml", "tag = \"7\"\n");
+    served.wait_for_log("; no model\n");
+    assert_eq!(browser.get("/ui/api/info")["chat"], Value::Null);
+    assert_eq!(browser.post("/ui/api/chat", &turn).status, 404);
+    assert!(!served.logged().contains("key-of-the"), "{}", served.logged());
+}
+
+#[test]
+fn a_model_calls_a_tool_of_the_file_as_often_as_its_table_says() {
+    let call = || Reply::calls("add", r#"{"a":1,"b":2}"#);
+    let other = || Reply::calls("add", r#"{"a":3,"b":4}"#);
+    let model = Model::start(vec![call(), other(), Reply::says("Done.")]);
+    let source = "[sources.own]\nkind = \"demo\"\nonly = [\"add\"]\n[sources.own.tool.add]\nmax-calls-per-turn = 1\n";
+    let folder = TestFolder::with("opentool.toml", format!("{}{source}", table(&model)));
+    let arguments = ["--config", "opentool.toml", "own", "Add"];
+    let ran = chat_in(&folder, &arguments, &[("MY_KEY", "s3cret-key")], "");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "Done.\n"), "{ran:?}");
+    let answers = model.asked()[2].said_by("tool");
+    assert!(answers[0].contains('3') && !answers[1].contains('7') && answers[1].contains('1'), "{answers:?}");
 }

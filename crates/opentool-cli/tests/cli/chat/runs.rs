@@ -10,8 +10,11 @@ use std::{
     time::Duration,
 };
 
+use serde_json::json as value;
+
 use super::{
-    super::{binary, readme::walk_in},
+    super::{binary, page::SignedIn, readme::walk_in},
+    serving::Served,
     *,
 };
 
@@ -277,4 +280,26 @@ fn a_command_is_not_in_the_journal_and_given_again() {
     assert!(refused.stderr.contains("a journal does not hold: give --mcp again"), "{}", refused.stderr);
     let resumed = runs(&folder, &model, &["resume", &run, "--mcp", &command, "--yes"]);
     assert_eq!((resumed.code, resumed.stdout.as_str()), (Some(0), "Noted.\n"), "{}", resumed.stderr);
+}
+
+#[test]
+fn a_chat_of_the_page_goes_on_at_the_command_line() {
+    let note = Reply::calls("add_note", r#"{"title":"Bill","text":"It is paid."}"#);
+    let model = Model::start(vec![note, Reply::says("It is noted.")]);
+    let folder = TestFolder::new();
+    let variables = environment(&model);
+    let mut variables: Vec<_> = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    variables.push(("OPENTOOL_API_KEY", "page-key"));
+    let served = Served::start(&folder, &["--journal", "runs.sqlite"], &variables);
+    let browser = SignedIn::by_key(&served, "page-key");
+    let body = value!({ "conversation": "talk", "turn": "t1", "text": "Note that the bill is paid." });
+    browser.lines_until("/ui/api/chat", &body, "approval");
+    // The page has gone, so that the call waits in the journal.
+    let status = || json(&runs(&folder, &model, &["list", "--json"]).stdout)["state"].clone();
+    serving::wait_until(|| status() == "waiting", || status().to_string());
+    let run = ids(&folder, &model).remove(0);
+    assert_eq!(runs(&folder, &model, &["decide", &run, "1.0", "--approve"]).code, Some(0));
+    let ran = runs(&folder, &model, &["resume", &run]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "It is noted.\n"), "{ran:?}");
+    assert!(!folder.path("data").exists(), "the conversation of a page is not kept there");
 }

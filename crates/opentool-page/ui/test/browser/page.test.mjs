@@ -4,17 +4,20 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
-import { TestServer, runCommand } from './server.mjs';
+import { TestServer, WORKSHOP, runCommand } from './server.mjs';
 import { consoleErrors, startStack } from './stack.mjs';
+import { startStories } from './stories.mjs';
 import { KEYS } from './webdriver.mjs';
 
 let stack;
+let stories;
 let browser;
 /** Messages of the console that a test provokes. */
 let expected = [];
 
 before(async () => {
-  stack = await startStack();
+  stories = await startStories();
+  stack = await startStack([...WORKSHOP, stories.url, '--read-only', 'tell_story']);
   browser = await stack.open();
 });
 
@@ -27,6 +30,7 @@ afterEach(async () => {
 after(async () => {
   await browser?.close();
   await stack?.stop();
+  stories?.stop();
 });
 
 /** Shows a view as a fresh visitor of it: the page is loaded again. */
@@ -287,6 +291,37 @@ test('an image of a result is shown', async () => {
   await browser.sees('.result', 'A square in #0b6e69.');
   await browser.until('the image', () => browser.run(() => document.querySelector('.result img')?.naturalWidth === 120));
   assert.match(await browser.run(() => document.querySelector('.result img').src), /^blob:/);
+});
+
+test('a sound of a result can be played', async () => {
+  await visit(`/tools/play_tone?args=${encodeURIComponent('{"hertz":440}')}`);
+  await runTool();
+  await browser.until('the sound', () => browser.run(() => document.querySelector('.result audio[controls]')?.duration === 0.5));
+  assert.match(await browser.run(() => document.querySelector('.result audio').src), /^blob:/);
+  const played = await browser.runAsync(async () => {
+    const audio = document.querySelector('.result audio');
+    audio.muted = true;
+    await audio.play();
+    audio.pause();
+    return audio.error === null;
+  });
+  assert.equal(played, true);
+  await browser.sees('.result figcaption', 'result.wav');
+  await browser.sees('.result figcaption', 'audio/wav');
+});
+
+test('the pieces of a result are shown as they come', async () => {
+  await visit('/tools/tell_story');
+  await browser.click('.run');
+  await browser.sees('.result[aria-busy="true"] .pieces', 'He had a daughter.');
+  const pieces = () => browser.run(() => [...document.querySelectorAll('.result .pieces pre')].map((piece) => piece.innerText));
+  assert.deepEqual(await pieces(), ['There was a king.', 'He had a daughter.']);
+  assert.equal(await browser.run(() => document.querySelector('.result .pieces').getAttribute('role')), 'log');
+  stories.finish();
+  await browser.sees('.result[aria-busy="false"] .parts', 'There was a king. He had a daughter.');
+  await browser.sees('.result details summary', '2 streamed pieces');
+  await browser.click('.result details summary');
+  assert.deepEqual(await pieces(), ['There was a king.', 'He had a daughter.']);
 });
 
 test('a question of a tool is answered in the page', async () => {

@@ -44,7 +44,7 @@ export class TestServer {
     this.origin = null;
     const take = (part) => {
       this.output += part;
-      this.origin ??= /http:\/\/127\.0\.0\.1:\d+(?=[/\s])/.exec(this.output)?.[0] ?? null;
+      this.origin ??= /listening on (http:\/\/127\.0\.0\.1:\d+)(?=[/\s])/.exec(this.output)?.[1] ?? null;
     };
     child.stdout.on('data', take);
     child.stderr.on('data', take);
@@ -78,7 +78,7 @@ export class TestServer {
 }
 
 /** The words that add the MCP server of these tests. */
-export const WORKSHOP = ['demo', '--mcp', `node ${quoted(join(here, 'tools.mjs'))}`, '--read-only', 'count_slowly', '--read-only', 'count_cancelled', '--read-only', 'draw_square'];
+export const WORKSHOP = ['demo', '--mcp', `node ${quoted(join(here, 'tools.mjs'))}`, '--read-only', 'count_slowly', '--read-only', 'count_cancelled', '--read-only', 'draw_square', '--read-only', 'play_tone'];
 
 /** Makes a journal in which a call with an effect began and its server was killed. */
 export async function interruptedJournal(folder) {

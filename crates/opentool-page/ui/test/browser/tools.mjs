@@ -1,4 +1,4 @@
-// An MCP server on stdio with what the demo tools do not have: a long call with progress, an image, a secret argument, and a
+// An MCP server on stdio with what the demo tools do not have: a long call with progress, an image, a sound, a secret argument, and a
 // call with an effect that does not end by itself.
 
 import { createInterface } from 'node:readline';
@@ -18,6 +18,11 @@ const TOOLS = [
     name: 'draw_square',
     description: 'Draw a square in one colour.',
     inputSchema: object({ colour: { type: 'string', pattern: '^#[0-9a-f]{6}$', description: 'The colour, for instance `#0b6e69`.' } }),
+  },
+  {
+    name: 'play_tone',
+    description: 'Play a tone for half a second.',
+    inputSchema: object({ hertz: { type: 'integer', minimum: 20, maximum: 4000, description: 'How high it is.' } }),
   },
   {
     name: 'log_in',
@@ -85,6 +90,26 @@ function square(colour, side = 120) {
   return Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), chunk('IHDR', head), chunk('IDAT', rows), chunk('IEND', Buffer.alloc(0))]).toString('base64');
 }
 
+/** Half a second of a tone, as a WAV file. */
+function tone(hertz, rate = 8000) {
+  const samples = Buffer.from(Array.from({ length: rate / 2 }, (_, index) => 128 + Math.round(60 * Math.sin((2 * Math.PI * hertz * index) / rate))));
+  const head = Buffer.alloc(44);
+  head.write('RIFF', 0);
+  head.writeUInt32LE(36 + samples.length, 4);
+  head.write('WAVEfmt ', 8);
+  head.writeUInt32LE(16, 16);
+  // PCM, one channel, a byte for each sample.
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(rate, 24);
+  head.writeUInt32LE(rate, 28);
+  head.writeUInt16LE(1, 32);
+  head.writeUInt16LE(8, 34);
+  head.write('data', 36);
+  head.writeUInt32LE(samples.length, 40);
+  return Buffer.concat([head, samples]).toString('base64');
+}
+
 const text = (words) => ({ content: [{ type: 'text', text: words }] });
 
 async function call(id, { name, arguments: args = {}, _meta = {} }) {
@@ -112,6 +137,9 @@ async function call(id, { name, arguments: args = {}, _meta = {} }) {
       break;
     case 'draw_square':
       result = { content: [{ type: 'text', text: `A square in ${args.colour}.` }, { type: 'image', mimeType: 'image/png', data: square(args.colour) }] };
+      break;
+    case 'play_tone':
+      result = { content: [{ type: 'audio', mimeType: 'audio/wav', data: tone(args.hertz) }] };
       break;
     case 'log_in':
       result = text(`${args.user} is logged in with ${args.password.length} characters`);
