@@ -91,6 +91,14 @@ TABLES = {
             "rig reads the arguments into a struct and has no schema check, deadline, limit or panic guard; opentool has them in each call.",
         ],
     ),
+    "off": Table(
+        "Calls without a journal",
+        "A checked call in process, of a context that says nothing of a journal, beside the same with everything taken out of the core that such a call "
+        "does for one (`benches/journal/without.patch`). Instructions are counted by valgrind, whatever else the machine does.",
+        ["without", "opentool"],
+        [("instructions", "instructions a call"), *TIMES],
+        unequal=["Two builds of one function differ by some percent of its time only because their code lies at other addresses: the instructions count."],
+    ),
     "chat": Table(
         "A turn with a model",
         "A prompt, an answer that asks for `add`, the call, and the final answer: two HTTP requests to a scripted model on the other core.",
@@ -164,6 +172,7 @@ FIGURES = [
     Figure("MCP requests of rmcp, newer revision", "mcp-2026-07-28", "rate", "opentool", "rmcp", at_least=2.5),
     Figure("koffi's time of opentool's, C call in process", "dyn", "best", "koffi", "opentool", at_least=3),
     Figure("checked call in process, ns", "calls", "best", "opentool", at_most=400),
+    Figure("instructions of a call without a journal, of those with the journal taken out", "off", "instructions", "opentool", "without", at_most=1.01),
     Figure("start-up, ms", "start", "ready", "opentool", at_most=50),
     Figure(
         "idle memory, MiB",

@@ -2,6 +2,9 @@
 //!
 //! `cargo bench -p opentool-core --bench calls [-- one | tools | many | pool]`
 //!
+//! With `-- rounds N`, as `scripts/bench journal` runs it, it makes so many rounds of checked calls and nothing else, and prints the
+//! nanoseconds a call of the best round and of the median one.
+//!
 //! The contenders alternate, round after round, so that noise hits all of them; the best round of each counts. The
 //! floors are for inline tools; a sync tool on the pool pays for the hop to its thread, which is measured by its median.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
@@ -113,6 +116,21 @@ fn one_call(runtime: &Runtime) {
     println!("  any other schema {:7.1} ns  {:.2} times (at most 9)", costs[2], costs[2] / costs[0]);
 }
 
+/// Makes nothing but checked calls.
+fn checked_calls(runtime: &Runtime, rounds: usize) {
+    let host = Executor::new().host((add("add"), subtract()));
+    let mut contender = adding(runtime, &host);
+    let mut costs: Vec<f64> = (0..rounds)
+        .map(|_| {
+            let start = Instant::now();
+            contender();
+            start.elapsed().as_secs_f64() * 1e9 / f64::from(CALLS)
+        })
+        .collect();
+    costs.sort_by(f64::total_cmp);
+    println!("{:.1} {:.1}", costs[0], costs[rounds / 2]);
+}
+
 fn look_up(runtime: &Runtime) {
     println!("one call, by the number of tools");
     let sizes = [10, 100, 1_000, 10_000, 100_000];
@@ -195,6 +213,9 @@ fn resident() -> usize {
 
 fn main() {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    if let Some(rounds) = std::env::args().skip_while(|argument| argument != "rounds").nth(1) {
+        return checked_calls(&runtime, rounds.parse().unwrap());
+    }
     let wanted = |part: &str| {
         let mut parts = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).peekable();
         parts.peek().is_none() || parts.any(|wanted| part.contains(&wanted))

@@ -63,7 +63,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for _ in 0..100_000 {
         call(&plain, &context).await;
     }
-    println!("off: {:?} a call", begun.elapsed() / 100_000);
+    println!("without a journal: {:?} a call", begun.elapsed() / 100_000);
 
     let idempotent = host(ToolMetadata::new().with_idempotent(true));
     recorded(&journal, &idempotent, 200).await;

@@ -105,9 +105,9 @@ impl OwnedRun for ActiveOwnedRun {
         Box::pin(async move { Ok(log(self.run.journal(), &self.id).await?) })
     }
 
-    fn end(&self, status: RunStatus) -> BoxFuture<'_, Result<(), RunError>> {
+    fn end(&self, status: RunStatus, last: Option<RunStep>) -> BoxFuture<'_, Result<(), RunError>> {
         Box::pin(async move {
-            self.run.finish(status).await?;
+            self.run.finish_with(status, last).await?;
             self.leave();
             Ok(())
         })

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use opentool_core::{RunStatus, ToolContext};
+use opentool_core::{RunStatus, RunStep, ToolContext};
 use serde::Serialize;
 use sqlx::{Connection as _, SqliteConnection};
 use tokio::runtime::Handle;
@@ -120,6 +120,33 @@ async fn claim(connection: &mut SqliteConnection, store: &Store, run: &str, anew
     Ok(generation + 1)
 }
 
+/// Adds a step to a run that belongs to this process, and returns its number.
+async fn insert_step(
+    transaction: &mut SqliteConnection,
+    store: &Store,
+    run: &str,
+    generation: i64,
+    step: RunStep,
+) -> Result<i64, WriteError> {
+    let stored = store_text(transaction, step.body).await?;
+    let number: Option<i64> = sqlx::query_scalar(
+        "INSERT INTO steps (run, number, kind, at, body, body_blob)
+         SELECT ?1, (SELECT coalesce(max(number), 0) + 1 FROM steps WHERE run = ?1), ?2, ?3, ?4, ?5
+         WHERE EXISTS (SELECT 1 FROM runs WHERE id = ?1 AND owner = ?6 AND generation = ?7)
+         RETURNING number",
+    )
+    .bind(run)
+    .bind(step.kind)
+    .bind(unix_ms())
+    .bind(stored.text)
+    .bind(stored.hash)
+    .bind(&store.owner.id)
+    .bind(generation)
+    .fetch_optional(transaction)
+    .await?;
+    number.ok_or_else(|| JournalError::Lost { run: run.to_owned() }.into())
+}
+
 impl Run {
     /// Returns the id of the run.
     #[must_use]
@@ -149,7 +176,7 @@ impl Run {
     }
 
     pub(crate) async fn add_text(&self, kind: &str, body: String) -> Result<i64, JournalError> {
-        let kind = kind.to_owned();
+        let step = RunStep::new(kind, body);
         let (run, generation) = (self.id.clone(), self.generation);
         #[cfg(feature = "testing")]
         self.journal.0.reach(CommitPoint::BeforeStep);
@@ -160,23 +187,7 @@ impl Run {
             .write(Durability::Normal, move |connection, store| {
                 Box::pin(async move {
                     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-                    let stored = store_text(&mut transaction, body).await?;
-                    let number: Option<i64> = sqlx::query_scalar(
-                        "INSERT INTO steps (run, number, kind, at, body, body_blob)
-                         SELECT ?1, (SELECT coalesce(max(number), 0) + 1 FROM steps WHERE run = ?1), ?2, ?3, ?4, ?5
-                         WHERE EXISTS (SELECT 1 FROM runs WHERE id = ?1 AND owner = ?6 AND generation = ?7)
-                         RETURNING number",
-                    )
-                    .bind(&*run)
-                    .bind(kind)
-                    .bind(unix_ms())
-                    .bind(stored.text)
-                    .bind(stored.hash)
-                    .bind(&store.owner.id)
-                    .bind(generation)
-                    .fetch_optional(&mut *transaction)
-                    .await?;
-                    let number = number.ok_or_else(|| JournalError::Lost { run: run.to_string() })?;
+                    let number = insert_step(&mut transaction, store, &run, generation, step).await?;
                     transaction.commit().await?;
                     Ok(number)
                 })
@@ -193,12 +204,27 @@ impl Run {
     ///
     /// Where the run does not belong to this process any more.
     pub async fn finish(&self, state: RunStatus) -> Result<(), JournalError> {
+        self.finish_with(state, None).await
+    }
+
+    /// Notes the last step, where there is one, and says how far the run is: both are recorded, or neither.
+    pub(crate) async fn finish_with(&self, state: RunStatus, last: Option<RunStep>) -> Result<(), JournalError> {
         let (run, generation) = (self.id.clone(), self.generation);
+        #[cfg(feature = "testing")]
+        let has_step = last.is_some();
+        #[cfg(feature = "testing")]
+        if has_step {
+            self.journal.0.reach(CommitPoint::BeforeStep);
+        }
         self.journal
             .0
             .store
             .write(Durability::Normal, move |connection, store| {
                 Box::pin(async move {
+                    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+                    if let Some(step) = last {
+                        insert_step(&mut transaction, store, &run, generation, step).await?;
+                    }
                     let updated = sqlx::query(
                         "UPDATE runs SET state = ?, updated = ?, owner = NULL
                          WHERE id = ? AND owner = ? AND generation = ?",
@@ -208,15 +234,19 @@ impl Run {
                     .bind(&*run)
                     .bind(&store.owner.id)
                     .bind(generation)
-                    .execute(connection)
+                    .execute(&mut *transaction)
                     .await?;
                     if updated.rows_affected() == 0 {
                         return Err(JournalError::Lost { run: run.to_string() }.into());
                     }
-                    Ok(())
+                    Ok(transaction.commit().await?)
                 })
             })
             .await?;
+        #[cfg(feature = "testing")]
+        if has_step {
+            self.journal.0.reach(CommitPoint::AfterStep);
+        }
         self.disown();
         Ok(())
     }

@@ -182,8 +182,11 @@ fn is_paused(response: &ChatResponse) -> bool {
 }
 
 async fn note<T: Serialize>(place: &RunPlace, kind: &str, step: &T) -> Result<(), ChatError> {
-    let body = serde_json::to_string(step).map_err(|error| RunError::Journal(Box::new(error)))?;
-    Ok(place.run().note(kind, body).await?)
+    Ok(place.run().note(kind, body(step)?).await?)
+}
+
+fn body<T: Serialize>(step: &T) -> Result<String, RunError> {
+    serde_json::to_string(step).map_err(|error| RunError::Journal(Box::new(error)))
 }
 
 impl TurnRecorder {
@@ -273,9 +276,19 @@ impl TurnRecorder {
         self.note(SAVED, &step).await
     }
 
-    /// Gives the run back.
-    pub(super) async fn end(&self, status: RunStatus) -> Result<(), ChatError> {
-        Ok(self.place.run().end(status).await?)
+    /// Notes how the turn ended, unless it waits, and gives the run back, where the turn is all of it.
+    pub(super) async fn end(&self, status: RunStatus, step: Option<&EndStep>) -> Result<(), ChatError> {
+        if self.is_whole_run() {
+            let last = match step {
+                Some(step) => Some(RunStep::new(END, body(step)?)),
+                None => None,
+            };
+            return Ok(self.place.run().end(status, last).await?);
+        }
+        match step {
+            Some(step) => self.note(END, step).await,
+            None => Ok(()),
+        }
     }
 }
 

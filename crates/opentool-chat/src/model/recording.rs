@@ -16,7 +16,7 @@ use crate::message::Message;
 use crate::options::ChatOptions;
 use crate::response::ChatResponse;
 use crate::run_steps::{
-    ANSWER, AnswerStep, END, EndStep, FailedTool, REQUEST, ROUND, RequestStep, RoundStep, RunFailure, SuspendedStep,
+    ANSWER, AnswerStep, EndStep, FailedTool, REQUEST, ROUND, RequestStep, RoundStep, RunFailure, SuspendedStep,
     ToolDescription,
 };
 
@@ -195,13 +195,7 @@ impl Run {
                 (RunStatus::Failed, Some(step))
             }
         };
-        let noted = async {
-            if let Some(step) = step {
-                recorder.note(END, &step).await?;
-            }
-            if recorder.is_whole_run() { recorder.end(status).await } else { Ok(()) }
-        };
-        if let Err(problem) = noted.await {
+        if let Err(problem) = recorder.end(status, step.as_ref()).await {
             // The answer is recorded; only that it is the last one is not.
             warn!(target: "opentool::chat", %problem, "the end of a run cannot be recorded");
         }

@@ -151,9 +151,9 @@ impl TurnRequest {
         // The answer of a run that is over is there for every process, whichever owns it.
         let log = journal.run_log(&id).await?;
         if let Some(response) = RecordedTurn::read(&id, "", &log)?.answer() {
-            // Its process may have died after its last step and before it said that the run is over.
+            // One that was forked at its last step is not closed yet.
             if let Ok(run) = journal.claim_run(&id).await {
-                let _ = run.end(RunStatus::Done).await;
+                let _ = run.end(RunStatus::Done, None).await;
             }
             return Ok(OpenedRun::Ended(Box::new(ChatResponse { run: Some(id.into()), ..response })));
         }
@@ -162,7 +162,7 @@ impl TurnRequest {
         let turn = RecordedTurn::read(&id, "", &log)?;
         if turn.request.is_none() {
             // Nothing was asked, so nothing is lost.
-            run.end(RunStatus::Failed).await?;
+            run.end(RunStatus::Failed, None).await?;
             let reason = "its process ended before anything was asked: ask again".to_owned();
             return Err(RunError::Unusable { run: id, reason }.into());
         }

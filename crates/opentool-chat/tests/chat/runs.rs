@@ -152,6 +152,7 @@ async fn a_turn_goes_on_from_every_step(mode: Mode) {
         };
         assert_eq!(shape(&again.exchange().history), shape(&whole.exchange().history), "after step {step}");
         assert_eq!(again.usage, whole.usage, "after step {step}");
+        assert_eq!(journal.run(&fork).await.unwrap().summary.state, RunStatus::Done, "after step {step}");
     }
 }
 

@@ -67,8 +67,8 @@ pub trait OwnedRun: Send + Sync + 'static {
     /// Gives the run back as it is, without waiting for that: another part or process may then claim it, and nothing more is recorded here.
     fn give_back(&self);
 
-    /// Says how far the run is, and gives it back.
-    fn end(&self, status: RunStatus) -> BoxFuture<'_, Result<(), RunError>>;
+    /// Notes the last step, where there is one, says how far the run is, and gives it back: all of it is recorded, or nothing.
+    fn end(&self, status: RunStatus, last: Option<RunStep>) -> BoxFuture<'_, Result<(), RunError>>;
 }
 
 impl fmt::Debug for dyn RunJournal {

@@ -1,6 +1,6 @@
 //! Faults that were once missed, and faults of hand-written JSON that are named.
 
-use opentool_spec::{Code, check, fix};
+use opentool_spec::{Code, OpenTool, check, fix};
 
 fn schema(schema: &str) -> String {
     format!(
@@ -236,4 +236,26 @@ fn memory_stays_in_proportion_to_the_text() {
     let report = check(&text);
     assert!(report.findings.len() < 6_000 + text.len() / 64, "{}", report.findings.len());
     assert_eq!(report.count(opentool_spec::Severity::Note), 100_000);
+}
+
+#[test]
+fn a_misspelt_key_is_ignored_until_it_is_corrected() {
+    let text = schema(r#"{"type": "object", "properties": {"a": {"type": "number"}}, "re'quired": ["a", "z"]}"#);
+    let strict = |text: &str| OpenTool::read(text).document.unwrap().to_strict().document;
+    let kept = strict(&text);
+    assert_eq!(kept.functions[0].parameters[0].schema.required, None);
+    let kept = serde_json::to_string(&kept).unwrap();
+    assert!(kept.contains(r#""re'quired":["a","z"]"#), "{kept}");
+    // What stands under it is looked at, so that correcting the key uncovers nothing.
+    let places = |text: &str| check(text).findings.into_iter().map(|finding| (finding.code, finding.pointer));
+    let key = "/functions/0/parameters/0/schema/re'quired";
+    let found = [(Code::UnknownKey, key.to_owned()), (Code::UnknownRequired, format!("{key}/1"))];
+    assert_eq!(
+        (places(&text).collect::<Vec<_>>(), places(&kept).collect::<Vec<_>>()),
+        (found.to_vec(), found.to_vec())
+    );
+    let corrected = strict(&fix(&text).text);
+    assert_eq!(corrected.functions[0].parameters[0].schema.required, Some(vec!["a".to_owned()]));
+    assert_eq!(codes(&serde_json::to_string(&corrected).unwrap()), []);
+    crate::bodies::document(text.as_bytes());
 }
