@@ -83,10 +83,11 @@ impl Denial {
         if code & !(0xf | SOFT | (PATH_MASK << PATH_SHIFT)) != 0 {
             return None;
         }
+        let operation = Operation::from_code(code)?;
         let path = String::from_utf8_lossy(path);
         let path: String = path.chars().filter(|char| !char.is_control()).collect();
         let path = (!path.is_empty()).then_some(path);
-        Some(Denial { operation: Operation::from_code(code)?, soft: code & SOFT != 0, path })
+        Some(Denial { operation, soft: code & SOFT != 0, path })
     }
 
     /// Records what this thread was denied; 0 clears it.

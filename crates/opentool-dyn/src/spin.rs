@@ -1,4 +1,4 @@
-//! A short wait without sleep: [`Spinner`].
+//! A short wait without sleep: [`Spinner`], [`spin_until`].
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -6,8 +6,11 @@ use std::time::{Duration, Instant};
 /// How long to poll before sleeping: about what it costs to fall asleep and to be woken.
 const SPIN: Duration = Duration::from_micros(20);
 
-/// How many waits go without a spin after one that found nothing in time.
-const SKIPPED: u32 = 255;
+/// Does something as long as that helps: after an attempt in vain, the next ones are skipped.
+#[derive(Debug, Default)]
+pub(crate) struct Attempts<const SKIPPED: u32> {
+    skip: u32,
+}
 
 /// Polls for a moment before its owner sleeps, as long as that helps.
 ///
@@ -15,29 +18,31 @@ const SKIPPED: u32 = 255;
 /// pipes spin before they sleep: `cargo bench -p opentool-dyn --bench isolated -- one` shows what that buys. The processor is
 /// offered to others between two polls, so that the other side can run where both share one. On a busy machine such an
 /// offer takes milliseconds, and for a long function the spin is in vain: then the next waits go without.
-#[derive(Debug, Default)]
-pub(crate) struct Spinner {
-    skip: u32,
-}
+pub(crate) type Spinner = Attempts<255>;
 
-impl Spinner {
-    /// Whether this wait should spin.
+impl<const SKIPPED: u32> Attempts<SKIPPED> {
+    /// Whether to attempt it this time.
     pub(crate) fn is_due(&mut self) -> bool {
         let due = self.skip == 0;
         self.skip = self.skip.saturating_sub(1);
         due
     }
 
-    /// Learns whether a spin found something in time.
-    pub(crate) fn record(&mut self, in_time: bool) {
-        self.skip = if in_time { 0 } else { SKIPPED };
+    /// The attempt was in vain.
+    pub(crate) fn record_failure(&mut self) {
+        self.skip = SKIPPED;
     }
 }
 
 /// Polls until something is ready, for about [`SPIN`]; says whether it was in time.
 pub(crate) fn spin_until(mut ready: impl FnMut() -> bool) -> bool {
+    // Where both sides share a processor, the other one has often run already: then the clock need not be read.
+    if ready() {
+        return true;
+    }
     let until = Instant::now() + SPIN;
     loop {
+        thread::yield_now();
         let is_ready = ready();
         let now = Instant::now();
         if is_ready {
@@ -47,7 +52,6 @@ pub(crate) fn spin_until(mut ready: impl FnMut() -> bool) -> bool {
         if now >= until {
             return false;
         }
-        thread::yield_now();
     }
 }
 
@@ -64,13 +68,11 @@ mod tests {
     }
 
     #[test]
-    fn a_spin_in_vain_is_left_off_for_the_next_waits() {
-        let mut spinner = Spinner::default();
-        assert!(spinner.is_due() && spinner.is_due());
-        spinner.record(false);
-        assert_eq!((0..SKIPPED).filter(|_| spinner.is_due()).count(), 0);
-        assert!(spinner.is_due());
-        spinner.record(true);
-        assert!(spinner.is_due());
+    fn an_attempt_in_vain_is_left_off_for_the_next_times() {
+        let mut attempts = Attempts::<7>::default();
+        assert!(attempts.is_due() && attempts.is_due());
+        attempts.record_failure();
+        assert_eq!((0..7).filter(|_| attempts.is_due()).count(), 0);
+        assert!(attempts.is_due() && attempts.is_due());
     }
 }

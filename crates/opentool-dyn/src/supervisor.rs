@@ -170,16 +170,17 @@ impl Supervisor {
         if state.closed {
             return Err(closed(inner.name(function)));
         }
+        let now = Instant::now();
         // Once for a call, however often it has to ask for a worker.
         if admission.admitted.is_none() {
-            let admitted = state.breakers.admit(function, Instant::now()).map_err(|reason| {
+            let admitted = state.breakers.admit(function, now).map_err(|reason| {
                 ToolError::unavailable(format!("`{}` cannot be called: {reason}", inner.name(function)))
             })?;
             admission.admitted = Some(admitted);
         }
         if let Some(connection) = state.serving.as_mut().filter(|connection| connection.capacity() > 0) {
             reader::ensure_reader(inner, connection)?;
-            if let Some((id, answer)) = connection.send(function, arguments) {
+            if let Some((id, answer)) = connection.send(function, arguments, now) {
                 let ticket = Ticket::new(inner.weak.clone(), connection.worker, id, answer);
                 if !state.called {
                     state.called = true;

@@ -43,13 +43,7 @@ impl Ticket {
 
     /// Waits for the answer, at most as long as a call may run.
     pub(super) async fn wait(mut self, timeout: Option<Duration>) -> Result<Answer, ToolError> {
-        if self.is_alone() {
-            // Other tasks of this thread send their calls first. Where there are none, a short function has its answer soon.
-            // Calls that are not alone do not yield: tokio wakes tasks that yielded in reverse order, and so they would be
-            // sent again after a crash.
-            tokio::task::yield_now().await;
-            self.spin();
-        }
+        self.spin().await;
         loop {
             let Some(answer) = self.answer.as_mut() else { return Ok(Answer::Retry) };
             let received = match (poll_immediate(&mut *answer).await, timeout) {
@@ -71,26 +65,42 @@ impl Ticket {
         }
     }
 
-    /// Whether no other call is in flight.
-    fn is_alone(&self) -> bool {
-        let Some(inner) = self.inner.upgrade() else { return false };
-        inner.lock().connection(self.worker).is_some_and(|connection| connection.has_one_call())
-    }
-
     /// Reads the answer on this thread where it comes at once, instead of waiting for the reader task to be woken.
     ///
     /// Only for a call that is alone in flight: several are cheaper to read together
     /// (`cargo bench -p opentool-dyn --bench isolated -- many`).
-    fn spin(&self) {
+    async fn spin(&self) {
+        let yields = self.with_connection(|connection| {
+            (connection.has_one_call() && connection.spinner.is_due()).then(|| connection.yields.is_due())
+        });
+        let Some(Some(yields)) = yields else { return };
+        if yields {
+            // Other tasks of this thread send their calls first. Where there are none, a short function has its answer soon.
+            // Calls that are not alone do not yield: tokio wakes tasks that yielded in reverse order, and so they would be
+            // sent again after a crash.
+            tokio::task::yield_now().await;
+            let is_alone = self.with_connection(|connection| {
+                // The reader task may have read the answer meanwhile.
+                if connection.is_idle() || connection.has_one_call() {
+                    connection.yields.record_failure();
+                }
+                connection.has_one_call()
+            });
+            if is_alone != Some(true) {
+                return;
+            }
+        }
         let (Some(inner), Some(answer)) = (self.inner.upgrade(), &self.answer) else { return };
-        let spins = |connection: &mut Connection| connection.has_one_call() && connection.spinner.is_due();
-        if !inner.lock().connection(self.worker).is_some_and(spins) {
-            return;
+        if !spin_until(|| receive(&inner, self.worker).is_none() || !answer.is_empty()) {
+            self.with_connection(|connection| connection.spinner.record_failure());
         }
-        let in_time = spin_until(|| receive(&inner, self.worker).is_none() || !answer.is_empty());
-        if let Some(connection) = inner.lock().connection(self.worker) {
-            connection.spinner.record(in_time);
-        }
+    }
+
+    /// Runs code with the connection of this call, unless that has ended.
+    fn with_connection<R>(&self, code: impl FnOnce(&mut Connection) -> R) -> Option<R> {
+        let inner = self.inner.upgrade()?;
+        let mut state = inner.lock();
+        state.connection(self.worker).map(code)
     }
 
     async fn receive_in_time(&mut self, timeout: Duration) -> Result<Answer, oneshot::error::RecvError> {

@@ -48,8 +48,8 @@ fn close(first: RawFd, last: RawFd) {
 
 /// Reads what is there, and waits until something is: a moment awake, then asleep. Returns 0 at the end of the pipe.
 pub(super) fn read(pipe: &PipeReader, chunk: &mut [u8], spinner: &mut Spinner) -> io::Result<usize> {
-    if spinner.is_due() {
-        spinner.record(spin_until(|| poll(pipe, libc::POLLIN, 0)));
+    if spinner.is_due() && !spin_until(|| poll(pipe, libc::POLLIN, 0)) {
+        spinner.record_failure();
     }
     loop {
         match (&*pipe).read(chunk) {
