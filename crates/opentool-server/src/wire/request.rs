@@ -123,7 +123,7 @@ fn string_content(json: &str) -> Option<Cow<'_, str>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::panic)]
 
     use super::*;
 
