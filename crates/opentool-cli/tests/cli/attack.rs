@@ -104,12 +104,14 @@ const LISTS: &str = r#"{"opentool": "1.1.0", "info": {"title": "x", "version": "
     "functions": [{"name": "measure", "description": "Measures.", "parameters": [
         {"name": "a", "schema": {"type": "array", "items": {"type": "array", "items": {"type": "object"}}}}]}]}"#;
 
-/// Sends a body to a server of its own, and returns the answer; the memory for it must be in proportion.
+/// Sends a body to a server of its own, and returns the answer; the memory for it must be in proportion. Pages of the program file
+/// do not count: the first call of a server reads some.
 fn sent_within_bounds(folder: &TestFolder, source: &str, route: Route, body: &[u8]) -> String {
     let mut served = Served::start(folder, &[source], &[]);
-    let before = memory(&served, "VmRSS:");
+    let before = memory(&served, "VmRSS:") - memory(&served, "RssFile:");
     let answer = hostile::send_body(Target { server: served.address, route }, body).unwrap();
-    let (peak, size) = (peak_memory(&served) - before, body.len() as u64 / 1024);
+    let peak = peak_memory(&served) - memory(&served, "RssFile:") - before;
+    let size = body.len() as u64 / 1024;
     let start = String::from_utf8_lossy(&body[..80]).into_owned();
     println!("{start}: {peak} KiB for {size} KiB; {}", answer.lines().last().unwrap());
     assert!(peak <= 4 * size, "{peak} KiB for {size} KiB: {start}");
