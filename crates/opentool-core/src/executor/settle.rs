@@ -120,7 +120,7 @@ async fn attempt<const ORIGIN: bool>(
     };
 
     if ORIGIN && job.context.origin().is_some() {
-        *recorded = begin(job, admitted).await?;
+        *recorded = Box::pin(begin(job, admitted)).await?;
     }
 
     debug!(gen_ai.tool.name = job.name, "call started");
