@@ -154,10 +154,22 @@ const NOT_A_DATABASE: i32 = 26;
 
 impl JournalError {
     pub(crate) fn from_sqlite(path: &Path, error: &sqlx::Error) -> Self {
-        let path = path.to_owned();
         let code = error.as_database_error().and_then(DatabaseError::code).and_then(|code| code.parse::<i32>().ok());
         // The message of sqlx would repeat that it comes from the database.
         let said = error.as_database_error().map_or_else(|| error.to_string(), |error| error.message().to_owned());
+        match code {
+            None if matches!(error, sqlx::Error::PoolTimedOut) => Self::Busy { path: path.to_owned() },
+            code => Self::from_code(path, code, said),
+        }
+    }
+
+    pub(crate) fn from_rusqlite(path: &Path, error: &rusqlite::Error) -> Self {
+        let code = error.sqlite_error().map(|error| error.extended_code);
+        Self::from_code(path, code, error.to_string())
+    }
+
+    fn from_code(path: &Path, code: Option<i32>, said: String) -> Self {
+        let path = path.to_owned();
         match code.map(|code| code & 0xff) {
             Some(BUSY) => Self::Busy { path },
             Some(READ_ONLY) => Self::ReadOnly { path },
@@ -166,7 +178,6 @@ impl JournalError {
             Some(NOT_A_DATABASE) => Self::NotADatabase { path },
             // A full disk shows as an error of input and output where the log cannot grow.
             Some(IO | CANNOT_OPEN) if is_full(&path) => Self::Full { path },
-            _ if matches!(error, sqlx::Error::PoolTimedOut) => Self::Busy { path },
             _ => Self::Database { path, said },
         }
     }

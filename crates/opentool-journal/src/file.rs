@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rusqlite::OpenFlags;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool};
 
@@ -11,6 +12,10 @@ use crate::error::JournalError;
 
 /// How many readers there are at once; SQLite has one writer.
 const READERS: u32 = 4;
+
+/// How many pages the log may have before a connection copies them into the file by itself. The store does that earlier, unless large
+/// values are written.
+const LOG_PAGES: u32 = 4000;
 
 /// The application id in the header of our files: `otjr`.
 const APPLICATION_ID: i64 = 0x6f74_6a72;
@@ -78,6 +83,8 @@ pub(crate) struct Connections {
     pub(crate) full: SqliteConnection,
     /// Commits of this one survive the process; the system writes them when it likes.
     pub(crate) normal: SqliteConnection,
+    /// As `normal`, for writes on the thread of their caller.
+    pub(crate) inline: rusqlite::Connection,
     pub(crate) readers: SqlitePool,
 }
 
@@ -99,6 +106,7 @@ pub(crate) async fn open(path: &Path, max_wait: Duration, limits: FileLimits) ->
     })?;
     let failed = |error: sqlx::Error| JournalError::from_sqlite(path, &error);
     let mut options = SqliteConnectOptions::new().filename(path).busy_timeout(max_wait).disable_statement_logging();
+    options = options.pragma("wal_autocheckpoint", LOG_PAGES.to_string());
     if let Some(pages) = limits.max_pages {
         options = options.pragma("max_page_count", pages.to_string());
     }
@@ -114,7 +122,27 @@ pub(crate) async fn open(path: &Path, max_wait: Duration, limits: FileLimits) ->
         .min_connections(0)
         .acquire_timeout(max_wait)
         .connect_lazy_with(normal.clone());
-    Ok(Connections { full: first, normal: normal.connect().await.map_err(failed)?, readers })
+    let normal = normal.connect().await.map_err(failed)?;
+    let file = path.to_owned();
+    let inline = tokio::task::spawn_blocking(move || open_inline(&file, max_wait, limits));
+    let inline = inline.await.map_err(|_| JournalError::ShuttingDown)?;
+    let inline = inline.map_err(|error| JournalError::from_rusqlite(path, &error))?;
+    Ok(Connections { full: first, normal, inline, readers })
+}
+
+/// Opens a file that is up to date, as sqlx does, but so that a write never waits for a lock, nor for a checkpoint of the log.
+fn open_inline(path: &Path, max_wait: Duration, limits: FileLimits) -> rusqlite::Result<rusqlite::Connection> {
+    let access = if limits.read_only { OpenFlags::SQLITE_OPEN_READ_ONLY } else { OpenFlags::SQLITE_OPEN_READ_WRITE };
+    let connection = rusqlite::Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(max_wait)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    if let Some(pages) = limits.max_pages {
+        connection.pragma_update(None, "max_page_count", pages)?;
+    }
+    connection.busy_timeout(Duration::ZERO)?;
+    Ok(connection)
 }
 
 /// Makes the file, readable for its owner only: arguments and results are private. SQLite gives its other files the same rights.

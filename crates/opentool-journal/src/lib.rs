@@ -13,6 +13,9 @@
 //! The start of a call that may not be repeated, and every decision, are on the disk before the call goes on. Everything else
 //! survives the end of the process, and a power cut may cost the last of it, after which the call is uncertain or runs again.
 //!
+//! What is synced, long, or more than one statement is written by threads of their own. A short write that is not synced is done on the
+//! thread of its caller, which costs less than to change threads; it waits for no lock.
+//!
 //! # Without SQLite
 //!
 //! [`RunExport`], the lines of an export, [`Redaction`] and [`Difference`] need no database: without the feature `sqlite`, which is on by
@@ -29,6 +32,8 @@ mod file;
 mod form;
 #[cfg(feature = "sqlite")]
 mod id;
+#[cfg(feature = "sqlite")]
+mod inline;
 #[cfg(feature = "sqlite")]
 mod journal;
 mod json_text;

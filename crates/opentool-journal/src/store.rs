@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use hmac_sha256::Hash;
 use opentool_core::BoxFuture;
@@ -12,10 +14,14 @@ use tokio::sync::Mutex;
 
 use crate::error::JournalError;
 use crate::file::Connections;
+use crate::inline::InlineWriter;
 use crate::lease::Owner;
 
 /// Larger values are stored once, by their hash.
 pub(crate) const LARGE: usize = 256 * 1024;
+
+/// After so many writes the log is copied into the file: some 1000 pages, where values are small.
+const WRITES_BETWEEN_CHECKPOINTS: u32 = 400;
 
 /// When a commit is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +35,9 @@ pub(crate) enum Durability {
 pub(crate) struct Store {
     pub(crate) path: PathBuf,
     pub(crate) owner: Owner,
+    /// Only used by a writer in its turn, so that the writers of this process do not get in each other's way. Dropped before their
+    /// connections: the last one to close waits for the disk.
+    pub(crate) inline: InlineWriter,
     /// None once the journal is closed. Writers of this process queue here, in order; at the file they would poll its lock.
     writers: Mutex<Option<Writers>>,
     readers: SqlitePool,
@@ -37,6 +46,23 @@ pub(crate) struct Store {
 struct Writers {
     full: SqliteConnection,
     normal: SqliteConnection,
+    /// How many writes there were since the last checkpoint.
+    writes: u32,
+}
+
+impl Writers {
+    /// Copies the log into the file, where enough was written, and begins the log anew. Both wait for the disk, so they are done by a
+    /// thread of sqlx, and not by the next write, which may be on a thread of tasks.
+    async fn checkpoint(&mut self, owner: &Owner) -> sqlx::Result<()> {
+        self.writes += 1;
+        if self.writes < WRITES_BETWEEN_CHECKPOINTS {
+            return Ok(());
+        }
+        self.writes = 0;
+        sqlx::raw_sql("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut self.normal).await?;
+        // Any write begins the log anew.
+        owner.renew(&mut self.normal).await
+    }
 }
 
 /// Why a write was not done.
@@ -65,11 +91,19 @@ impl From<serde_json::Error> for WriteError {
 
 impl Store {
     pub(crate) fn new(path: &Path, owner: Owner, connections: Connections) -> Self {
-        let Connections { full, normal, readers } = connections;
-        Self { path: path.to_owned(), owner, writers: Mutex::new(Some(Writers { full, normal })), readers }
+        let Connections { full, normal, inline, readers } = connections;
+        let inline = InlineWriter::new(inline);
+        Self {
+            path: path.to_owned(),
+            owner,
+            inline,
+            writers: Mutex::new(Some(Writers { full, normal, writes: 0 })),
+            readers,
+        }
     }
 
-    /// Writes, in a task of its own: a caller that does not wait any longer must not leave half a transaction behind.
+    /// Writes. A caller that does not wait any longer leaves neither half a transaction behind nor an outcome unrecorded: the rest is
+    /// then done by a task.
     pub(crate) async fn write<T, W>(self: &Arc<Self>, durability: Durability, write: W) -> Result<T, JournalError>
     where
         T: Send + 'static,
@@ -77,7 +111,7 @@ impl Store {
     {
         let store = self.clone();
         let runtime = Handle::try_current().map_err(|_| JournalError::ShuttingDown)?;
-        let writing = runtime.spawn(async move {
+        let writing = Box::pin(async move {
             let mut writers = store.writers.lock().await;
             let writers = writers.as_mut().ok_or(JournalError::ShuttingDown)?;
             let connection = match durability {
@@ -85,7 +119,12 @@ impl Store {
                 Durability::Normal => &mut writers.normal,
             };
             match write(connection, &store).await {
-                Ok(written) => Ok(written),
+                Ok(written) => {
+                    if let Err(error) = writers.checkpoint(&store.owner).await {
+                        tracing::debug!(target: "opentool::journal", %error, "the log cannot be copied into the file");
+                    }
+                    Ok(written)
+                }
                 Err(error) => {
                     // A statement that failed may have left a transaction open; without one this fails, which is fine.
                     let _ = sqlx::raw_sql("ROLLBACK").execute(connection).await;
@@ -93,7 +132,7 @@ impl Store {
                 }
             }
         });
-        writing.await.unwrap_or(Err(JournalError::ShuttingDown))
+        FinishedInTask { future: Some(writing), runtime }.await
     }
 
     fn error(&self, error: WriteError) -> JournalError {
@@ -113,11 +152,42 @@ impl Store {
 
     /// Ends the lease and closes the file.
     pub(crate) async fn close(&self) {
-        if let Some(Writers { full, mut normal }) = self.writers.lock().await.take() {
+        if let Some(Writers { full, mut normal, .. }) = self.writers.lock().await.take() {
             let _ = self.owner.resign(&mut normal).await;
+            self.inline.close();
             self.readers.close().await;
             let _ = normal.close().await;
             let _ = full.close().await;
+        }
+    }
+}
+
+/// A future that goes on in a task where it is dropped before its end.
+///
+/// It begins without one: a change of threads costs more than the write itself (`scripts/bench journal`).
+struct FinishedInTask<F: Future<Output: Send> + Send + 'static> {
+    future: Option<Pin<Box<F>>>,
+    runtime: Handle,
+}
+
+impl<F: Future<Output: Send> + Send + 'static> Future for FinishedInTask<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        // Taken out while it is polled, so that one that panics does not go on.
+        let Some(mut future) = self.future.take() else { return Poll::Pending };
+        let polled = future.as_mut().poll(cx);
+        if polled.is_pending() {
+            self.future = Some(future);
+        }
+        polled
+    }
+}
+
+impl<F: Future<Output: Send> + Send + 'static> Drop for FinishedInTask<F> {
+    fn drop(&mut self) {
+        if let Some(future) = self.future.take() {
+            self.runtime.spawn(future);
         }
     }
 }

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use opentool_core::{Begun, CallEffect, CallKey, CallStart};
+use rusqlite::params;
+use rusqlite::types::Null;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Connection as _, FromRow, Row as _, SqliteConnection};
 
 use crate::clock::unix_ms;
 use crate::error::JournalError;
 use crate::form;
+use crate::inline::SHORT;
 use crate::store::{Durability, LARGE, Store, WriteError, store_text};
 
 /// A call that begins, with everything that its row needs.
@@ -49,7 +52,7 @@ pub(super) async fn begin(store: &Arc<Store>, call: Beginning) -> Result<Begun, 
     store
         .write(call.durability(), |connection, store| {
             Box::pin(async move {
-                if insert(connection, store, &call).await? {
+                if insert_inline(store, &call) || insert(connection, store, &call).await? {
                     return Ok(Begun::Run { attempt: 1 });
                 }
                 continued(connection, store, &call).await
@@ -88,6 +91,30 @@ const INSERT_RUN_AND_CALL: &str = "
     ON CONFLICT (run, place) DO NOTHING
     RETURNING attempt;
     COMMIT";
+
+/// Records the first start of a call on this thread. Where it is false, [`insert`] says why, or does it.
+fn insert_inline(store: &Store, call: &Beginning) -> bool {
+    // The start of a call with a key is two statements, and the sync of a start waits for the disk.
+    let is_short = !call.is_keyed && call.durability() == Durability::Normal && call.arguments.len() <= SHORT;
+    let (key, effect, owner) = (&call.key, call.effect.as_str(), &store.owner.id);
+    is_short
+        && store.inline.changes_row(
+            INSERT_IN_RUN,
+            params![
+                &*key.run,
+                &*key.place,
+                call.call_id,
+                &*key.tool,
+                effect,
+                &*key.arguments_hash,
+                call.arguments,
+                Null,
+                owner,
+                unix_ms(),
+                call.generation,
+            ],
+        )
+}
 
 /// Records the first start of a call; false where there is a row already, or the run is not this process's any more.
 async fn insert(connection: &mut SqliteConnection, store: &Store, call: &Beginning) -> Result<bool, WriteError> {

@@ -221,6 +221,13 @@ impl SqliteJournal {
         &self.0.store.path
     }
 
+    /// Returns how many rows were written on the threads of their callers.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn inline_writes(&self) -> u64 {
+        self.0.store.inline.count()
+    }
+
     /// Ends the lease of this process and closes the file, so that it alone holds everything. Using the journal afterwards is an error.
     pub async fn close(&self) {
         self.0.store.close().await;

@@ -6,6 +6,7 @@ mod calls;
 mod crash;
 mod export;
 mod faults;
+mod inline;
 mod leases;
 mod redaction;
 mod runs;
