@@ -1,10 +1,10 @@
 //! The file of a journal while it is used: one writer at a time, readers beside it.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 use hmac_sha256::Hash;
 use opentool_core::BoxFuture;
@@ -102,8 +102,8 @@ impl Store {
         }
     }
 
-    /// Writes. A caller that does not wait any longer leaves neither half a transaction behind nor an outcome unrecorded: the rest is
-    /// then done by a task.
+    /// Writes. What is not done at once goes on in a task of its own: a caller that does not wait any longer must leave neither half a
+    /// transaction nor a held lock behind.
     pub(crate) async fn write<T, W>(self: &Arc<Self>, durability: Durability, write: W) -> Result<T, JournalError>
     where
         T: Send + 'static,
@@ -111,7 +111,7 @@ impl Store {
     {
         let store = self.clone();
         let runtime = Handle::try_current().map_err(|_| JournalError::ShuttingDown)?;
-        let writing = Box::pin(async move {
+        let mut writing = Box::pin(async move {
             let mut writers = store.writers.lock().await;
             let writers = writers.as_mut().ok_or(JournalError::ShuttingDown)?;
             let connection = match durability {
@@ -132,7 +132,11 @@ impl Store {
                 }
             }
         });
-        FinishedInTask { future: Some(writing), runtime }.await
+        // A task from the beginning would cost two changes of threads more than a short write (`scripts/bench journal`).
+        match poll_fn(|cx| Poll::Ready(writing.as_mut().poll(cx))).await {
+            Poll::Ready(written) => written,
+            Poll::Pending => runtime.spawn(writing).await.unwrap_or(Err(JournalError::ShuttingDown)),
+        }
     }
 
     fn error(&self, error: WriteError) -> JournalError {
@@ -158,36 +162,6 @@ impl Store {
             self.readers.close().await;
             let _ = normal.close().await;
             let _ = full.close().await;
-        }
-    }
-}
-
-/// A future that goes on in a task where it is dropped before its end.
-///
-/// It begins without one: a change of threads costs more than the write itself (`scripts/bench journal`).
-struct FinishedInTask<F: Future<Output: Send> + Send + 'static> {
-    future: Option<Pin<Box<F>>>,
-    runtime: Handle,
-}
-
-impl<F: Future<Output: Send> + Send + 'static> Future for FinishedInTask<F> {
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        // Taken out while it is polled, so that one that panics does not go on.
-        let Some(mut future) = self.future.take() else { return Poll::Pending };
-        let polled = future.as_mut().poll(cx);
-        if polled.is_pending() {
-            self.future = Some(future);
-        }
-        polled
-    }
-}
-
-impl<F: Future<Output: Send> + Send + 'static> Drop for FinishedInTask<F> {
-    fn drop(&mut self) {
-        if let Some(future) = self.future.take() {
-            self.runtime.spawn(future);
         }
     }
 }
