@@ -75,10 +75,12 @@ impl<M: ChatMemory> SummarisingMemory<M> {
 
     /// Sums up what a model would get of a conversation; false where that failed.
     async fn sum_up(&self, conversation: &str) -> Result<bool, MemoryError> {
-        let messages = self.memory.get(conversation).await?;
+        let mut messages = self.memory.get(conversation).await?;
         if messages.is_empty() {
             return Ok(true);
         }
+        // A turn that failed must not be summed up as one that was answered.
+        messages.iter_mut().for_each(Message::show_failure);
         let prompt = Prompt::new(format!("{INSTRUCTION}\n\n{}", transcript(&messages)));
         match self.model.call(prompt).await {
             Ok(summary) if !summary.text().trim().is_empty() => {

@@ -1,7 +1,6 @@
 //! A typed answer while it grows: [`TypedStream`].
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -41,7 +40,9 @@ pub struct TypedStream<T> {
     turn: Result<ChatStream, Option<ChatError>>,
     form: Option<SharedForm>,
     growing: Growing,
-    answer: PhantomData<fn() -> T>,
+    /// Reads the answer. Kept here, so that reading the stream asks nothing of the type: one that cannot be an answer is then
+    /// one error of the compiler, where the stream is made.
+    read: fn(&ChatResponse) -> Result<T, ChatError>,
 }
 
 /// The text of the answer so far.
@@ -74,13 +75,15 @@ impl Growing {
 
 impl<T: DeserializeOwned> TypedStream<T> {
     pub(crate) fn new(form: SharedForm, turn: ChatStream) -> Self {
-        Self { turn: Ok(turn), form: Some(form), growing: Growing::default(), answer: PhantomData }
+        Self { turn: Ok(turn), form: Some(form), growing: Growing::default(), read: ChatResponse::answer_as }
     }
 
     pub(crate) fn failed(error: ChatError) -> Self {
-        Self { turn: Err(Some(error)), form: None, growing: Growing::default(), answer: PhantomData }
+        Self { turn: Err(Some(error)), form: None, growing: Growing::default(), read: ChatResponse::answer_as }
     }
+}
 
+impl<T> TypedStream<T> {
     /// Waits for what happens next; none after the end.
     pub async fn next(&mut self) -> Option<Result<AnswerEvent<T>, ChatError>> {
         StreamExt::next(self).await
@@ -93,7 +96,7 @@ impl<T: DeserializeOwned> TypedStream<T> {
     /// Whatever ended the turn without an answer.
     pub async fn finish(self) -> Result<T, ChatError> {
         match self.turn {
-            Ok(turn) => turn.finish().await?.answer_as(),
+            Ok(turn) => (self.read)(&turn.finish().await?),
             Err(error) => Err(error.unwrap_or_else(|| ChatError::setup("the error of the stream was taken already"))),
         }
     }
@@ -102,7 +105,7 @@ impl<T: DeserializeOwned> TypedStream<T> {
         let Some(form) = &self.form else { return Some(Ok(AnswerEvent::Other(event))) };
         let value = match event {
             ChatEvent::Done(response) => {
-                return Some(response.answer_as().map(|answer| AnswerEvent::Done(answer, response)));
+                return Some((self.read)(&response).map(|answer| AnswerEvent::Done(answer, response)));
             }
             ChatEvent::Text(text) => {
                 let is_words = self.growing.text.is_empty() && !text.trim_start().starts_with(['{', '[', '`']);
@@ -126,7 +129,7 @@ impl<T: DeserializeOwned> TypedStream<T> {
     }
 }
 
-impl<T: DeserializeOwned> Stream for TypedStream<T> {
+impl<T> Stream for TypedStream<T> {
     type Item = Result<AnswerEvent<T>, ChatError>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {

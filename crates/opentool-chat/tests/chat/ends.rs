@@ -176,6 +176,25 @@ async fn a_memory_sums_up_what_falls_out_of_its_window() {
 }
 
 #[tokio::test]
+async fn a_summary_is_told_which_turns_failed() {
+    let model = FunctionModel::new(|request: ModelRequest<'_>| Reply::text(request.messages[0].text()));
+    let memory = SummarisingMemory::new(InProcessMemory::new(), ChatModel::new(model)).with_every(1);
+    let turns = [
+        [Message::user("Pay."), AssistantMessage::new("").with_failure("unreachable").into()],
+        [Message::user("Tell a story."), AssistantMessage::new("Once upon").with_failure("interrupted").into()],
+        [Message::user("Bye."), Message::assistant("Bye.")],
+    ];
+    for turn in turns {
+        memory.add("a", &turn).await.unwrap();
+    }
+    let kept = memory.get("a").await.unwrap();
+    let summary = kept[0].text();
+    let failed = |why: &str| format!("[The turn ended here without a whole answer: {why}]");
+    assert!(summary.contains(&format!("assistant: {}\n", failed("unreachable"))), "{summary}");
+    assert!(summary.ends_with(&format!("assistant: Once upon\n{}", failed("interrupted"))), "{summary}");
+}
+
+#[tokio::test]
 async fn a_summary_that_fails_loses_nothing() {
     let inner = std::sync::Arc::new(InProcessMemory::new());
     let memory = SummarisingMemory::new(inner.clone(), ChatModel::new(ScriptedModel::new([]))).with_every(1);

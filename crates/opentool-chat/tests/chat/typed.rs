@@ -5,7 +5,7 @@ use std::sync::Arc;
 use opentool_chat::testing::{Reply, ScriptedModel};
 use opentool_chat::{
     AnswerEvent, AnswerForm, Cause, ChatClient, ChatError, ChatEvent, ChatMemory, ChatModel, ChatOptions, FinishReason,
-    InProcessMemory, Message, ToolChoice, TurnEnd, TypedAnswers,
+    InProcessMemory, Message, ToolChoice, TurnEnd, TypedAnswers, TypedStream,
 };
 use opentool_core::testing::FakeTool;
 use opentool_core::{Ask, Executor, Limits, ToolMetadata};
@@ -250,6 +250,24 @@ async fn a_streamed_answer_grows_and_ends_as_the_type() {
         let grows = |pair: &[Value]| pair[0].to_string().len() <= pair[1].to_string().len();
         assert!(partials.windows(2).all(grows), "{partials:?}");
     }
+}
+
+/// Compiles only where reading asks nothing of the type: one that cannot be an answer is then refused where the stream is made,
+/// and not a second time where it is read.
+async fn read_any<T>(mut stream: TypedStream<T>) -> Option<T> {
+    while let Some(event) = stream.next().await {
+        if let Ok(AnswerEvent::Done(answer, _)) = event {
+            return Some(answer);
+        }
+    }
+    None
+}
+
+#[tokio::test]
+async fn a_stream_is_read_without_traits_of_its_type() {
+    let client = ChatClient::new(ScriptedModel::new([Reply::text(PLAN), Reply::text("no")]));
+    assert_eq!(read_any(client.prompt("Plan.").stream_as::<Plan>()).await, Some(plan()));
+    assert_eq!(read_any(client.prompt("Plan.").stream_as::<Plan>()).await, None);
 }
 
 #[tokio::test]

@@ -1,8 +1,10 @@
 //! Answers as the providers themselves write them, which their own SDKs read too (`scripts/sdks`).
 
 use opentool_chat::provider::{Anthropic, AzureOpenAi, Gemini, Ollama, OpenAi, OpenAiResponses};
-use opentool_chat::{ChatClient, FinishReason, Usage};
+use opentool_chat::{AnswerEvent, ChatClient, FinishReason, Usage};
 use opentool_core::FnTool;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::server::{Reply, Server};
@@ -72,6 +74,34 @@ async fn calls_are_read_beside_text() {
             let thought = &*message(&response).reasoning;
             assert_eq!(thought, if folder == "openai-chat" { "" } else { "Two cities." }, "{wire:?}");
         }
+    }
+}
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+struct Weather {
+    city: String,
+    degrees: i32,
+}
+
+#[tokio::test]
+async fn a_typed_answer_is_read_as_its_type_and_grows() {
+    for (wire, folder) in WIRES {
+        let server = Server::start(replies(folder, "typed")).await;
+        let client = ChatClient::new(wire.provider(&server.url()));
+        let expected = Weather { city: "Ulm".to_owned(), degrees: 12 };
+        assert_eq!(client.prompt("Weather?").call_as::<Weather>().await.unwrap(), expected, "{wire:?}");
+        let (mut grown, mut done) = (Vec::new(), None);
+        let mut answer = client.prompt("Weather?").stream_as::<Weather>();
+        while let Some(event) = answer.next().await {
+            match event.unwrap() {
+                AnswerEvent::Partial(value) => grown.push(value),
+                AnswerEvent::Done(weather, _) => done = Some(weather),
+                _ => {}
+            }
+        }
+        assert_eq!(done, Some(expected), "{wire:?}");
+        assert!(grown.len() > 1, "{wire:?}: {grown:?}");
+        assert_eq!(grown.last(), Some(&json!({ "city": "Ulm", "degrees": 12 })), "{wire:?}");
     }
 }
 
