@@ -336,6 +336,15 @@ impl Source {
         }
     }
 
+    /// The URL of the OpenTool server that has the functions.
+    pub(crate) fn server_url(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Url(url) => Some(url),
+            Kind::Document(document) => document.server.as_ref().map(|server| server.url.as_str()),
+            _ => None,
+        }
+    }
+
     /// The client of the server that has the functions; none for the tools that come with the binary.
     pub(crate) fn client(&self, key: Option<&str>) -> Result<Option<Client>, Failure> {
         let url = match &self.kind {
