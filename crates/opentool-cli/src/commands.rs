@@ -117,6 +117,34 @@ enum Command {
     Man(man::ManPages),
 }
 
+/// The command line, whose help flows: lines that the sources break where they are full are broken by the width of the terminal.
+fn command_line() -> clap::Command {
+    fn flowing(command: clap::Command) -> clap::Command {
+        let help = command.get_after_help().map(|help| paragraphs(&help.to_string()));
+        let command = match help {
+            Some(help) => command.after_help(help),
+            None => command,
+        };
+        command.mut_subcommands(flowing)
+    }
+    flowing(Cli::command())
+}
+
+/// A text with a line for each paragraph; what is indented stays as it is.
+fn paragraphs(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    let mut is_open = false;
+    for line in text.lines() {
+        let is_prose = !line.is_empty() && !line.starts_with(' ') && line != "Examples:";
+        if !joined.is_empty() {
+            joined.push(if is_open && is_prose { ' ' } else { '\n' });
+        }
+        joined.push_str(line);
+        is_open = is_prose;
+    }
+    joined
+}
+
 /// Reports a command line that cannot be understood, and prints help and versions.
 ///
 /// What it says about the format of lines was not understood either, so it is looked for.
@@ -186,7 +214,7 @@ fn command_path(mut matches: &ArgMatches) -> String {
 impl Cli {
     /// Does what the command line says.
     pub(crate) fn run() -> Result<ExitStatus, Failure> {
-        let matches = Cli::command().try_get_matches();
+        let matches = command_line().try_get_matches();
         let parsed = matches.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
         let (cli, matches) = match parsed {
             Ok(parsed) => parsed,

@@ -31,6 +31,14 @@ impl SecretText {
             SecretText::File(file) => of_file(file),
         }
     }
+
+    /// The file that it stands in.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            SecretText::File(file) => Some(file),
+            SecretText::Plain(_) | SecretText::Variable(_) => None,
+        }
+    }
 }
 
 /// The entry of a table.

@@ -148,9 +148,17 @@ impl Failure {
                 }
                 _ => None,
             },
-            Failure::Unauthorized { .. } => Some(
-                "a key that the server takes, in a file with `--source-api-key-file FILE`, or for a URL in the environment \
-                 variable OPENTOOL_API_KEY"
+            Failure::Unauthorized { .. } => Some(OTHER_KEY.to_owned()),
+            Failure::Mcp { source } => match &**source {
+                McpError::Unauthorized { .. } => Some(OTHER_KEY.to_owned()),
+                McpError::LoginRequired { url, .. } => {
+                    let login = next_step::command_line(["mcp", "login", url])?;
+                    Some(format!("{OTHER_KEY}; where it wants OAuth, `{login}`"))
+                }
+                _ => None,
+            },
+            Failure::LibraryDocument { .. } => Some(
+                "`--library LIB`, with the path of the library or a name that the system's loader finds, such as libm.so.6"
                     .to_owned(),
             ),
             Failure::Setup { .. } => Some(next_step::help_of("models")),
@@ -194,6 +202,10 @@ impl Failure {
         }
     }
 }
+
+/// What to do where a key is missing or wrong.
+const OTHER_KEY: &str = "a key that the server takes, in a file with `--source-api-key-file FILE`, or for a URL in the environment \
+                         variable OPENTOOL_API_KEY";
 
 /// What to do about a model that gives no answer.
 fn model_step(cause: &Cause) -> Option<&'static str> {
@@ -268,6 +280,10 @@ fn cause<T: std::error::Error + 'static>(error: &ToolError) -> Option<&T> {
 
 /// The system's message without its error number.
 fn reason(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::NotFound {
+        // One that was not made by the system has other words for it.
+        return "no such file or directory".to_owned();
+    }
     let text = error.to_string();
     let plain = text.split(" (os error").next().unwrap_or(&text);
     let mut chars = plain.chars();

@@ -66,18 +66,33 @@ pub(crate) fn with_word(wrong: &str, right: &str) -> Option<String> {
     command_line(given.iter().map(String::as_str))
 }
 
-/// The command line that was given, with another value of an option.
-pub(crate) fn with_option(option: &str, value: &str) -> Option<String> {
-    let mut given = given()?;
-    let with_equals = format!("{option}=");
-    if let Some(at) = given.iter().position(|word| word == option).filter(|at| at + 1 < given.len()) {
-        given[at + 1] = value.to_owned();
-    } else if let Some(word) = given.iter_mut().find(|word| word.starts_with(&with_equals)) {
-        *word = format!("{with_equals}{value}");
-    } else {
-        given.extend([option.to_owned(), value.to_owned()]);
-    }
+/// The command line that was given, with another value of an option, which has several names; the first one is added where none is given.
+pub(crate) fn with_option(names: &[&str], value: &str) -> Option<String> {
+    let given = replaced_option(given()?, names, value);
     command_line(given.iter().map(String::as_str))
+}
+
+fn replaced_option(mut given: Vec<String>, names: &[&str], value: &str) -> Vec<String> {
+    for at in 0..given.len() {
+        let word = &given[at];
+        if names.contains(&word.as_str()) && at + 1 < given.len() {
+            given[at + 1] = value.to_owned();
+            return given;
+        }
+        let is_long = |name: &str| name.starts_with("--");
+        // `--port=1`, `-t1` and `-t=1`.
+        let start = names.iter().find_map(|name| match is_long(name) {
+            true => Some(format!("{name}=")).filter(|start| word.starts_with(start)),
+            false => Some((*name).to_owned()).filter(|start| word.starts_with(start)),
+        });
+        if let Some(start) = start {
+            given[at] = format!("{start}{value}");
+            return given;
+        }
+    }
+    given.extend(names.first().map(|name| (*name).to_owned()));
+    given.push(value.to_owned());
+    given
 }
 
 /// The command line that was given, with the file whose name comes nearest to one that is not there.
@@ -129,6 +144,21 @@ mod tests {
         assert_eq!(replaced("bass=2", "bass", "base").as_deref(), Some("base=2"));
         assert_eq!(replaced("a.json=libmm.so", "libmm.so", "libm.so").as_deref(), Some("a.json=libm.so"));
         assert_eq!(replaced("a=b", "c", "d"), None);
+    }
+
+    #[test]
+    fn an_option_is_replaced_under_every_name() {
+        for (given, expected) in [
+            ("serve", "serve --port 2"),
+            ("serve --port 1 demo", "serve --port 2 demo"),
+            ("serve --port=1", "serve --port=2"),
+            ("serve -t 1", "serve -t 2"),
+            ("serve -t1 demo", "serve -t2 demo"),
+            ("serve --toolPort 1", "serve --toolPort 2"),
+        ] {
+            let words = given.split(' ').map(str::to_owned).collect();
+            assert_eq!(replaced_option(words, &["--port", "-t", "--toolPort"], "2").join(" "), expected);
+        }
     }
 
     #[test]

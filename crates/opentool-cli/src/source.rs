@@ -7,5 +7,5 @@ mod word;
 pub(crate) use self::{
     attach::{Attached, Listing, StepTools},
     opened::{Source, give_to_workflows, open_libraries},
-    word::shown_url,
+    word::{local_port, shown_url},
 };

@@ -57,7 +57,8 @@ fn filter(verbosity: u8) -> Result<EnvFilter, Failure> {
     let given = std::env::var("RUST_LOG").ok().filter(|directives| !directives.trim().is_empty());
     let directives = match (&given, verbosity) {
         (Some(directives), _) => directives.as_str(),
-        (None, 0) => "warn",
+        // What the MCP library says is worded again, in the error that follows.
+        (None, 0) => "warn,rmcp=off",
         (None, 1) => "warn,opentool=debug",
         (None, _) => "debug,opentool=trace",
     };

@@ -130,6 +130,13 @@ impl SourceKeyOptions {
         let files = self.source_api_key_file.iter().map(|given| keyed(given, |file| of_file(Path::new(file))));
         variables.chain(files).collect()
     }
+
+    /// The files that have keys.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.source_api_key_file
+            .iter()
+            .map(|given| Path::new(given.rsplit_once('=').map_or(&**given, |(_, file)| file)))
+    }
 }
 
 fn key_of_variable(variable: &str) -> Result<String, Failure> {

@@ -32,7 +32,7 @@ Examples:
   opentool call mcp+https://tools.example/mcp add a=1 b=2        A tool of an MCP server
   opentool call --mcp 'npx -y some-server' add a=1 b=2
   opentool call http://127.0.0.1:9627 add --args '{\"a\": 1, \"b\": 2}'
-  opentool call flow.openworkflow.json --tools demo              A workflow, whose steps call the demo tools
+  opentool call flow.openworkflow.json --tools demo              A workflow of demo tools
   echo '{\"text\": \"…\"}' | opentool call demo text_statistics --args -
 
 A value is typed by the function's schema: text needs no quotes, a list is `tag=a tag=b` or a JSON array.

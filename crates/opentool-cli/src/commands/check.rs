@@ -102,6 +102,7 @@ impl Check {
             ),
             quiet: self.quiet,
             totals: Totals::default(),
+            next: None,
         };
         for path in &self.inputs {
             match Input::from(path) {
@@ -121,6 +122,8 @@ struct Run<W: Write> {
     reporter: Reporter<W>,
     quiet: bool,
     totals: Totals,
+    /// What to try about the first input that could not be read.
+    next: Option<String>,
 }
 
 /// The library that documents are checked against.
@@ -256,6 +259,7 @@ impl<W: Write> Run<W> {
     fn unreadable(&mut self, failure: &Failure) {
         self.totals.unreadable += 1;
         terminal::complain(failure);
+        self.next = self.next.take().or_else(|| failure.next_step());
     }
 
     fn finish(self) -> Result<ExitStatus, Failure> {
@@ -266,6 +270,9 @@ impl<W: Write> Run<W> {
             terminal::warn(&"no OpenWorkflow document was checked, so that --tools had no effect");
         }
         self.reporter.finish(&self.totals).map_err(Failure::output)?;
+        if let Some(step) = &self.next {
+            terminal::advise(step);
+        }
         Ok(if self.totals.unreadable > 0 {
             ExitStatus::Unusable
         } else if self.totals.has_errors() {

@@ -13,7 +13,7 @@ use crate::{
     input::{Input, looks_like_a_document, walk},
     replace::replace_file,
     report::{Checked, MAX_FINDINGS, Shown, and_more, counted, counted_all, most_serious},
-    terminal::{complain, note, visible, visible_json, warn, write_data},
+    terminal::{advise, complain, note, visible, visible_json, warn, write_data},
 };
 
 const EXAMPLES: &str = "\
@@ -74,6 +74,8 @@ struct Done {
     fixes: usize,
     errors: bool,
     unreadable: bool,
+    /// What to try about the first one that could not be read.
+    next: Option<String>,
     /// What `--json` prints.
     report: Vec<Value>,
 }
@@ -95,6 +97,9 @@ impl Fix {
             let (documents, fixes) = (counted(done.documents, "document"), counted(done.fixes, "fix"));
             let fixes = if done.fixes == 1 { fixes } else { format!("{} fixes", done.fixes) };
             note(&format_args!("{documents}: {fixes}, {} changed", done.changed));
+        }
+        if let Some(step) = &done.next {
+            advise(step);
         }
         Ok(match done {
             Done { unreadable: true, .. } => ExitStatus::Unusable,
@@ -123,6 +128,7 @@ impl Fix {
             Err(failure @ (Failure::Read { .. } | Failure::NotText { .. } | Failure::Write { .. })) => {
                 complain(&failure);
                 done.unreadable = true;
+                done.next = done.next.take().or_else(|| failure.next_step());
                 Ok(())
             }
             other => other,

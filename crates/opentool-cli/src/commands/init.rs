@@ -61,7 +61,7 @@ impl Init {
             let source = io::Error::from(io::ErrorKind::NotFound);
             return Err(Failure::Read { name: self.folder.to_string_lossy().into_owned(), source });
         }
-        let ConfigText { text, notes } = ConfigText::of(&findings::look(&self.folder));
+        let ConfigText { text, port, describe, notes } = ConfigText::of(&findings::look(&self.folder));
         if self.print {
             report(&notes);
             write_data(&text).map_err(Failure::output)?;
@@ -77,7 +77,7 @@ impl Init {
                 false
             }
         };
-        let next = next(&self.folder);
+        let next = next(&self.folder, port, describe);
         if self.json {
             write_data(&as_json(&file.name(), is_trusted, &notes, &next)).map_err(Failure::output)?;
             return Ok(ExitStatus::Success);
@@ -121,10 +121,14 @@ fn report(notes: &[FindingNote]) {
     }
 }
 
-/// What to do with the file.
-fn next(folder: &Path) -> Vec<String> {
-    let mut commands =
-        vec!["opentool serve".to_owned(), "opentool call http://127.0.0.1:9627 TOOL NAME=VALUE".to_owned()];
+/// What to do with the file; where a library is not described yet, that comes first.
+fn next(folder: &Path, port: u16, describe: Vec<String>) -> Vec<String> {
+    let mut commands = describe;
+    if !commands.is_empty() {
+        commands.push("opentool init --force".to_owned());
+    }
+    commands.push("opentool serve".to_owned());
+    commands.push(format!("opentool tools http://127.0.0.1:{port}"));
     commands.push("opentool schema opentool.toml > opentool.toml.schema.json".to_owned());
     if folder != Path::new(".") {
         commands.insert(0, format!("cd {}", folder.display()));

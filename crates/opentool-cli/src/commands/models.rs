@@ -14,7 +14,7 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
-  opentool models                   The models of every provider that is set up, or found on this machine
+  opentool models                   The models of every provider that is set up or found here
   opentool models ollama            … of one of them
   opentool models groq --json | jq -r '.[].model'
 

@@ -95,7 +95,7 @@ Exit codes: 0 deleted; 2 wrong usage, no such run, or the journal cannot be used
 
 const RESUME_EXAMPLES: &str = "\
 Examples:
-  opentool runs resume --journal runs.sqlite RUN              With the model and the sources of the run
+  opentool runs resume --journal runs.sqlite RUN              With its model and its sources
   opentool runs resume --journal runs.sqlite RUN --yes        … and every call is approved
   opentool runs resume --journal runs.sqlite RUN http://127.0.0.1:9627 --model ollama:qwen3
 

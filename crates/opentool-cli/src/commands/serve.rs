@@ -43,10 +43,12 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) const DEFAULT_HOST: &str = "127.0.0.1";
 pub(super) const DEFAULT_PORT: u16 = 9627;
+/// The names of the option that sets the port.
+const PORT_OPTIONS: [&str; 4] = ["--port", "-t", "--toolPort", "--opentoolServerPort"];
 
 const EXAMPLES: &str = "\
 Examples:
-  opentool serve                          What opentool.toml of this folder describes, else the demo tools
+  opentool serve                          What opentool.toml describes, else the demo tools
   opentool serve --open                   The same, and the page in your browser
   opentool serve weather.opentool.json    Calls are forwarded to the server that it names
   opentool serve http://10.0.0.7:9627 demo    Another server's tools, and the demo tools
@@ -71,8 +73,9 @@ Operation: /healthz, /readyz (503 while it stops, and while every source is down
 (Prometheus). Every tool error is HTTP 200, so
 alert on the label `outcome` of opentool_calls_total. -v logs everything to standard error,
 RUST_LOG=opentool::access=info requests only. With OTEL_EXPORTER_OTLP_ENDPOINT set, spans
-are exported (OTLP, http/protobuf). SIGTERM and Ctrl-C let running calls finish;
-a second Ctrl-C ends them. SIGHUP reads the configuration and the files of keys and certificates again.
+are exported (OTLP, http/protobuf). SIGTERM, Ctrl-C and a terminal that is closed let running calls finish;
+a second Ctrl-C ends them. SIGHUP reads the configuration and the files of
+keys and certificates again.
 
 Also known: --toolPort, --apiKeys, --opentoolServer{Tag,Host,Port,ApiKeys}, as the OpenTool
 guideline has them.
@@ -142,7 +145,7 @@ async fn serve(
     let server = mounted(&options, Server::from_host(&host).config(config), page);
     let (name, port) = (options.host.as_deref().unwrap_or(DEFAULT_HOST), options.port.unwrap_or(DEFAULT_PORT));
     let bound = server.bind((name, port)).await.map_err(|error| explain(error, name, port))?;
-    announce::announce(&options, &bound, &set, model_name.as_ref());
+    announce::announce(&options, &bound, &set, model_name.as_ref(), file.is_some());
     let _page = page::offer(&options, &bound, tokens, browser.as_ref())?;
     let handle = bound.reload_handle();
     let file = file.map(|file| file.name());
@@ -200,7 +203,7 @@ fn explain(error: ServeError, host: &str, port: u16) -> Failure {
                 format!("{addr} is taken: give `--admin-addr` another port")
             } else {
                 let free = free_port(host, port);
-                next = next_step::with_option("--port", &free.to_string());
+                next = next_step::with_option(&PORT_OPTIONS, &free.to_string());
                 format!(
                     "port {port} of {host} is taken: stop the process that uses it, or take another with `--port {free}`"
                 )

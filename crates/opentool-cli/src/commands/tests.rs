@@ -283,3 +283,15 @@ fn the_page_names_every_command() {
         );
     }
 }
+
+#[test]
+fn no_help_breaks_in_the_middle_of_a_line() {
+    for (path, command) in commands() {
+        for example in examples(&command) {
+            // Where the width is not known, 100 columns are assumed.
+            assert!(example.chars().count() + 2 <= 100, "`opentool {path} --help`: {example}");
+        }
+    }
+    let text = "Examples:\n  a\n  b\n\nOne line\nand its rest.\nExit codes: 0 done";
+    assert_eq!(super::paragraphs(text), "Examples:\n  a\n  b\n\nOne line and its rest. Exit codes: 0 done");
+}

@@ -34,6 +34,8 @@ pub(crate) struct Source {
 pub(super) struct TableFacts {
     key: Option<Secret>,
     pub(super) rules: ToolRules,
+    /// The lines on which its keys stand.
+    pub(super) lines: Vec<(String, usize)>,
 }
 
 #[derive(Debug, Clone)]
@@ -153,7 +155,9 @@ impl Source {
                 (Kind::Mcp(servers), key)
             }
         };
-        let facts = TableFacts { key, rules: table.rules.clone() };
+        let name_of = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
+        let lines = table.settings.iter().map(|setting| (name_of(&setting.key), setting.line)).collect();
+        let facts = TableFacts { key, rules: table.rules.clone(), lines };
         Ok(Source { name: table.name.clone(), kind, table: Some(facts) })
     }
 
@@ -328,6 +332,15 @@ impl Source {
             Kind::Document(document) => {
                 document.server.as_ref().map(|server| visible(&shown_url(&server.url)).into_owned())
             }
+            _ => None,
+        }
+    }
+
+    /// The URL of the OpenTool server that has the functions.
+    pub(crate) fn server_url(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Url(url) => Some(url),
+            Kind::Document(document) => document.server.as_ref().map(|server| server.url.as_str()),
             _ => None,
         }
     }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::setting::is_loopback;
+
 /// The word for the tools that come with the binary. A file of that name is `./demo`.
 pub(super) const DEMO: &str = "demo";
 
@@ -29,6 +31,18 @@ pub(crate) fn shown_url(url: &str) -> String {
     format!("{scheme}://{authority}{path}")
 }
 
+/// The port of a URL that leads to this machine.
+pub(crate) fn local_port(url: &str) -> Option<u16> {
+    let (scheme, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
+        _ => (authority, if scheme.ends_with("https") { 443 } else { 80 }),
+    };
+    is_loopback(host).then_some(port)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,6 +52,22 @@ mod tests {
         assert_eq!(shown_url("http://me:pw@tools.example:81/a?key=x#y"), "http://tools.example:81/a");
         assert_eq!(shown_url("https://tools.example?key=x"), "https://tools.example");
         assert_eq!(shown_url("clock.json"), "clock.json");
+    }
+
+    #[test]
+    fn the_port_of_a_server_on_this_machine_is_known() {
+        for (url, port) in [
+            ("http://127.0.0.1:9627/opentool", 9627),
+            ("http://me:pw@localhost:81?x", 81),
+            ("http://[::1]:82/a", 82),
+            ("http://[::1]", 80),
+            ("https://localhost/a:b", 443),
+        ] {
+            assert_eq!(local_port(url), Some(port), "{url}");
+        }
+        for url in ["http://10.0.0.7:9627", "https://tools.example", "localhost:9627", "http://localhost:x"] {
+            assert_eq!(local_port(url), None, "{url}");
+        }
     }
 
     #[test]

@@ -178,12 +178,14 @@ impl ToolRules {
 
     /// Finds a name that the table lists and no tool of the source has: it would say nothing about the tool that was meant.
     ///
-    /// `prefix` is what the names of the toolbox already begin with.
-    pub(crate) fn check(&self, toolbox: &Toolbox, prefix: &str) -> Result<(), String> {
+    /// `prefix` is what the names of the toolbox already begin with. The error has the key that it is about.
+    pub(crate) fn check(&self, toolbox: &Toolbox, prefix: &str) -> Result<(), (&'static str, String)> {
         if toolbox.is_open() {
             let own = self.tools.iter().filter(|(_, rule)| rule.limits.max_calls.is_some()).map(|_| "max-calls");
             return match self.limits.keys().chain(own).next() {
-                Some(key) => Err(format!("its server does not list its tools, so that `{key}` cannot be enforced")),
+                Some(key) => {
+                    Err((key, format!("its server does not list its tools, so that `{key}` cannot be enforced")))
+                }
                 None => Ok(()),
             };
         }
@@ -202,7 +204,7 @@ impl ToolRules {
             let Some(unknown) = unknown else { continue };
             let own = toolbox.names().map(|name| name.strip_prefix(prefix).unwrap_or(name));
             let near = near::names(unknown, own, 1).first().map(|name| format!("; did you mean `{name}`?"));
-            return Err(format!("it has no tool `{unknown}`, which `{key}` lists{}", near.unwrap_or_default()));
+            return Err((key, format!("it has no tool `{unknown}`, which `{key}` lists{}", near.unwrap_or_default())));
         }
         Ok(())
     }

@@ -95,7 +95,7 @@ fn what_cannot_be_read_does_not_stop_the_rest() {
     let folder = TestFolder::with("a.json", FAULTY);
     let ran = folder.run(&["check", "missing.json", "a.json"]);
     assert_eq!(ran.code, Some(2));
-    assert_eq!(ran.stderr, "error: cannot read missing.json: no such file or directory\n");
+    assert_eq!(ran.stderr, "error: cannot read missing.json: no such file or directory\ntry: opentool check\n");
     assert!(ran.stdout.contains("error[OT010]"), "{}", ran.stdout);
     assert!(ran.stdout.contains("; 1 could not be read"), "{}", ran.stdout);
 }

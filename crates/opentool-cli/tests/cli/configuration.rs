@@ -264,7 +264,7 @@ fn one_tool_of_a_source_has_its_own_rules() {
 
     folder.put("wrong.toml", folder.read("opentool.toml").replace("tool.pay", "tool.pya"));
     let ran = folder.run(&["tools", "shop", "--config", "wrong.toml"]);
-    assert!(ran.stderr.contains("it has no tool `pya`, which `tool` lists; did you mean `pay`?"), "{ran:?}");
+    assert!(ran.stderr.contains("it has no tool `pya`, which `tool` lists; did you mean `pay`? (line "), "{ran:?}");
 }
 
 #[test]

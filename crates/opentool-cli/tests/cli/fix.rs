@@ -152,7 +152,7 @@ fn several_files_and_folders_are_fixed() {
     }
 
     assert!(ran.stderr.contains("error: cannot read missing.json"), "{}", ran.stderr);
-    assert!(ran.stderr.ends_with("3 documents: 2 fixes, 2 changed\n"), "{}", ran.stderr);
+    assert!(ran.stderr.ends_with("3 documents: 2 fixes, 2 changed\ntry: opentool check\n"), "{}", ran.stderr);
     assert_eq!(ran.stdout.matches("+++ ").count(), 2);
 
     let ran = folder.run(&["fix", "a.json", "docs", "-o", "x.json"]);

@@ -99,6 +99,39 @@ fn what_is_commented_out_is_right_too() {
 }
 
 #[test]
+fn a_library_is_described_by_the_next_command_and_then_served() {
+    let folder = TestFolder::with("libgeo.so", "");
+    folder.put("libgeo.h", "");
+    let describe = "opentool dyn describe libgeo.so --header libgeo.h -o libgeo.opendyn.json";
+    let report = json(&folder.run(&["init", "--json"]).stdout);
+    assert_eq!(
+        report["next"].as_array().unwrap()[..3],
+        [describe, "opentool init --force", "opentool serve"],
+        "{report}"
+    );
+
+    // The document has the name that the command gives it.
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/libm.opendyn.json");
+    folder.put("libgeo.opendyn.json", std::fs::read_to_string(example).unwrap());
+    let ran = folder.run(&["init", "--force"]);
+    assert!(
+        ran.stderr.contains("found libgeo.opendyn.json → [sources.libgeo]: 4 functions of the C library libgeo.so\n"),
+        "{ran:?}"
+    );
+    assert!(!ran.stderr.contains("without a document"), "{ran:?}");
+    assert!(folder.read("opentool.toml").contains("library = \"./libgeo.so\"\n"));
+}
+
+#[test]
+fn the_port_is_not_that_of_a_server_that_the_folder_names() {
+    let folder = TestFolder::with("a.opentool.json", document(&["rain"], Some("http://127.0.0.1:9627")).to_string());
+    folder.put(".mcp.json", value!({ "mcpServers": { "b": { "url": "http://localhost:9628/mcp" } } }).to_string());
+    let ran = folder.run(&["init"]);
+    assert!(folder.read("opentool.toml").contains("\nport = 9629\n"), "{ran:?}");
+    assert!(ran.stderr.contains("  opentool tools http://127.0.0.1:9629\n"), "{ran:?}");
+}
+
+#[test]
 fn a_file_that_is_there_is_kept() {
     let folder = TestFolder::with("opentool.toml", "port = 1\n");
     let ran = folder.run(&["init"]);

@@ -293,6 +293,21 @@ fn keys_of_callers_change_with_the_file() {
 }
 
 #[test]
+fn a_key_of_callers_changes_with_the_file_that_has_it() {
+    let folder = TestFolder::with("opentool.toml", format!("api-key = {{ file = \"key\" }}\n{OWN}"));
+    folder.put("key", "first-key\n");
+    let served = Served::start(&folder, &["--config", "opentool.toml"], &[]);
+    let status = |key: &str| served.ask("GET", "/opentool/version", &[("authorization", key)], "").status;
+    assert_eq!((status("first-key"), status("second-key")), (200, 401));
+    folder.put("key", "two keys\n");
+    served.wait_for_log("the file has more than a key in it");
+    assert_eq!(status("first-key"), 200, "what was read before stays in use");
+    folder.put("key", "second-key\n");
+    wait_until(|| status("second-key") == 200, || served.logged());
+    assert_eq!(status("first-key"), 401);
+}
+
+#[test]
 fn the_page_calls_the_tools_that_are_served_now() {
     let folder = TestFolder::with("opentool.toml", OWN);
     let served = Served::start(&folder, &["--config", "opentool.toml"], &[("OPENTOOL_API_KEY", "page-key")]);

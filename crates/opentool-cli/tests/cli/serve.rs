@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use serde_json::json;
 
-use super::serving::{Script, Served, document, envelope};
+use super::serving::{MAX_WAIT, Script, Served, document, envelope};
 use super::*;
 
 #[test]
@@ -61,8 +61,63 @@ fn at_a_terminal_it_says_what_is_served_and_what_to_do_next() {
     if cfg!(target_os = "linux") {
         assert!(shown.contains("libm              4 tools  a worker process, sandboxed"), "{shown}");
     }
+    run_next_commands(&folder, &mut terminal);
     terminal.type_in("\u{3}");
     assert!(terminal.wait().success());
+
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    // With a file that is there. Its server has another path, and no tool that is known to be harmless.
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/libm.opendyn.json");
+    let source = format!("[sources.maths]\nkind = \"library\"\ndocument = {:?}\nlibrary = \"libm.so.6\"\n", library);
+    folder.put("own.toml", format!("prefix = \"/x\"\n{source}"));
+    let mut terminal = Terminal::start(&folder, &["serve", "--port", "0", "--config", "own.toml"], &[]);
+    terminal.wait_for("next:");
+    run_next_commands(&folder, &mut terminal);
+}
+
+/// Runs what the screen says to do next, each of which works.
+#[cfg(unix)]
+fn run_next_commands(folder: &TestFolder, terminal: &mut super::chat::terminal::Terminal) {
+    let lines = terminal.wait_for("page, for one sign-in");
+    let commands: Vec<_> = lines.lines().filter_map(|line| line.trim().split("  ").next()).collect();
+    let commands: Vec<_> = commands.into_iter().filter(|command| command.starts_with("opentool ")).collect();
+    assert_eq!(commands.len(), 3, "{lines}");
+    let path = format!("{}:{}", binary().parent().unwrap().display(), std::env::var("PATH").unwrap());
+    for command in commands {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", command]).current_dir(folder.0.path()).env("PATH", &path).env_remove("OPENTOOL_API_KEY");
+        let output = shell.env("XDG_STATE_HOME", folder.path("state")).output().unwrap();
+        assert!(output.status.success(), "{command}: {output:?}");
+        assert!(!String::from_utf8_lossy(&output.stdout).contains(": 0 tools"), "{command}: {output:?}");
+    }
+}
+
+/// SIGHUP reads files again, and comes also when the window of a terminal is closed.
+#[cfg(unix)]
+#[test]
+fn it_ends_with_its_terminal() {
+    use std::io::Read as _;
+    let folder = TestFolder::new();
+    let (mut pty, pts) = pty_process::blocking::open().unwrap();
+    let command = pty_process::blocking::Command::new(binary()).args(["serve", "--port", "0"]);
+    let mut child = command.current_dir(folder.0.path()).spawn(pts).unwrap();
+    let (mut shown, mut bytes) = (Vec::new(), [0; 4096]);
+    while !String::from_utf8_lossy(&shown).contains("page, for one sign-in") {
+        let count = pty.read(&mut bytes).unwrap();
+        shown.extend_from_slice(&bytes[..count]);
+    }
+    drop(pty);
+    let start = std::time::Instant::now();
+    let status = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break status,
+            None if start.elapsed() > MAX_WAIT => break child.kill().and_then(|()| child.wait()).unwrap(),
+            None => std::thread::sleep(std::time::Duration::from_millis(20)),
+        }
+    };
+    assert!(status.success(), "{status}");
 }
 
 #[test]

@@ -216,7 +216,9 @@ fn a_fault_in_a_table_has_its_line_a_caret_and_a_near_name() {
     let ran = folder.run(&["tools", "a"]);
     assert_eq!(ran.code, Some(2));
     assert!(
-        ran.stderr.contains("the source `a`: it has no tool `ad`, which `only` lists; did you mean `add`?"),
+        ran.stderr.contains(
+            "the source `a`: it has no tool `ad`, which `only` lists; did you mean `add`? (line 3 of the file)"
+        ),
         "{ran:?}"
     );
 }

@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use super::serving::{Script, Served};
+use super::serving::{Script, Served, document};
 use super::*;
 
 /// Everything that could name a model or a key.
@@ -141,6 +141,8 @@ fn a_file_that_is_not_there_leads_to_one_that_is() {
     let folder = clock();
     leads_to(&folder, "a_missing_file_with_a_near_name", &["tools", "clok.json"], "now()");
     leads_to(&folder, "a_missing_file", &["tools", "weather.json"], "add(a: integer, b: integer)");
+    leads_to(&folder, "a_missing_file_to_check", &["check", "clok.json"], "1 document checked");
+    leads_to(&folder, "a_missing_file_to_fix", &["fix", "weather.json"], "1 document checked");
 }
 
 #[test]
@@ -185,6 +187,22 @@ fn a_taken_port_leads_to_a_free_one() {
     let transcript = transcript.hiding(&free, "[free port]").hiding(&port, "[port]");
     transcript.matches("a_taken_port");
     assert_eq!(transcript.start().address.port().to_string(), free);
+    for option in ["-t", "--toolPort"] {
+        let transcript = Transcript::of(&folder, &["serve", option, &port]);
+        assert_ne!(transcript.start().address.port().to_string(), port);
+    }
+}
+
+#[test]
+fn a_source_that_would_be_the_server_itself_leads_to_another_port() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let document = document(&["rain"], Some(&format!("http://localhost:{port}/opentool"))).to_string();
+    let folder = TestFolder::with("rain.opentool.json", document);
+    let transcript = Transcript::of(&folder, &["serve", "rain.opentool.json", "--port", &port]);
+    let free = transcript.next_step().rsplit(' ').next().unwrap().to_owned();
+    let transcript = transcript.hiding(&free, "[free port]").hiding(&port, "[port]");
+    transcript.matches("a_source_that_is_the_server_itself");
+    assert_eq!(transcript.start().address.port().to_string(), free);
 }
 
 #[test]
@@ -198,6 +216,13 @@ fn a_wrong_key_leads_to_the_place_of_the_right_one() {
     let missing = Transcript::of(&folder, &["tools", &url]).hiding(&port, "[port]");
     missing.matches("a_missing_key");
     assert!(missing.next_step().contains("OPENTOOL_API_KEY"));
+    // A server that says nothing of a login may want either.
+    let url = format!("mcp+{url}/mcp");
+    let missing = Transcript::of(&folder, &["tools", &url]).hiding(&port, "[port]");
+    missing.matches("a_missing_key_of_an_mcp_server");
+    assert!(missing.next_step().contains("OPENTOOL_API_KEY"));
+    let wrong = Transcript::with(&folder, &["tools", &url], &[("OPENTOOL_API_KEY", "wrong")]);
+    wrong.hiding(&port, "[port]").matches("a_wrong_key_of_an_mcp_server");
     let output = folder.command().args(["tools", &url]).env("OPENTOOL_API_KEY", "right").output().unwrap();
     assert!(output.status.success());
 }

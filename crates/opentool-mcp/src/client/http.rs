@@ -116,8 +116,16 @@ impl StreamableHttp {
         if response.status() != 401 {
             return Ok(response);
         }
+        let is_login_offered = challenge(&response).contains(LOGIN_OFFERED);
         drop(response);
-        let renewed = authorizer.renewed(token.as_ref()).await?;
+        let renewed = authorizer.renewed(token.as_ref()).await.map_err(|error| match error {
+            // It may be a key that the server wants.
+            McpError::LoginRequired { server, url, .. } if token.is_none() && !is_login_offered => {
+                let reason = "no key was given, and no user has logged in".to_owned();
+                McpError::LoginRequired { server, url, reason }
+            }
+            error => error,
+        })?;
         let response = self.send_with(&request, Some(&renewed)).await?;
         if response.status() == 401 {
             return Err(authorizer.login_required("its token is refused").into());

@@ -25,7 +25,7 @@ Examples:
   opentool chat --attach photo.jpg \"What is this?\"    With a file
   opentool chat --json --yes \"Delete note 1\" | jq .tool_calls
   opentool chat --schema city.json \"Where was Einstein born?\" | jq .name
-  opentool chat --journal runs.sqlite \"Pay the bill\"    Recorded; `opentool runs resume` goes on with it
+  opentool chat --journal runs.sqlite \"Pay the bill\"    Recorded, for `opentool runs resume`
 
 SOURCE and PROMPT: the last word is the prompt, unless it names a source: `demo`, a URL, a .json file,
 another file that exists or a [sources.NAME] of opentool.toml. A prompt that looks like a source is given with --prompt. Without one,

@@ -65,8 +65,8 @@ pub(super) fn look(folder: &Path) -> Vec<Finding> {
     }
     let described: Vec<_> = findings.iter().filter_map(|finding| library_of(&finding.what)).cloned().collect();
     for file in files.iter().filter(|file| is_library(file) && !described.contains(file)) {
-        let stem = library_name(file);
-        let header = files.iter().find(|header| has_extension(header, "h") && stem_of(header) == stem);
+        let name = library_name(file);
+        let header = files.iter().find(|header| has_extension(header, "h") && library_name(header) == name);
         findings.extend(
             header
                 .map(|header| Finding { file: file.clone(), what: FolderItem::Undescribed { header: header.clone() } }),
@@ -113,8 +113,8 @@ fn document_in(folder: &Path, file: &Path, files: &[PathBuf]) -> Option<FolderIt
             FolderItem::Workflow { functions: steps.map(|step| step.function.clone()).collect() }
         }
         Some(Document::OpenDyn(document)) => {
-            let stem = stem_of(file);
-            let library = files.iter().find(|library| is_library(library) && library_name(library) == stem);
+            let name = library_name(file);
+            let library = files.iter().find(|library| is_library(library) && library_name(library) == name);
             FolderItem::Library {
                 functions: document.functions.iter().map(|function| function.name.clone()).collect(),
                 library: library.cloned(),
@@ -161,7 +161,7 @@ pub(super) fn stem_of(file: &Path) -> String {
     name.split('.').next().unwrap_or_default().to_owned()
 }
 
-/// `foo` for `libfoo.so.1`, and for a document `libfoo.opendyn.json`.
+/// `foo` for `libfoo.so.1`, its header `foo.h` or `libfoo.h`, and its document `foo.opendyn.json` or `libfoo.opendyn.json`.
 fn library_name(file: &Path) -> String {
     let stem = stem_of(file);
     stem.strip_prefix("lib").map(str::to_owned).unwrap_or(stem)

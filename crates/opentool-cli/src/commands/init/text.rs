@@ -9,10 +9,10 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    super::provider_name::ProviderName,
+    super::{provider_name::ProviderName, serve::DEFAULT_PORT},
     findings::{Finding, FolderItem, stem_of},
 };
-use crate::{config_value::is_secret, demo, report::counted};
+use crate::{config_value::is_secret, demo, report::counted, source::local_port};
 
 const HEAD: &str = "\
 # What `opentool serve` serves in this folder. It is read again when it changes; a file with errors changes nothing.
@@ -64,6 +64,10 @@ const EXAMPLES: &str = "
 /// The text of a file, and what became of each finding.
 pub(super) struct ConfigText {
     pub(super) text: String,
+    /// The port at which the tools are served.
+    pub(super) port: u16,
+    /// The commands that describe libraries, after which the file can be written again.
+    pub(super) describe: Vec<String>,
     pub(super) notes: Vec<FindingNote>,
 }
 
@@ -77,8 +81,14 @@ pub(super) struct FindingNote {
 
 impl ConfigText {
     pub(super) fn of(findings: &[Finding]) -> Self {
-        let mut writer =
-            ConfigWriter { text: HEAD.to_owned(), notes: Vec::new(), names: BTreeSet::new(), callable: Vec::new() };
+        let port = free_port(findings);
+        let mut writer = ConfigWriter {
+            text: HEAD.replace("9627", &port.to_string()),
+            notes: Vec::new(),
+            names: BTreeSet::new(),
+            callable: Vec::new(),
+            describe: Vec::new(),
+        };
         // The tools that workflows call come first.
         let (workflows, others): (Vec<_>, Vec<_>) =
             findings.iter().partition(|finding| matches!(finding.what, FolderItem::Workflow { .. }));
@@ -91,8 +101,21 @@ impl ConfigText {
         writer.text.push_str(EXAMPLES);
         writer.text.push_str(JOURNAL);
         writer.text.push_str(&model(findings));
-        ConfigText { text: writer.text, notes: writer.notes }
+        ConfigText { text: writer.text, port, describe: writer.describe, notes: writer.notes }
     }
+}
+
+/// A port that no server of this machine has which the folder names: a server that forwards calls to itself answers none.
+fn free_port(findings: &[Finding]) -> u16 {
+    let named: BTreeSet<u16> = findings
+        .iter()
+        .filter_map(|finding| match &finding.what {
+            FolderItem::OpenTool { server: Some(server), .. } => local_port(server),
+            FolderItem::McpServer { entry, .. } => local_port(entry.get("url")?.as_str()?),
+            _ => None,
+        })
+        .collect();
+    (DEFAULT_PORT..).find(|port| !named.contains(port)).unwrap_or(DEFAULT_PORT)
 }
 
 struct ConfigWriter {
@@ -102,6 +125,8 @@ struct ConfigWriter {
     names: BTreeSet<String>,
     /// The sources that are served, with their functions.
     callable: Vec<(String, Vec<String>)>,
+    /// What describes the libraries that have no document.
+    describe: Vec<String>,
 }
 
 impl ConfigWriter {
@@ -140,6 +165,7 @@ impl ConfigWriter {
                     format!("opentool dyn describe {file} --header {} -o {stem}.opendyn.json", shown(header));
                 self.note(&finding.file, None, &format!("a C library without a document: `{describe}` writes one"));
                 self.write(&format!("\n# {file} is a C library that no document describes yet:\n#   {describe}\n"));
+                self.describe.push(describe);
             }
             FolderItem::Variables(names) => {
                 self.note(&finding.file, None, &format!("{} variables, which keys can be taken from", names.len()));

@@ -20,7 +20,7 @@ Examples:
   opentool dyn describe libm.so.6 --header math.h -o libm.opendyn.json
   opentool dyn describe libsqlite3.so.0 --header sqlite3.h --only 'sqlite3_*version*'
   opentool dyn describe --pkg libidn2 --header idn2.h -o libidn2.opendyn.json
-  opentool dyn describe ./libvendor.so --header 'sdk/*.h' -I sdk/include -D VENDOR_API=2 -o vendor.opendyn.json
+  opentool dyn describe ./libvendor.so --header 'sdk/*.h' -I sdk/include -D API=2 -o vendor.json
 
 The document has the functions that the library exports and a header declares; comments in the headers become descriptions. \
 What a header does not say is guessed, and every guess is marked by `x-review` in the document and listed on standard error, \

@@ -48,10 +48,7 @@ impl ModelTable {
 
     /// The file of the key, where it stands in one.
     pub(in crate::commands) fn key_file(&self) -> Option<&Path> {
-        match &self.key {
-            Some(SecretText::File(file)) => Some(file),
-            _ => None,
-        }
+        self.key.as_ref()?.file()
     }
 
     /// Reads the table of a file, where it has one.

@@ -6,6 +6,7 @@ use std::{
 };
 
 use opentool_server::BoundServer;
+use serde_json::Value;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{
@@ -16,9 +17,15 @@ use super::{
 use crate::{report::counted, source::Source, terminal::visible};
 
 /// Prints what is served, where, and how to call it: at a terminal all of it, otherwise what a program looks for.
-pub(super) fn announce(options: &Options, bound: &BoundServer, set: &ToolSet, model: Option<&ModelName>) {
+pub(super) fn announce(
+    options: &Options,
+    bound: &BoundServer,
+    set: &ToolSet,
+    model: Option<&ModelName>,
+    has_file: bool,
+) {
     let Ok(address) = bound.local_addr() else { return };
-    let banner = Banner { options, address: reachable(address), admin: bound.admin_addr(), set, model };
+    let banner = Banner { options, address: reachable(address), admin: bound.admin_addr(), set, model, has_file };
     let text = if io::stdout().is_terminal() { banner.for_people() } else { banner.for_programs() };
     // A closed standard output is no reason not to serve.
     let mut stdout = anstream::stdout().lock();
@@ -32,6 +39,8 @@ struct Banner<'a> {
     admin: Option<SocketAddr>,
     set: &'a ToolSet,
     model: Option<&'a ModelName>,
+    /// Whether there is a configuration file.
+    has_file: bool,
 }
 
 impl Banner<'_> {
@@ -104,18 +113,43 @@ impl Banner<'_> {
         format!("try it:  curl{key} {}{what}\n", self.url())
     }
 
-    /// What one may want to do next.
+    /// What one may want to do next: commands that work as they stand.
     fn next(&self) -> String {
-        let server = format!("{}://{}", self.scheme(), self.address);
-        let call = if self.set.has_demo_tool("add") { "add a=1 b=2" } else { "TOOL NAME=VALUE" };
-        let commands = [
-            (format!("opentool tools {server}"), "what can be called"),
-            (format!("opentool call {server} {call}"), "call a tool"),
-            ("opentool init".to_owned(), "write an opentool.toml for this folder, to serve tools of your own"),
-        ];
+        let server = match self.options.prefix {
+            // Where there is no path, clients take the usual one.
+            None => format!("{}://{}", self.scheme(), self.address),
+            Some(_) => self.url(),
+        };
+        let call = match self.callable() {
+            Some(call) => (format!("opentool call {server} {call}"), "call a tool"),
+            None => ("opentool call --help".to_owned(), "how to call one"),
+        };
+        let last = match self.has_file {
+            true => ("opentool doctor", "what is here, what is missing and what to do"),
+            false => ("opentool init", "write an opentool.toml for this folder, to serve tools of your own"),
+        };
+        let commands = [(format!("opentool tools {server}"), "what can be called"), call, (last.0.to_owned(), last.1)];
         let width = commands.iter().map(|(command, _)| command.width()).max().unwrap_or_default();
         let lines = commands.map(|(command, what)| format!("  {command:width$}  {what}\n"));
         format!("next:\n{}", lines.concat())
+    }
+
+    /// A tool that can be called without knowing more about it, with its arguments.
+    fn callable(&self) -> Option<String> {
+        if self.set.has_demo_tool("add") {
+            return Some("add a=1 b=2".to_owned());
+        }
+        let mut tools = self.set.sources().flat_map(|(_, toolbox)| toolbox.iter());
+        let tool = tools.find(|tool| {
+            let required = tool.definition().input_schema().get("required").and_then(Value::as_array);
+            let is_plain = |char: char| char.is_ascii_alphanumeric() || "_.-".contains(char);
+            let name = tool.definition().name();
+            tool.metadata().is_read_only()
+                && required.is_none_or(Vec::is_empty)
+                && name.starts_with(|char: char| char.is_ascii_alphanumeric())
+                && name.chars().all(is_plain)
+        });
+        tool.map(|tool| tool.definition().name().to_owned())
     }
 
     fn scheme(&self) -> &'static str {

@@ -7,6 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{
     super::model::{MODEL, ModelTable},
+    fingerprints::Fingerprints,
     options::{JournalRetention, Options},
 };
 use crate::{
@@ -40,10 +41,14 @@ impl FileContent {
         FileContent { options: Options::default(), sources: NamedSources::none(), model: None, api_keys: Vec::new() }
     }
 
-    /// Reads what stands in a file. A file that was not named must be trusted, unless nothing in it needs that.
-    pub(super) fn of_file(file: &ConfigFile) -> Result<(Self, SettingsUsed), Failure> {
+    /// Reads what stands in a file. A file that was not named must be trusted, unless nothing in it needs that. The files of keys are
+    /// looked at before they are read.
+    pub(super) fn of_file(file: &ConfigFile, seen: &mut Fingerprints) -> Result<(Self, SettingsUsed), Failure> {
         let (mut content, settings) = parse_file(file)?;
         let is_trusted = file.check_trust(settings.iter(), "serve")?;
+        for file in content.api_keys.iter().filter_map(SecretText::file) {
+            seen.add(file);
+        }
         let key = |key: &SecretText| key.read().map(Secret::new);
         content.options.api_key = content.api_keys.iter().map(key).collect::<Result<_, _>>()?;
         Ok((content, SettingsUsed { settings, is_trusted }))

@@ -103,7 +103,7 @@ impl Setup {
         let file = ConfigFile::given_or_found(self.config.as_deref())?;
         let FileContent { mut options, sources: named, model, .. } = match &file {
             Some(file) => {
-                let (content, used) = FileContent::of_file(file)?;
+                let (content, used) = FileContent::of_file(file, seen)?;
                 if is_first {
                     used.announce(file);
                 }
@@ -137,6 +137,9 @@ fn open_sources(
     seen: &mut Fingerprints,
     known: &HashSet<String>,
 ) -> Result<Vec<SourceEntry>, Failure> {
+    for file in options.source_keys.files() {
+        seen.add(file);
+    }
     let read_keys = options.source_keys.read()?;
     let keys: Vec<_> = options.source_api_key.iter().chain(&read_keys).map(Secret::expose).collect();
     let is_nothing_named = options.sources.is_empty() && options.mcp.is_empty();

@@ -1,6 +1,8 @@
 //! The signals that stop a server.
 
 use std::io;
+#[cfg(unix)]
+use std::io::IsTerminal as _;
 
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -12,21 +14,41 @@ pub(super) struct Signals {
     interrupt: Signal,
     #[cfg(unix)]
     terminate: Signal,
+    #[cfg(unix)]
+    hangup: Signal,
+    /// How many of the standard streams were a terminal at the start.
+    #[cfg(unix)]
+    terminals: usize,
 }
 
 /// Starts to listen; from now on the signals no longer end the process by themselves.
 #[cfg(unix)]
 pub(super) fn listen() -> io::Result<Signals> {
-    Ok(Signals { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    Ok(Signals {
+        interrupt: signal(SignalKind::interrupt())?,
+        terminate: signal(SignalKind::terminate())?,
+        hangup: signal(SignalKind::hangup())?,
+        terminals: terminals(),
+    })
+}
+
+/// How many of the standard streams are a terminal; one that was closed is none.
+#[cfg(unix)]
+fn terminals() -> usize {
+    let streams = [io::stdin().is_terminal(), io::stdout().is_terminal(), io::stderr().is_terminal()];
+    streams.into_iter().filter(|is_terminal| *is_terminal).count()
 }
 
 #[cfg(unix)]
 impl Signals {
-    /// Waits for SIGTERM or Ctrl-C.
+    /// Waits for SIGTERM, for Ctrl-C, or until the terminal is closed that the server was started at: SIGHUP says that too.
     pub(super) async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+        loop {
+            tokio::select! {
+                _ = self.interrupt.recv() => return,
+                _ = self.terminate.recv() => return,
+                _ = self.hangup.recv() => if terminals() < self.terminals { return },
+            }
         }
     }
 

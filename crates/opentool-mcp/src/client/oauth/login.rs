@@ -203,8 +203,18 @@ pub(super) fn worded(error: &AuthError) -> String {
         }
         AuthError::RegistrationFailed(reason) => format!("no client can be registered: {reason}"),
         AuthError::TokenExchangeFailed(reason) => format!("the authorization server gives no token: {reason}"),
-        AuthError::MetadataError(reason) => reason.clone(),
-        other => other.to_string(),
+        AuthError::MetadataError(reason) => one_line(reason),
+        other => one_line(&other.to_string()),
+    }
+}
+
+/// The library words a cause a line; the last one says what happened.
+fn one_line(text: &str) -> String {
+    let mut lines = text.lines().map(|line| line.trim().trim_start_matches("Caused by: "));
+    let first = lines.next().unwrap_or_default();
+    match lines.next_back() {
+        Some(last) => format!("{first}: {last}"),
+        None => first.to_owned(),
     }
 }
 
@@ -224,5 +234,20 @@ impl fmt::Debug for PendingLogin {
             .field("server", &self.server)
             .field("tokens", &self.tokens)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_causes_of_an_error_stand_on_one_line() {
+        let text = "discovery failed for http://a\n  Caused by: connect\n  Caused by: Connection refused";
+        assert_eq!(
+            worded(&AuthError::MetadataError(text.to_owned())),
+            "discovery failed for http://a: Connection refused"
+        );
+        assert_eq!(one_line("no metadata"), "no metadata");
     }
 }

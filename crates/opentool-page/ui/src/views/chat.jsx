@@ -26,7 +26,7 @@ export function ChatView() {
         <h1 tabIndex={-1}>Chat</h1>
         <p class="lead">No model is configured for this server.</p>
         <p>
-          Name one in the table <code>[model]</code> of <code>opentool.toml</code>, or with <code>opentool serve --model</code>, and start the server again.
+          Name one in the table <code>[model]</code> of <code>opentool.toml</code> and load this page again, or start the server with <code>opentool serve --model</code>.
         </p>
       </section>
     );

@@ -28,7 +28,7 @@ export function SignInView() {
       <div class="card">
         <h2>{keySignIn ? 'Or open a link' : 'Open the link of the terminal'}</h2>
         <p>
-          <code>opentool serve</code> prints a link with a token to its terminal. Each link works once: open it in this browser. For a new one, start the server again; with{' '}
+          <code>opentool serve</code> prints a link with a token to its terminal. Each link works once: open it in this browser. Then the next one is printed; with{' '}
           <code>--open</code> it opens this page by itself.
         </p>
       </div>
