@@ -1,5 +1,6 @@
 //! `opentool serve`: tools over HTTP.
 
+mod address;
 mod announce;
 mod file;
 mod fingerprints;
@@ -12,7 +13,7 @@ mod signals;
 mod slot;
 mod tool_set;
 
-use std::{collections::HashSet, io, net::TcpListener, path::PathBuf, time::Duration};
+use std::{collections::HashSet, io, path::PathBuf, time::Duration};
 
 use clap::{ArgMatches, Args};
 use opentool::ChangeSignal;
@@ -22,8 +23,12 @@ use opentool_page::Page;
 use opentool_server::{BoundServer, ListenAddr, ServeError, Server};
 use tokio::sync::oneshot;
 
-pub(super) use self::file::{file_table, settings};
+pub(super) use self::{
+    address::{DEFAULT_HOST, DEFAULT_PORT},
+    file::{file_table, settings},
+};
 use self::{
+    address::{PORT_OPTIONS, free_port},
     fingerprints::Fingerprints,
     options::Options,
     page::PageContent,
@@ -40,11 +45,6 @@ use crate::{failure::Failure, next_step, telemetry::Export};
 
 /// How long the programs of sources may take to end once the server has.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
-
-pub(super) const DEFAULT_HOST: &str = "127.0.0.1";
-pub(super) const DEFAULT_PORT: u16 = 9627;
-/// The names of the option that sets the port.
-const PORT_OPTIONS: [&str; 4] = ["--port", "-t", "--toolPort", "--opentoolServerPort"];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -223,12 +223,6 @@ fn explain(error: ServeError, host: &str, port: u16) -> Failure {
         _ => error.to_string(),
     };
     Failure::Serve { message, next }
-}
-
-/// The next port that is free now; 0, which stands for any, where none is near.
-fn free_port(host: &str, taken: u16) -> u16 {
-    let near = (taken..taken.saturating_add(20)).skip(1);
-    near.into_iter().find(|port| TcpListener::bind(ListenAddr::from((host, *port)).to_string()).is_ok()).unwrap_or(0)
 }
 
 /// Starts the drain at the first signal and ends the process at the next.

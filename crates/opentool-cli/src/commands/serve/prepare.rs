@@ -8,7 +8,7 @@ use tokio::task::AbortHandle;
 
 use super::{
     super::{access::API_KEY_VARIABLE, known},
-    DEFAULT_HOST, DEFAULT_PORT, PORT_OPTIONS, free_port,
+    address::{DEFAULT_HOST, DEFAULT_PORT, PORT_OPTIONS, free_port},
     options::Options,
     tool_set::{SetSource, ToolSet},
 };

@@ -1,0 +1,16 @@
+//! The address of a server where none is given, and another one where it is taken.
+
+use std::net::TcpListener;
+
+use opentool_server::ListenAddr;
+
+pub(crate) const DEFAULT_HOST: &str = "127.0.0.1";
+pub(crate) const DEFAULT_PORT: u16 = 9627;
+/// The names of the option that sets the port.
+pub(super) const PORT_OPTIONS: [&str; 4] = ["--port", "-t", "--toolPort", "--opentoolServerPort"];
+
+/// The next port that is free now; 0, which stands for any, where none is near.
+pub(super) fn free_port(host: &str, taken: u16) -> u16 {
+    let near = (taken..taken.saturating_add(20)).skip(1);
+    near.into_iter().find(|port| TcpListener::bind(ListenAddr::from((host, *port)).to_string()).is_ok()).unwrap_or(0)
+}
