@@ -23,7 +23,7 @@ use opentool_chat::{Cause, ChatClient, ChatResponse, TurnEnd};
 use opentool_core::testing::FakeTool;
 use opentool_core::{RunError, ToolMetadata, ToolOutput, UncertainDecision};
 use opentool_journal::testing::CommitPoint;
-use opentool_journal::{JournalOptions, RunSummary, SqliteJournal};
+use opentool_journal::{JournalError, JournalOptions, RunSummary, SqliteJournal};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::time::sleep;
@@ -82,6 +82,18 @@ impl Files {
     async fn open(&self, hook: impl Fn(CommitPoint) + Send + Sync + 'static) -> SqliteJournal {
         let options = JournalOptions::new().lease(LEASE).commit_hook(hook);
         options.open(self.0.join("runs.sqlite")).await.unwrap()
+    }
+
+    /// Says whether a stopped child keeps the lock of its journal, since it was renewing its lease just then: no other can write until it
+    /// goes on.
+    async fn are_locked(&self) -> bool {
+        match JournalOptions::new().max_wait(Duration::from_secs(2)).open(self.0.join("runs.sqlite")).await {
+            Err(JournalError::Busy { .. }) => true,
+            opened => {
+                opened.unwrap().close().await;
+                false
+            }
+        }
     }
 
     /// Waits until a child has written a line.
@@ -372,14 +384,27 @@ async fn of_two_processes_that_resume_a_run_one_gets_it() {
     assert_eq!(files.effects_of_one(), [1, 1]);
 }
 
+/// Starts a child that stops at a point.
+async fn stopped_child(root: &TempDir, model: &Model, at: usize) -> (Files, Child) {
+    for attempt in 1.. {
+        let files = Files::make(root, &format!("stop-{at}-{attempt}"));
+        let mut child = spawn(&files, model, "other", &[("RUN_AT", &at.to_string()), ("RUN_ACT", "stop")]);
+        files.wait_for("acted", 1);
+        if !files.are_locked().await {
+            return (files, child);
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    unreachable!()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_that_was_stopped_for_too_long_does_nothing_more() {
     let (root, model) = (TempDir::new().unwrap(), Model::start());
     let mut refused = 0;
     for at in 3..=18 {
-        let files = Files::make(&root, &format!("stop-{at}"));
-        let mut child = spawn(&files, &model, "other", &[("RUN_AT", &at.to_string()), ("RUN_ACT", "stop")]);
-        files.wait_for("acted", 1);
+        let (files, mut child) = stopped_child(&root, &model, at).await;
         sleep(LEASE * 2).await;
         let place = format!("stopped at point {at}");
         let begun = finish_one(&files, &model).await;

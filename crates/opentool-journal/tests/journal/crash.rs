@@ -426,17 +426,41 @@ async fn of_two_processes_on_one_journal_each_run_has_one() {
     assert!(journal.runs(usize::MAX).await.unwrap().iter().all(|run| run.state == RunStatus::Done));
 }
 
+/// Says whether a stopped child keeps the lock of the file, since it was renewing its lease just then: no other can write until it goes on.
+async fn is_locked(files: &Files) -> bool {
+    match JournalOptions::new().max_wait(Duration::from_secs(2)).open(files.journal()).await {
+        Err(JournalError::Busy { .. }) => true,
+        opened => {
+            opened.unwrap().close().await;
+            false
+        }
+    }
+}
+
+/// Starts a child that stops at a point.
+async fn stopped_child(point: &str) -> (TempDir, Child) {
+    let order = Order { task: "run", kind: "other", act: "stop", point, arrival: 1, batch: 1 };
+    loop {
+        let root = root();
+        let files = Files(root.path().to_owned());
+        let mut child = order.spawn(&files);
+        let begun = Instant::now();
+        while files.lines("stopped").is_empty() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "the child did not come to {point}");
+            sleep(Duration::from_millis(5)).await;
+        }
+        if !is_locked(&files).await {
+            return (root, child);
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
 /// Stops a child at a point, lets another process take its run over, and continues the child.
 async fn stopped_at(point: &str, effects_of_other: usize) {
-    let root = root();
+    let (root, child) = stopped_child(point).await;
     let files = Files(root.path().to_owned());
-    let order = Order { task: "run", kind: "other", act: "stop", point, arrival: 1, batch: 1 };
-    let child = order.spawn(&files);
-    let begun = Instant::now();
-    while files.lines("stopped").is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the child did not come to {point}");
-        sleep(Duration::from_millis(5)).await;
-    }
     let journal = open(&files, None).await;
     let id = journal.runs(1).await.unwrap().remove(0).id;
     let run = take_over(&journal, &id).await;
