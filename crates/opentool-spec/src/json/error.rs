@@ -11,6 +11,9 @@ pub struct JsonError {
 }
 
 /// What is wrong with a text that is not JSON.
+// As wide as a length: the result of reading a string holds either, and where they differ in width the compiler puts the
+// length together from its bytes, which costs more than reading a short name (the benchmark `calls` of opentool-core).
+#[repr(usize)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JsonErrorKind {

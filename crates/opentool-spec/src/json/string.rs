@@ -15,6 +15,7 @@ pub struct JsonString<'t> {
 
 impl<'t> JsonString<'t> {
     /// The string that is meant, borrowed where nothing is escaped.
+    #[inline]
     #[must_use]
     pub fn decode(self) -> Cow<'t, str> {
         if self.escaped { Cow::Owned(unescape(self.raw)) } else { Cow::Borrowed(self.raw) }
@@ -111,6 +112,8 @@ pub(super) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// The end of the string that opens at `start`, whatever it holds: after its closing quote, else the end of the text.
+// Not inlined, so that what reads names without escapes, and numbers, stays small.
+#[inline(never)]
 pub(super) fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     loop {

@@ -198,6 +198,38 @@ fn same(left: &Value, right: &Value) -> bool {
 }
 
 #[test]
+fn known_scalars_end_where_they_end_when_they_are_checked() {
+    let scalars = [
+        "0",
+        "-1",
+        "12.5e-3",
+        "1E+2",
+        "true",
+        "false",
+        "null",
+        r#""""#,
+        r#""a\\\"b é""#,
+        r#""a longer text, of words""#,
+    ];
+    for (scalar, rest) in scalars.into_iter().flat_map(|scalar| ["", ",1", "]", " }"].map(|rest| (scalar, rest))) {
+        let text = format!("{scalar}{rest}");
+        let (mut known, mut checked) = (Lexer::new(&text), Lexer::new(&text));
+        known.skip_known_scalar();
+        checked.skip_scalar().unwrap();
+        assert_eq!((known.position(), known.position()), (checked.position(), scalar.len()), "{text}");
+    }
+}
+
+#[test]
+fn known_names_are_read_as_checked_ones_are() {
+    for text in [r#""":1"#, r#""a" : 1"#, r#""a\\":"b""#, r#""a\"\u0062c"	:	[]"#, r#""a longer name, of words":null"#] {
+        let (mut known, mut checked) = (Lexer::new(text), Lexer::new(text));
+        assert_eq!(known.known_name(), checked.name().unwrap(), "{text}");
+        assert_eq!(known.position(), checked.position(), "{text}");
+    }
+}
+
+#[test]
 fn nesting_is_limited_as_serde_json_limits_it() {
     for levels in [1, 127, 128, 100_000] {
         let text = format!("{}{}", "[".repeat(levels), "]".repeat(levels));

@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 
 use super::{
     error::{JsonError, JsonErrorKind},
-    lexer::{Lexer, MAX_DEPTH},
+    lexer::{Lexer, MAX_DEPTH, OpenLevels},
     string::JsonString,
 };
 
@@ -79,42 +79,45 @@ fn next_name<'t>(
 #[derive(Debug)]
 pub struct OpenNames<'t> {
     text: &'t str,
-    levels: Vec<Level>,
-    /// The names of all open objects, so far as they are few.
-    few: Vec<(usize, JsonString<'t>)>,
+    levels: OpenLevels,
+    /// The names of all open objects that have few.
+    few: Vec<KnownName<'t>>,
+    /// Where the names of the other open objects stand in the text, with how deep the object is.
+    many: Vec<(usize, HashTable<u32>)>,
     hasher: RandomState,
     /// How many bytes the tables of many names have.
     allocated: usize,
 }
 
 #[derive(Debug)]
-struct Level {
-    is_object: bool,
-    /// Where the few names of this object begin.
-    first_name: usize,
-    /// Where all names stand in the text, where they are many.
-    many: Option<HashTable<u32>>,
+struct KnownName<'t> {
+    /// How deep the object is that has the name.
+    depth: usize,
+    start: usize,
+    name: JsonString<'t>,
 }
 
 impl<'t> OpenNames<'t> {
     /// Starts outside of every object of a text.
+    #[inline]
     #[must_use]
     pub fn new(text: &'t str) -> Self {
-        Self { text, levels: Vec::new(), few: Vec::new(), hasher: RandomState::default(), allocated: 0 }
+        let (few, many) = (Vec::with_capacity(FEW), Vec::new());
+        Self { text, levels: OpenLevels::default(), few, many, hasher: RandomState::default(), allocated: 0 }
     }
 
     /// How many objects and arrays are open.
     #[inline]
     #[must_use]
     pub fn depth(&self) -> usize {
-        self.levels.len()
+        self.levels.depth()
     }
 
     /// Whether the innermost one is an object; none where nothing is open.
     #[inline]
     #[must_use]
     pub fn is_in_object(&self) -> Option<bool> {
-        self.levels.last().map(|level| level.is_object)
+        self.levels.last()
     }
 
     /// How many bytes of memory the names take now, where they are many.
@@ -127,32 +130,51 @@ impl<'t> OpenNames<'t> {
     /// Enters an object or an array.
     #[inline]
     pub fn push(&mut self, is_object: bool) {
-        self.levels.push(Level { is_object, first_name: self.few.len(), many: None });
+        self.levels.push(is_object);
     }
 
     /// Leaves the innermost one.
     #[inline]
     pub fn pop(&mut self) {
-        if let Some(level) = self.levels.pop() {
-            self.few.truncate(level.first_name);
-            if let Some(many) = level.many {
-                self.allocated -= many.allocation_size();
-            }
+        let depth = self.depth();
+        if depth == 0 {
+            return;
         }
+        self.few.truncate(self.first_of_innermost());
+        if let Some((_, many)) = self.many.pop_if(|(level, _)| *level == depth) {
+            self.allocated -= many.allocation_size();
+        }
+        self.levels.pop();
+    }
+
+    /// Where the few names of the innermost object begin.
+    #[inline]
+    fn first_of_innermost(&self) -> usize {
+        let depth = self.depth();
+        self.few.iter().rposition(|known| known.depth != depth).map_or(0, |last| last + 1)
+    }
+
+    /// Whether the innermost object has many names.
+    #[inline]
+    fn has_many(&self) -> bool {
+        self.many.last().is_some_and(|(level, _)| *level == self.depth())
     }
 
     /// Adds a name of the innermost object, whose opening quote stands at `start`; says whether the object did not have it
     /// yet.
     #[inline]
     pub fn insert(&mut self, start: usize, name: JsonString<'t>) -> bool {
-        let Some(level) = self.levels.last_mut() else { return true };
-        let known = self.few.get(level.first_name..).unwrap_or_default();
-        if level.many.is_none() {
-            if known.iter().any(|(_, known)| same(*known, name)) {
+        let depth = self.depth();
+        if depth == 0 {
+            return true;
+        }
+        if !self.has_many() {
+            let known = self.few.get(self.first_of_innermost()..).unwrap_or_default();
+            if known.iter().any(|known| same(known.name, name)) {
                 return false;
             }
             if known.len() < FEW {
-                self.few.push((start, name));
+                self.few.push(KnownName { depth, start, name });
                 return true;
             }
         }
@@ -162,22 +184,22 @@ impl<'t> OpenNames<'t> {
     #[cold]
     fn insert_many(&mut self, start: usize, name: JsonString<'t>) -> bool {
         let (text, hasher) = (self.text, &self.hasher);
-        let Some(level) = self.levels.last_mut() else { return true };
-        let first_name = level.first_name;
-        let before = level.many.as_ref().map_or(0, HashTable::allocation_size);
-        let many = level.many.get_or_insert_with(|| {
+        let hash_at = |at: &u32| hash(hasher, name_at(text, *at));
+        if !self.has_many() {
             let mut many = HashTable::with_capacity(4 * FEW);
-            for (start, name) in self.few.drain(first_name..) {
-                many.insert_unique(hash(hasher, name), place(start), |at| hash(hasher, name_at(text, *at)));
+            for known in self.few.drain(self.first_of_innermost()..) {
+                many.insert_unique(hash(hasher, known.name), place(known.start), hash_at);
             }
-            many
-        });
+            self.allocated += many.allocation_size();
+            self.many.push((self.levels.depth(), many));
+        }
+        let Some((_, many)) = self.many.last_mut() else { return true };
         let hashed = hash(hasher, name);
         if many.find(hashed, |at| same(name_at(text, *at), name)).is_some() {
-            self.allocated += many.allocation_size() - before;
             return false;
         }
-        many.insert_unique(hashed, place(start), |at| hash(hasher, name_at(text, *at)));
+        let before = many.allocation_size();
+        many.insert_unique(hashed, place(start), hash_at);
         self.allocated += many.allocation_size() - before;
         true
     }
