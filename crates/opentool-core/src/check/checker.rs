@@ -148,7 +148,8 @@ impl ArgumentChecker {
         });
         let Some(validator) = with_formats else { return Ok(()) };
         let mut memory = CheckMemory::new(budget);
-        let document = read_object(arguments, &|_| true, &mut memory)?;
+        let mut document = IndexedText::new(arguments);
+        read_object(&mut document, &|_| true, &mut memory)?;
         self.0.validate(validator, &document, &mut memory)
     }
 
@@ -173,7 +174,8 @@ impl ArgumentChecker {
         if budget.is_none() && is_object && check_unique_names(arguments, allows) == Ok(true) {
             return Ok(Cow::Borrowed(arguments));
         }
-        let document = read_object(arguments, &|_| true, &mut CheckMemory::new(budget))?;
+        let mut document = IndexedText::new(arguments);
+        read_object(&mut document, &|_| true, &mut CheckMemory::new(budget))?;
         let unknown = || JsonValue::root(&document).members().map(|member| member.name).filter(|name| !allows(name));
         if unknown().next().is_none() {
             Ok(Cow::Borrowed(arguments))
@@ -247,23 +249,23 @@ fn has_format(schema: &Value) -> bool {
 }
 
 /// Reads a text that has to be an object in which no name is there twice.
-fn read_object<'t>(
-    arguments: &'t str,
+fn read_object(
+    document: &mut IndexedText<'_>,
     wanted: &dyn Fn(&str) -> bool,
     memory: &mut CheckMemory,
-) -> Result<IndexedText<'t>, Unchecked> {
-    let document = IndexedText::read(arguments, wanted, memory).map_err(|error| match error {
-        ReadError::Json(error) => Unchecked::Refused(explain::malformed(arguments, error)),
+) -> Result<(), Unchecked> {
+    document.read(wanted, memory).map_err(|error| match error {
+        ReadError::Json(error) => Unchecked::Refused(explain::malformed(document.text(), error)),
         ReadError::OutOfMemory(error) => error.into(),
     })?;
-    let root = JsonValue::root(&document);
+    let root = JsonValue::root(document);
     if !root.is(JsonKind::Object) {
         return Err(explain::not_an_object(root).into());
     }
     if document.duplicates().1 > 0 {
-        return Err(explain::duplicates(&document).into());
+        return Err(explain::duplicates(document).into());
     }
-    Ok(document)
+    Ok(())
 }
 
 impl Compiled {
@@ -279,10 +281,10 @@ impl Compiled {
         }
         let wanted = |name: &str| strictness == Strictness::Strict || self.root.allows(name);
         let mut memory = CheckMemory::new(budget);
-        let document = read_object(arguments, &wanted, &mut memory)?;
+        let mut document = IndexedText::new(arguments);
+        read_object(&mut document, &wanted, &mut memory)?;
         let has_nulls = document.has_null_member();
-        let may_drop = has_nulls || (strictness == Strictness::Lenient && !matches!(self.root, RootNames::Open));
-        let cuts = if may_drop {
+        let cuts = if has_nulls || document.has_unwanted_member() {
             prune::find_cuts(JsonValue::root(&document), &wanted, has_nulls, &self.schema)
         } else {
             Vec::new()
@@ -297,7 +299,8 @@ impl Compiled {
         let kept = prune::kept(arguments, cuts);
         memory.grow(kept.iter().map(|part| part.len()).sum())?;
         let kept = kept.concat();
-        let document = read_object(&kept, &|_| true, &mut memory)?;
+        let mut document = IndexedText::new(&kept);
+        read_object(&mut document, &|_| true, &mut memory)?;
         self.validate(self.validator()?, &document, &mut memory)?;
         drop(document);
         Ok(Cow::Owned(kept))

@@ -7,14 +7,15 @@
 use std::cell::Cell;
 
 use opentool_spec::json::{JsonError, JsonErrorKind, JsonString, Lexer, MAX_DEPTH, OpenNames};
+use smallvec::SmallVec;
 
 use super::memory::{CheckMemory, OutOfMemory};
 
 /// How many bytes a string must have for its end to be in the index; a shorter one is read again as quickly.
 const LONG_STRING: usize = 64;
 
-/// Stands for a place in the index that there is not.
-const NOT_INDEXED: usize = usize::MAX;
+/// Stands for an end that there is not.
+const NO_END: u32 = u32::MAX;
 
 /// How many ends are reserved in the budget at a time.
 const STEP: usize = 1024;
@@ -41,26 +42,53 @@ const LEAST_TABLE: usize = 96 << 10;
 /// How many places of repeated names are kept; an error lists no more.
 const MAX_DUPLICATES: usize = 16;
 
+/// What begins in each part of the text; that of a short one needs no memory of its own.
+type Blocks = SmallVec<[Block; 4]>;
+
+/// Where values end; those of a short text need no memory of their own.
+type Ends = SmallVec<[u32; 16]>;
+
 /// A text and its index.
 #[derive(Debug)]
 pub(super) struct IndexedText<'t> {
     text: &'t str,
     root: usize,
-    /// A bit for every byte at which an object, an array or a long string begins.
-    starts: Vec<u64>,
-    /// For every word of `starts`, how many bits are set before it.
-    ranks: Vec<u32>,
+    /// Where objects, arrays and long strings begin.
+    blocks: Blocks,
     /// Where each of them ends, in the order in which they begin.
-    ends: Vec<u32>,
+    ends: Ends,
     /// Where names stand that an earlier member of the same object already has: the first ones, and how many there are.
     duplicates: (Vec<usize>, usize),
     has_null_member: bool,
+    has_unwanted_member: bool,
+    root_members: usize,
     /// How much of the text an explanation may still read; none where it may read all.
     limit: Cell<Option<ReadLimit>>,
     /// How many steps the validator may still take.
     steps: Cell<usize>,
     /// How long an object or array must be for the validator to remember its result.
     least_remembered: Cell<usize>,
+}
+
+/// What begins in 64 bytes of the text.
+#[derive(Debug, Clone, Copy, Default)]
+struct Block {
+    /// A bit for every byte at which an object, an array or a long string begins; as bytes, so that a block has no padding.
+    starts: [u8; 8],
+    /// How many bits are set in the blocks before.
+    before: u32,
+}
+
+impl Block {
+    #[inline]
+    fn starts(self) -> u64 {
+        u64::from_le_bytes(self.starts)
+    }
+
+    #[inline]
+    fn add(&mut self, bit: usize) {
+        self.starts = (self.starts() | 1 << bit).to_le_bytes();
+    }
 }
 
 /// Bounds what an explanation of a refusal costs, since the validator keeps everything it finds.
@@ -90,56 +118,49 @@ impl From<OutOfMemory> for ReadError {
 }
 
 impl<'t> IndexedText<'t> {
-    /// Reads a text, on past duplicate names, with the memory that it may take.
-    ///
-    /// What is in members of the root that are not `wanted` is read, but not put into the index: these are cut out and never
-    /// read again.
-    pub(super) fn read(
-        text: &'t str,
-        wanted: &dyn Fn(&str) -> bool,
-        memory: &mut CheckMemory,
-    ) -> Result<Self, ReadError> {
-        if u32::try_from(text.len()).is_err() {
-            return Err(OutOfMemory.into());
-        }
-        let words = text.len() / 64 + 1;
-        memory.grow(words * (size_of::<u64>() + size_of::<u32>()))?;
-        let mut reader = Reader {
-            lexer: Lexer::new(text),
-            open: OpenNames::new(text),
-            open_ends: Vec::new(),
-            starts: vec![0; words],
-            ends: Vec::new(),
+    /// A text that is yet to be [read](Self::read).
+    #[inline]
+    pub(super) fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            root: 0,
+            blocks: Blocks::new(),
+            ends: Ends::new(),
             duplicates: (Vec::new(), 0),
             has_null_member: false,
-            wanted,
-            skipping: false,
-            memory,
-            names_reserved: 0,
-        };
-        reader.lexer.skip_whitespace();
-        let root = reader.lexer.position();
-        reader.read()?;
-        let Reader { starts, ends, duplicates, has_null_member, .. } = reader;
-        let mut rank = 0;
-        let ranks = starts.iter().map(|word| {
-            let before = rank;
-            rank += word.count_ones();
-            before
-        });
-        let ranks = ranks.collect();
-        Ok(Self {
-            text,
-            root,
-            starts,
-            ranks,
-            ends,
-            duplicates,
-            has_null_member,
+            has_unwanted_member: false,
+            root_members: 0,
             limit: Cell::new(None),
             steps: Cell::new(usize::MAX),
             least_remembered: Cell::new(usize::MAX),
-        })
+        }
+    }
+
+    /// Reads the text, on past duplicate names, with the memory that it may take. It fills the index in place: returned, it
+    /// would be copied several times, which is a part of what a short text costs.
+    ///
+    /// What is in members of the root that are not `wanted` is read, but not put into the index: these are cut out and never
+    /// read again.
+    pub(super) fn read(&mut self, wanted: &dyn Fn(&str) -> bool, memory: &mut CheckMemory) -> Result<(), ReadError> {
+        let text = self.text;
+        if u32::try_from(text.len()).is_err() {
+            return Err(OutOfMemory.into());
+        }
+        let blocks = text.len() / 64 + 1;
+        memory.grow(blocks * size_of::<Block>())?;
+        self.blocks.resize(blocks, Block::default());
+        let mut lexer = Lexer::new(text);
+        lexer.skip_whitespace();
+        self.root = lexer.position();
+        let open = OpenNames::new(text);
+        Reader { lexer, open, innermost: NO_END, document: self, wanted, skipping: false, memory, names_reserved: 0 }
+            .read()?;
+        let mut before = 0;
+        for block in &mut self.blocks {
+            block.before = before;
+            before += block.starts().count_ones();
+        }
+        Ok(())
     }
 
     pub(super) fn text(&self) -> &'t str {
@@ -161,20 +182,30 @@ impl<'t> IndexedText<'t> {
         self.has_null_member
     }
 
+    /// Whether the root has members that are not wanted.
+    pub(super) fn has_unwanted_member(&self) -> bool {
+        self.has_unwanted_member
+    }
+
+    /// How many members the root has where it is an object: what is required is asked for by their number first.
+    pub(super) fn root_members(&self) -> usize {
+        self.root_members
+    }
+
     /// Where the value ends that begins at `start`.
     #[inline]
     pub(super) fn end_of(&self, start: usize) -> usize {
-        let (word, bit) = (start / 64, start % 64);
-        if let (Some(bits), Some(rank)) = (self.starts.get(word), self.ranks.get(word))
-            && bits >> bit & 1 == 1
+        let bit = start % 64;
+        if let Some(block) = self.blocks.get(start / 64)
+            && block.starts() >> bit & 1 == 1
         {
-            let before = bits & ((1 << bit) - 1);
-            let index = *rank + before.count_ones();
+            let before = block.starts() & ((1 << bit) - 1);
+            let index = block.before + before.count_ones();
             return self.ends.get(index as usize).map_or(self.text.len(), |end| *end as usize);
         }
         let mut lexer = Lexer::starting_at(self.text, start);
         // The text was read before, so a scalar stands here.
-        let _ = lexer.skip_scalar();
+        lexer.skip_known_scalar();
         lexer.position().max(start + 1)
     }
 
@@ -205,12 +236,12 @@ impl<'t> IndexedText<'t> {
         }
         // How many there are of each length, by its number of binary digits.
         let mut counts = [0_usize; usize::BITS as usize];
-        let starts = self.starts.iter().enumerate().flat_map(|(word, bits)| {
-            let mut bits = *bits;
+        let starts = self.blocks.iter().enumerate().flat_map(|(index, block)| {
+            let mut bits = block.starts();
             std::iter::from_fn(move || {
                 let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
                 bits &= bits - 1;
-                Some(word * 64 + bit)
+                Some(index * 64 + bit)
             })
         });
         for (start, end) in starts.zip(&self.ends) {
@@ -279,12 +310,10 @@ impl<'t> IndexedText<'t> {
 struct Reader<'t, 'm> {
     lexer: Lexer<'t>,
     open: OpenNames<'t>,
-    /// For each open object and array, where its end goes.
-    open_ends: Vec<usize>,
-    starts: Vec<u64>,
-    ends: Vec<u32>,
-    duplicates: (Vec<usize>, usize),
-    has_null_member: bool,
+    /// What is filled. Of an object or an array that is still open, its `ends` have the index of the one around it.
+    document: &'m mut IndexedText<'t>,
+    /// The index of the end of the innermost open object or array.
+    innermost: u32,
     wanted: &'m dyn Fn(&str) -> bool,
     /// Whether this is inside a member of the root that is not wanted.
     skipping: bool,
@@ -303,15 +332,14 @@ impl Reader<'_, '_> {
                     if self.open.depth() == MAX_DEPTH {
                         return Err(self.lexer.error(JsonErrorKind::Depth).into());
                     }
-                    let index = self.begin(start)?;
+                    self.begin(start)?;
                     self.lexer.advance();
                     self.lexer.skip_whitespace();
                     let is_object = first == b'{';
                     if self.lexer.eat(if is_object { b'}' } else { b']' }) {
-                        self.end(index);
+                        self.end();
                     } else {
                         self.open.push(is_object);
-                        self.open_ends.push(index);
                         if is_object {
                             self.name()?;
                         }
@@ -321,8 +349,8 @@ impl Reader<'_, '_> {
                 Some(b'"') => {
                     self.lexer.string()?;
                     if self.lexer.position() - start >= LONG_STRING {
-                        let index = self.begin(start)?;
-                        self.end(index);
+                        self.begin(start)?;
+                        self.end();
                     }
                 }
                 _ => self.scalar()?,
@@ -337,9 +365,7 @@ impl Reader<'_, '_> {
                     break;
                 }
                 self.open.pop();
-                if let Some(index) = self.open_ends.pop() {
-                    self.end(index);
-                }
+                self.end();
             }
         }
     }
@@ -351,25 +377,36 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn begin(&mut self, start: usize) -> Result<usize, OutOfMemory> {
-        if self.skipping && self.open.depth() > 1 {
-            return Ok(NOT_INDEXED);
+    /// Whether a value here, in a member of the root that is not wanted, is left out of the index.
+    fn is_left_out(&self) -> bool {
+        self.skipping && self.open.depth() > 1
+    }
+
+    fn begin(&mut self, start: usize) -> Result<(), OutOfMemory> {
+        if self.is_left_out() {
+            return Ok(());
         }
-        let index = self.ends.len();
+        let index = self.document.ends.len();
         if index.is_multiple_of(STEP) {
             self.memory.grow(STEP * size_of::<u32>())?;
         }
-        self.ends.push(u32::MAX);
-        if let Some(word) = self.starts.get_mut(start / 64) {
-            *word |= 1 << (start % 64);
+        self.document.ends.push(self.innermost);
+        // These fit: longer texts are not read.
+        self.innermost = u32::try_from(index).unwrap_or(NO_END);
+        if let Some(block) = self.document.blocks.get_mut(start / 64) {
+            block.add(start % 64);
         }
-        Ok(index)
+        Ok(())
     }
 
-    fn end(&mut self, index: usize) {
-        if let Some(end) = self.ends.get_mut(index) {
-            // It fits: longer texts are not read.
-            *end = u32::try_from(self.lexer.position()).unwrap_or(u32::MAX);
+    /// Ends the value that began last and has not ended.
+    fn end(&mut self) {
+        if self.is_left_out() {
+            return;
+        }
+        if let Some(end) = self.document.ends.get_mut(self.innermost as usize) {
+            self.innermost = *end;
+            *end = u32::try_from(self.lexer.position()).unwrap_or(NO_END);
         }
     }
 
@@ -379,11 +416,13 @@ impl Reader<'_, '_> {
         let name: JsonString<'_> = self.lexer.name()?;
         if self.open.depth() == 1 {
             self.skipping = !(self.wanted)(&name.decode());
+            self.document.has_unwanted_member |= self.skipping;
+            self.document.root_members += 1;
         }
         if !self.open.insert(start, name) {
-            self.duplicates.1 += 1;
-            if self.duplicates.0.len() < MAX_DUPLICATES {
-                self.duplicates.0.push(start);
+            self.document.duplicates.1 += 1;
+            if self.document.duplicates.0.len() < MAX_DUPLICATES {
+                self.document.duplicates.0.push(start);
             }
         }
         let allocated = self.open.allocated();
@@ -391,7 +430,7 @@ impl Reader<'_, '_> {
             self.memory.grow(allocated - self.names_reserved)?;
             self.names_reserved = allocated;
         }
-        self.has_null_member |= !self.skipping && self.lexer.peek() == Some(b'n');
+        self.document.has_null_member |= !self.skipping && self.lexer.peek() == Some(b'n');
         Ok(())
     }
 }

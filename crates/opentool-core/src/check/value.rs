@@ -141,6 +141,11 @@ impl<'a> JsonValue<'a> {
         match self.kind() {
             JsonKind::Array => self.elements().count(),
             JsonKind::Object => {
+                if let Self::Placed { document, start } = self
+                    && start == document.root()
+                {
+                    return document.root_members();
+                }
                 let mut members = self.members();
                 std::iter::from_fn(|| members.next_name().map(|_| ())).count()
             }
@@ -150,13 +155,14 @@ impl<'a> JsonValue<'a> {
 
     /// The value of a member.
     pub(super) fn get(self, name: &str) -> Option<JsonValue<'a>> {
-        let mut members = self.members();
-        while let Some((_, found, value)) = members.next_name() {
+        let mut members = self.members().children?;
+        loop {
+            let (found, value) = members.named_value();
             if if found.escaped { found.decode() == name } else { found.raw == name } {
-                return Some(value);
+                return Some(JsonValue::Placed { document: members.document, start: value });
             }
+            members = members.after(value)?;
         }
-        None
     }
 
     /// The value that a JSON pointer names.
@@ -300,27 +306,40 @@ fn place(start: usize) -> u32 {
 }
 
 /// The inside of an object or an array, from one value to the next.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Children<'a> {
     document: &'a IndexedText<'a>,
-    lexer: Lexer<'a>,
+    /// Where the next element, or the name of the next member, stands.
+    next: usize,
 }
 
 impl<'a> Children<'a> {
     /// Starts at the opening bracket; none where the closing one follows.
+    #[inline]
     fn new(document: &'a IndexedText<'a>, mut lexer: Lexer<'a>, close: u8) -> Option<Self> {
         lexer.advance();
         lexer.skip_whitespace();
-        (lexer.peek() != Some(close)).then_some(Self { document, lexer })
+        (lexer.peek() != Some(close)).then(|| Self { document, next: lexer.position() })
     }
 
-    /// Takes the value that begins here and says whether another one follows.
-    fn take(&mut self, is_object: bool) -> (JsonValue<'a>, bool) {
-        let start = self.lexer.position();
-        let value = JsonValue::Placed { document: self.document, start };
-        self.lexer = Lexer::starting_at(self.document.text(), self.document.end_of(start));
-        let more = self.lexer.closes(is_object).is_ok_and(|closed| !closed);
-        (value, more)
+    /// The name that stands here, and where its value begins.
+    #[inline]
+    fn named_value(self) -> (JsonString<'a>, usize) {
+        let mut lexer = Lexer::starting_at(self.document.text(), self.next);
+        let name = lexer.known_name();
+        (name, lexer.position())
+    }
+
+    /// What follows the value that begins at `start`, if anything does.
+    #[inline]
+    fn after(self, start: usize) -> Option<Self> {
+        let mut lexer = Lexer::starting_at(self.document.text(), self.document.end_of(start));
+        lexer.skip_whitespace();
+        // What is no comma here is the closing bracket: the text was read before.
+        lexer.eat(b',').then(|| {
+            lexer.skip_whitespace();
+            Self { next: lexer.position(), ..self }
+        })
     }
 }
 
@@ -335,13 +354,10 @@ impl<'a> Iterator for Elements<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<JsonValue<'a>> {
-        let children = self.children.as_mut()?;
-        children.lexer.skip_whitespace();
-        let (value, more) = children.take(false);
-        if !more {
-            self.children = None;
-        }
-        Some(value)
+        let children = self.children?;
+        let Children { document, next: start } = children;
+        self.children = children.after(start);
+        Some(JsonValue::Placed { document, start })
     }
 }
 
@@ -355,18 +371,10 @@ impl<'a> Members<'a> {
     /// The next member, its name not decoded.
     #[inline]
     fn next_name(&mut self) -> Option<(usize, JsonString<'a>, JsonValue<'a>)> {
-        let children = self.children.as_mut()?;
-        children.lexer.skip_whitespace();
-        let start = children.lexer.position();
-        let Ok(name) = children.lexer.name() else {
-            self.children = None;
-            return None;
-        };
-        let (value, more) = children.take(true);
-        if !more {
-            self.children = None;
-        }
-        Some((start, name, value))
+        let children = self.children?;
+        let (name, value) = children.named_value();
+        self.children = children.after(value);
+        Some((children.next, name, JsonValue::Placed { document: children.document, start: value }))
     }
 }
 

@@ -25,8 +25,8 @@ impl ValueChecker {
 
     /// Checks the text of a value, or says what is wrong with it, to be read after a noun.
     pub(crate) fn check(&self, text: &str) -> Result<(), String> {
-        let read = IndexedText::read(text, &|_| true, &mut CheckMemory::default());
-        let document = read.map_err(|error| match error {
+        let mut document = IndexedText::new(text);
+        document.read(&|_| true, &mut CheckMemory::default()).map_err(|error| match error {
             ReadError::Json(error) => format!("cannot be read: {error}"),
             ReadError::OutOfMemory(_) => "is too long to be checked: it has 4 GiB or more".to_owned(),
         })?;

@@ -213,7 +213,8 @@ async fn the_thread_of_a_call_past_its_deadline_stays_counted() {
 async fn a_panic_on_a_blocking_thread_is_caught() {
     let tool =
         FakeTool::new("a").acts(|_, context| async move { context.run_blocking(|| panic!("on the thread")).await });
-    let executor = Executor::new();
+    // A pool of its own: the shared one has the threads of other tests too.
+    let executor = Executor::builder().blocking_threads(1).build();
     let answer = Probe::with(&executor, tool).call("a", "").await;
     answer.assert_error(ErrorKind::Panic);
     assert_eq!(answer.outcome().error().unwrap().detail(), Some("on the thread"));

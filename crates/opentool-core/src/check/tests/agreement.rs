@@ -251,7 +251,9 @@ fn schema_and_text() -> impl Strategy<Value = (Value, String)> {
 }
 
 fn read(text: &str) -> Result<IndexedText<'_>, ReadError> {
-    IndexedText::read(text, &|_| true, &mut CheckMemory::default())
+    let mut document = IndexedText::new(text);
+    document.read(&|_| true, &mut CheckMemory::default())?;
+    Ok(document)
 }
 
 /// The rules once more, the slow and plain way: over a `Value`, with the validator's stock
