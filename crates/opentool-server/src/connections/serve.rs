@@ -104,10 +104,11 @@ where
     let io = TokioIo::new(TrackedSocket::new(socket, connection.clone(), listener.limits.half_close_timeout));
     let context = Arc::new(ConnectionContext { listener, connection: connection.clone(), peer });
     let service = service_fn(move |request: Request<Incoming>| {
+        let context = context.clone();
+        let (parts, body) = request.into_parts();
         // Boxed, so that the memory is reused by the next request of any connection; hyper would keep memory for the future in
         // every connection. `scripts/bench http` shows it at 256 connections.
-        let (parts, body) = request.into_parts();
-        Box::pin(context.clone().answer(parts, body))
+        Box::pin(async move { Ok::<_, Infallible>(context.answer(&parts, body).await) })
     });
     let mut http = http.serve_connection(io, service);
     let close_timer = sleep(Duration::ZERO);
@@ -164,14 +165,14 @@ struct ConnectionContext {
 }
 
 impl ConnectionContext {
-    async fn answer(self: Arc<Self>, parts: Parts, body: Incoming) -> Result<HttpResponse, Infallible> {
+    async fn answer(&self, parts: &Parts, body: Incoming) -> HttpResponse {
         let busy = BusyGuard::new(&self.connection);
         let body = TrackedBody::new(body, self.connection.clone());
         let routes = &self.listener.routes;
-        let head = RequestHead { parts: &parts, routes, peer: Some(self.peer), nested_at: "" };
+        let head = RequestHead { parts, routes, peer: Some(self.peer), nested_at: "" };
         let service = self.listener.service.get();
         let mut response = service.handle(&head, body).await;
         response.body_mut().hold(busy);
-        Ok(response)
+        response
     }
 }

@@ -57,11 +57,25 @@ pub(crate) async fn read<B: Body<Data = Bytes>>(
     }
     let mut body = pin!(body);
     let mut timer = None;
-    let mut reservation = MemoryReservation::default();
-    let Some(first) = next(body.as_mut(), &mut timer, limits).await? else { return Ok((Bytes::new(), reservation)) };
+    let unreserved = MemoryReservation::default;
+    let Some(first) = next(body.as_mut(), &mut timer, limits).await? else { return Ok((Bytes::new(), unreserved())) };
     if body.is_end_stream() && first.len() <= SMALL.min(limits.size) {
-        return Ok((first, reservation));
+        return Ok((first, unreserved()));
     }
+    let most = hint.exact().map_or(limits.size, |exact| exact as usize);
+    // Boxed, since few bodies come in pieces, and every request has this future.
+    Box::pin(read_pieces(body, first, most, timer, limits)).await
+}
+
+/// Reads a body that comes in pieces and has `most` bytes at most, of which the first is there.
+async fn read_pieces<B: Body<Data = Bytes>>(
+    mut body: Pin<&mut B>,
+    first: Bytes,
+    most: usize,
+    mut timer: Option<Pin<Box<Sleep>>>,
+    limits: &BodyLimits,
+) -> Result<(Bytes, MemoryReservation), BodyError> {
+    let mut reservation = MemoryReservation::default();
     reservation.grow(&limits.budget, READ_BUFFER)?;
     let mut received = Received::Small(Vec::new());
     let mut piece = Some(first);
@@ -70,7 +84,6 @@ pub(crate) async fn read<B: Body<Data = Bytes>>(
             return Err(BodyError::TooLarge);
         }
         reservation.grow(&limits.budget, bytes.len())?;
-        let most = hint.exact().map_or(limits.size, |exact| exact as usize);
         received.push(&bytes, most).map_err(|_| BodyError::OverBudget)?;
         drop(bytes);
         piece = next(body.as_mut(), &mut timer, limits).await?;

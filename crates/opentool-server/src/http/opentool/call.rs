@@ -1,6 +1,5 @@
 //! `/call`, which nearly every request asks for: bytes in, the host, bytes out.
 
-use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -113,7 +112,8 @@ async fn run(
     running: &mut RunningCall,
 ) -> Vec<u8> {
     let name = Arc::clone(&call.name);
-    match until_cut_off(&state.shutdown, pin!(host.run_until_dropped(call, context))).await {
+    let mut running_call = Box::pin(host.run_until_dropped(call, context));
+    match until_cut_off(&state.shutdown, running_call.as_mut()).await {
         Ok(outcome) => {
             running.finish(error_kind(&outcome));
             answer::outcome(&outcome, to)
