@@ -1,25 +1,18 @@
 //! JSON-RPC messages of the server, as bytes.
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use super::error::ProtocolError;
+use super::json_text::JsonText;
 
 /// The answer to a request that failed before a tool could run.
 const UNWRITABLE: &str = "the result cannot be written as JSON";
 
 #[derive(Serialize)]
-struct ResultResponse<'a, R> {
-    jsonrpc: &'static str,
-    id: &'a RawValue,
-    result: R,
-}
-
-#[derive(Serialize)]
 struct ErrorResponse<'a> {
     jsonrpc: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'a RawValue>,
+    id: Option<JsonText<'a>>,
     error: &'a ProtocolError,
 }
 
@@ -39,16 +32,27 @@ struct Notification<'a, P> {
 }
 
 /// Writes the result of a request.
-pub(crate) fn result(id: &RawValue, result: impl Serialize) -> Vec<u8> {
+pub(crate) fn result(id: JsonText<'_>, result: impl Serialize) -> Vec<u8> {
+    result_with(id, |out| serde_json::to_writer(out, &result))
+}
+
+/// Writes the result of a request with `write`.
+pub(crate) fn result_with(id: JsonText<'_>, write: impl FnOnce(&mut Vec<u8>) -> serde_json::Result<()>) -> Vec<u8> {
     let mut out = Vec::with_capacity(256);
-    match serde_json::to_writer(&mut out, &ResultResponse { jsonrpc: "2.0", id, result }) {
-        Ok(()) => out,
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    out.extend_from_slice(id.get().as_bytes());
+    out.extend_from_slice(br#","result":"#);
+    match write(&mut out) {
+        Ok(()) => {
+            out.push(b'}');
+            out
+        }
         Err(_) => error(Some(id), &ProtocolError::internal(UNWRITABLE)),
     }
 }
 
 /// Writes the error of a request; it has no id where that could not be read.
-pub(crate) fn error(id: Option<&RawValue>, error: &ProtocolError) -> Vec<u8> {
+pub(crate) fn error(id: Option<JsonText<'_>>, error: &ProtocolError) -> Vec<u8> {
     // An id, a number, texts and a parsed value can always be written.
     serde_json::to_vec(&ErrorResponse { jsonrpc: "2.0", id, error }).unwrap_or_default()
 }

@@ -7,12 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opentool_core::{BoxFuture, Question, Respondent, ToolError, UserAnswer};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, oneshot};
 
 use super::answer;
-use super::message::string;
+use super::json_text::JsonText;
 use super::sink::MessageSink;
 
 pub(crate) const METHOD: &str = "elicitation/create";
@@ -46,9 +45,9 @@ enum ElicitAction {
     Cancel,
 }
 
-/// Reads the answer to a question.
-pub(crate) fn read_answer(json: &RawValue) -> Result<UserAnswer, serde_json::Error> {
-    let ElicitResult { action, content } = serde_json::from_str(json.get())?;
+/// Reads the answer to a question from its JSON.
+pub(crate) fn read_answer(json: &str) -> Result<UserAnswer, serde_json::Error> {
+    let ElicitResult { action, content } = serde_json::from_str(json)?;
     Ok(match action {
         ElicitAction::Accept => UserAnswer::Accepted(content.unwrap_or_default()),
         ElicitAction::Decline => UserAnswer::Declined,
@@ -57,13 +56,13 @@ pub(crate) fn read_answer(json: &RawValue) -> Result<UserAnswer, serde_json::Err
 }
 
 /// Says whether the capabilities of a client include questions with a form.
-pub(crate) fn answers_questions(capabilities: Option<&RawValue>) -> bool {
+pub(crate) fn answers_questions(capabilities: Option<JsonText<'_>>) -> bool {
     #[derive(Deserialize)]
     struct ClientCapabilities {
         elicitation: Option<Map<String, Value>>,
     }
     // Most clients do not, and need not be parsed.
-    let capabilities = capabilities.map(RawValue::get).filter(|json| json.contains("\"elicitation\""));
+    let capabilities = capabilities.map(JsonText::get).filter(|json| json.contains("\"elicitation\""));
     let capabilities = capabilities.and_then(|json| serde_json::from_str::<ClientCapabilities>(json).ok());
     let elicitation = capabilities.and_then(|capabilities| capabilities.elicitation);
     elicitation.is_some_and(|modes| modes.is_empty() || modes.contains_key("form"))
@@ -81,10 +80,10 @@ struct Questions {
 
 impl OpenQuestions {
     /// Passes the answer of a client on; one that no call waits for is dropped.
-    pub(crate) fn answer(&self, id: &RawValue, result: Option<&RawValue>) {
-        let waiting = string(id).and_then(|id| self.lock().remove(&*id));
+    pub(crate) fn answer(&self, id: JsonText<'_>, result: Option<JsonText<'_>>) {
+        let waiting = id.string().and_then(|id| self.lock().remove(&*id));
         let Some(waiting) = waiting else { return };
-        let answer = match result.map(read_answer) {
+        let answer = match result.map(|result| read_answer(result.get())) {
             Some(Ok(answer)) => Ok(answer),
             Some(Err(error)) => {
                 Err(ToolError::failed(format!("the client's answer to a question cannot be read: {error}")))

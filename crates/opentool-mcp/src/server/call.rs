@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use opentool_core::{
-    ErrorKind, Host, IdempotencyKey, Journal, Outcome, Progress, Question, ToolCall, ToolContext, ToolError, ToolEvent,
-    TraceContext,
+    BoxFuture, ErrorKind, Host, IdempotencyKey, Journal, Outcome, Progress, Question, ToolCall, ToolContext, ToolError,
+    ToolEvent, TraceContext,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -18,7 +18,8 @@ use super::content::{CallResult, OutputInfo, Reader};
 use super::definition::is_object_schema;
 use super::engine::{Caller, Engine};
 use super::error::ProtocolError;
-use super::message::{Params, string};
+use super::json_text::JsonText;
+use super::message::Params;
 use super::pending::CallIdentity;
 use super::result::Envelope;
 use super::revision::Revision;
@@ -27,8 +28,8 @@ use super::sink::MessageSink;
 /// A call that a client asks for.
 pub(crate) struct CallRequest {
     pub(crate) call: ToolCall,
-    /// Under which token the client wants to hear of progress.
-    pub(crate) progress_token: Option<Box<RawValue>>,
+    /// Under which token, as its JSON, the client wants to hear of progress.
+    pub(crate) progress_token: Option<Box<str>>,
     /// The trace that the request itself names.
     pub(crate) trace: Option<TraceContext>,
     /// What makes the call the same one however often it is sent.
@@ -54,32 +55,32 @@ pub(crate) struct Asking {
 
 impl CallRequest {
     /// Reads the parameters of a call. The text of the arguments stays as it came.
-    pub(crate) fn read(id: &RawValue, params: &Params<'_>) -> Result<Self, ProtocolError> {
-        let name = params.name.and_then(string);
+    pub(crate) fn read(id: JsonText<'_>, params: &Params<'_>) -> Result<Self, ProtocolError> {
+        let name = params.name.and_then(JsonText::string);
         let name = name.ok_or_else(|| ProtocolError::invalid_params("`name` must be a string: the name of a tool"))?;
-        let arguments = match params.arguments.map(RawValue::get) {
-            None | Some("null") => "{}",
+        let arguments = match params.arguments.map(JsonText::get) {
+            None => "{}",
             Some(text) if text.starts_with('{') => text,
             Some(_) => return Err(ProtocolError::invalid_params("`arguments` must be an object")),
         };
-        let id = string(id).unwrap_or(Cow::Borrowed(id.get()));
-        let meta = params.meta();
-        let trace = meta.traceparent.and_then(string).and_then(|parent| TraceContext::parse(&parent));
-        let state = meta.tracestate.and_then(string);
+        let id = id.string().unwrap_or(Cow::Borrowed(id.get()));
+        let meta = &params.meta;
+        let trace = meta.traceparent.and_then(JsonText::string).and_then(|parent| TraceContext::parse(&parent));
+        let state = meta.tracestate.and_then(JsonText::string);
         let key = match meta.idempotency_key {
             None => None,
-            Some(key) => Some(string(key).and_then(|key| IdempotencyKey::parse(&key)).ok_or_else(|| {
+            Some(key) => Some(key.string().and_then(|key| IdempotencyKey::parse(&key)).ok_or_else(|| {
                 let rule = IdempotencyKey::RULE;
                 ProtocolError::invalid_params(format!("`dev.opentool/idempotency-key` in `_meta`: {rule}"))
             })?),
         };
         Ok(Self {
             call: ToolCall::new(&*id, &*name, arguments),
-            progress_token: meta.progress_token().map(ToOwned::to_owned),
+            progress_token: meta.progress_token.map(|token| token.get().into()),
             key,
             input: Input {
                 can_ask: ask::answers_questions(meta.capabilities),
-                state: params.request_state.and_then(string).map(Cow::into_owned),
+                state: params.request_state.and_then(JsonText::string).map(Cow::into_owned),
                 answers: read_answers(params.input_responses)?,
             },
             trace: match (trace, state) {
@@ -103,7 +104,7 @@ impl CallRequest {
             known = resumed.answers;
             // An answer to what was not asked is nothing that this server has to read.
             for (key, response) in answers.into_iter().filter(|(key, _)| resumed.asked.contains(key)) {
-                known.insert(key, ask::read_answer(&response).map_err(unusable_answer)?);
+                known.insert(key, ask::read_answer(response.get()).map_err(unusable_answer)?);
             }
         }
         Ok(Asking { collector: Collector::new(known), can_ask, identity })
@@ -157,7 +158,7 @@ impl FinishedCall {
 
 /// Where the progress of a call goes, and under which token.
 pub(crate) struct ProgressReport<'a> {
-    pub(crate) token: &'a RawValue,
+    pub(crate) token: JsonText<'a>,
     pub(crate) sink: &'a dyn MessageSink,
 }
 
@@ -167,7 +168,7 @@ pub(crate) struct CallFrame<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) host: &'a Host,
     pub(crate) caller: Caller,
-    pub(crate) id: &'a RawValue,
+    pub(crate) id: JsonText<'a>,
 }
 
 /// Runs a call and words its answer.
@@ -179,11 +180,10 @@ pub(crate) async fn run(
     asking: Option<&Asking>,
 ) -> FinishedCall {
     let CallFrame { engine, host, caller, id } = frame;
-    let running = async {
-        match progress {
-            None => Ok(host.run_until_dropped(call, context).await),
-            Some(report) => watch(host, call, context, caller.revision, &report).await,
-        }
+    // In a box of its own, so that no future of a call is larger than 1,024 bytes, which the allocator keeps at hand (`scripts/bench mcp`).
+    let running: BoxFuture<'_, _> = match progress {
+        None => Box::pin(host.run_until_dropped(call, context).map(Ok)),
+        Some(report) => Box::pin(watch(host, call, context, caller.revision, report)),
     };
     let outcome = match asking {
         None => running.await,
@@ -211,8 +211,8 @@ pub(crate) fn stopped(frame: CallFrame<'_>) -> FinishedCall {
     failed(id, &error, Reader { revision: caller.revision, server: engine.server_info(host) })
 }
 
-fn failed(id: &RawValue, error: &ToolError, reader: Reader<'_>) -> FinishedCall {
-    FinishedCall::new(answer::result(id, CallResult::failure(error, reader)), Some(error.kind()))
+fn failed(id: JsonText<'_>, error: &ToolError, reader: Reader<'_>) -> FinishedCall {
+    FinishedCall::new(answer::result_with(id, |out| CallResult::failure(error, reader).write(out)), Some(error.kind()))
 }
 
 #[derive(Serialize)]
@@ -251,7 +251,7 @@ fn input_required(frame: CallFrame<'_>, asking: &Asking, questions: &[(String, Q
 }
 
 /// Reads the answers that a client gives with a call, each as its text.
-fn read_answers(responses: Option<&RawValue>) -> Result<HashMap<String, Box<RawValue>>, ProtocolError> {
+fn read_answers(responses: Option<JsonText<'_>>) -> Result<HashMap<String, Box<RawValue>>, ProtocolError> {
     match responses {
         Some(responses) => serde_json::from_str(responses.get()).map_err(unusable_answer),
         None => Ok(HashMap::new()),
@@ -262,7 +262,7 @@ fn unusable_answer(reason: serde_json::Error) -> ProtocolError {
     ProtocolError::invalid_params(format!("`inputResponses` cannot be used: {reason}"))
 }
 
-fn answer_outcome(host: &Host, id: &RawValue, outcome: &Outcome, reader: Reader<'_>) -> Vec<u8> {
+fn answer_outcome(host: &Host, id: JsonText<'_>, outcome: &Outcome, reader: Reader<'_>) -> Vec<u8> {
     let definition = outcome.definition.as_ref();
     match &outcome.result {
         Ok(output) => {
@@ -271,13 +271,13 @@ fn answer_outcome(host: &Host, id: &RawValue, outcome: &Outcome, reader: Reader<
                 is_published: host.executor().checks_results(definition),
                 is_object: definition.output_schema().is_some_and(is_object_schema),
             });
-            answer::result(id, CallResult::success(output, about, reader))
+            answer::result_with(id, |out| CallResult::success(output, about, reader).write(out))
         }
         // There is no tool whose failure it could be.
         Err(error) if error.kind() == ErrorKind::UnknownTool && definition.is_none() => {
             answer::error(Some(id), &ProtocolError::invalid_params(error.message()).with_data(error.data()))
         }
-        Err(error) => answer::result(id, CallResult::failure(error, reader)),
+        Err(error) => answer::result_with(id, |out| CallResult::failure(error, reader).write(out)),
     }
 }
 
@@ -287,7 +287,7 @@ async fn watch(
     call: ToolCall,
     context: &ToolContext,
     revision: Revision,
-    report: &ProgressReport<'_>,
+    report: ProgressReport<'_>,
 ) -> Result<Outcome, ToolError> {
     let mut batch = host.watch(call, context).await?;
     let mut last = f64::NEG_INFINITY;
@@ -310,7 +310,7 @@ async fn watch(
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ProgressParams<'a> {
-    progress_token: &'a RawValue,
+    progress_token: JsonText<'a>,
     progress: Number,
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<Number>,
@@ -334,7 +334,7 @@ impl From<f64> for Number {
     }
 }
 
-fn progress_message(token: &RawValue, progress: &Progress, revision: Revision) -> Vec<u8> {
+fn progress_message(token: JsonText<'_>, progress: &Progress, revision: Revision) -> Vec<u8> {
     let params = ProgressParams {
         progress_token: token,
         progress: progress.done.into(),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use indexmap::IndexMap;
 use opentool_core::{Link, Part, PartContent, Resource, ResourceContent, ToolError, ToolOutput};
 use serde::Serialize;
-use serde::ser::{SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use super::revision::Revision;
@@ -20,17 +20,12 @@ pub(crate) const RESULT: &str = "result";
 const NO_VALUE: &str = "Done";
 
 /// What a client gets of a call that ran, or failed to.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 pub(crate) struct CallResult<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result_type: Option<&'static str>,
+    /// Whether the revision says of a result that it is complete.
+    is_marked_complete: bool,
     content: Content<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     structured_content: Option<Structured<'a>>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     is_error: bool,
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     meta: Option<ResultMeta<'a>>,
 }
 
@@ -58,7 +53,7 @@ impl<'a> CallResult<'a> {
         let Reader { revision, .. } = reader;
         let structured = revision.has_structured_content().then(|| Structured::new(output, about, revision)).flatten();
         Self {
-            result_type: revision.is_stateless().then_some("complete"),
+            is_marked_complete: revision.is_stateless(),
             content: Content { items: Items::of(output), revision },
             structured_content: structured,
             is_error: false,
@@ -76,12 +71,35 @@ impl<'a> CallResult<'a> {
         };
         let structured = output.and_then(|output| Structured::new(output, OutputInfo::default(), revision));
         Self {
-            result_type: revision.is_stateless().then_some("complete"),
+            is_marked_complete: revision.is_stateless(),
             content: Content { items, revision },
             structured_content: structured.filter(|_| revision.has_structured_content()),
             is_error: true,
             meta: ResultMeta::new(output.unwrap_or(&ToolOutput::Empty), reader),
         }
+    }
+
+    /// Writes the names, which are always the same, as bytes: serde would escape each of them anew (`scripts/bench mcp`).
+    pub(crate) fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+        out.push(b'{');
+        if self.is_marked_complete {
+            out.extend_from_slice(br#""resultType":"complete","#);
+        }
+        out.extend_from_slice(br#""content":"#);
+        self.content.write(out)?;
+        if let Some(structured) = &self.structured_content {
+            out.extend_from_slice(br#","structuredContent":"#);
+            serde_json::to_writer(&mut *out, structured)?;
+        }
+        if self.is_error {
+            out.extend_from_slice(br#","isError":true"#);
+        }
+        if let Some(meta) = &self.meta {
+            out.extend_from_slice(br#","_meta":"#);
+            meta.write(out)?;
+        }
+        out.push(b'}');
+        Ok(())
     }
 }
 
@@ -104,22 +122,18 @@ impl<'a> ResultMeta<'a> {
     }
 }
 
-impl Serialize for ResultMeta<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (server, output) = match (self.server, self.output) {
-            (None, Some(output)) => return output.serialize(serializer),
-            (server, output) => (server, output),
-        };
-        let members: IndexMap<Cow<'_, str>, &RawValue> =
-            output.and_then(|output| serde_json::from_str(output.get()).ok()).unwrap_or_default();
-        let mut map = serializer.serialize_map(None)?;
-        for (key, value) in &members {
-            map.serialize_entry(key, value)?;
+impl ResultMeta<'_> {
+    fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+        match (self.output, self.server) {
+            (Some(output), None) => serde_json::to_writer(out, output),
+            (None, Some(server)) => serde_json::Serializer::new(out).collect_map([(SERVER_INFO, server)]),
+            (output, server) => {
+                let mut members: IndexMap<Cow<'_, str>, &RawValue> =
+                    output.and_then(|output| serde_json::from_str(output.get()).ok()).unwrap_or_default();
+                members.extend(server.map(|server| (Cow::Borrowed(SERVER_INFO), server)));
+                serde_json::to_writer(out, &members)
+            }
         }
-        if let Some(server) = server {
-            map.serialize_entry(SERVER_INFO, server)?;
-        }
-        map.end()
     }
 }
 
@@ -199,29 +213,21 @@ impl<'a> Items<'a> {
     }
 }
 
-impl Serialize for Content<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl Content<'_> {
+    fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
         match self.items {
             Items::Text(text) => {
-                let mut items = serializer.serialize_seq(Some(1))?;
-                items.serialize_element(&TextItem { text })?;
-                items.end()
+                out.extend_from_slice(br#"[{"type":"text","text":"#);
+                serde_json::to_writer(&mut *out, text)?;
+                out.extend_from_slice(b"}]");
+                Ok(())
             }
             Items::Parts(parts) => {
-                let mut items = serializer.serialize_seq(Some(parts.len()))?;
-                for (index, part) in parts.iter().enumerate() {
-                    items.serialize_element(&Item { part, index, revision: self.revision })?;
-                }
-                items.end()
+                let items = parts.iter().enumerate().map(|(index, part)| Item { part, index, revision: self.revision });
+                serde_json::Serializer::new(out).collect_seq(items)
             }
         }
     }
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename = "text")]
-struct TextItem<'a> {
-    text: &'a str,
 }
 
 /// A part as an item of content.

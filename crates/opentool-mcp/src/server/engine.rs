@@ -10,8 +10,8 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::answer;
 use super::cache::CacheHints;
 use super::error::ProtocolError;
+use super::json_text::JsonText;
 use super::list::{ListResult, Page};
-use super::message::{Params, string};
 use super::mirror::MirroredParams;
 use super::pending::PendingCalls;
 use super::result::Envelope;
@@ -113,15 +113,14 @@ impl Engine {
         self.server_info.get().unwrap_or(&self.default_info)
     }
 
-    /// Answers `initialize`, with the revision that is spoken from then on.
+    /// Answers `initialize`, which requests a revision, with the one that is spoken from then on.
     pub(crate) async fn initialize(
         &self,
         host: &Host,
-        id: &RawValue,
-        params: &Params<'_>,
+        id: JsonText<'_>,
+        requested: Option<JsonText<'_>>,
     ) -> (Vec<u8>, Option<Revision>) {
-        let requested = params.protocol_version.and_then(string);
-        let Some(requested) = requested else {
+        let Some(requested) = requested.and_then(JsonText::string) else {
             let error = ProtocolError::invalid_params("`protocolVersion` must be a string");
             return (answer::error(Some(id), &error), None);
         };
@@ -138,7 +137,7 @@ impl Engine {
     }
 
     /// Answers `server/discover`.
-    pub(crate) async fn discover(&self, host: &Host, id: &RawValue, caller: Caller) -> Vec<u8> {
+    pub(crate) async fn discover(&self, host: &Host, id: JsonText<'_>, caller: Caller) -> Vec<u8> {
         let tools = self.known_tools(host).await;
         let result = DiscoverResult {
             supported_versions: Revision::ALL.map(Revision::as_str),
@@ -151,7 +150,13 @@ impl Engine {
     }
 
     /// Answers `tools/list`.
-    pub(crate) async fn list(&self, host: &Host, id: &RawValue, params: &Params<'_>, caller: Caller) -> Vec<u8> {
+    pub(crate) async fn list(
+        &self,
+        host: &Host,
+        id: JsonText<'_>,
+        cursor: Option<JsonText<'_>>,
+        caller: Caller,
+    ) -> Vec<u8> {
         let tools = match host.toolbox().await {
             Ok(tools) => tools,
             Err(error) => {
@@ -162,7 +167,7 @@ impl Engine {
         };
         self.note_tools(&tools);
         let size = self.settings.page_size.clamp(1, 1000);
-        match Page::find(&tools, host.executor(), caller.revision, params.cursor, size) {
+        match Page::find(&tools, host.executor(), caller.revision, cursor, size) {
             Ok(page) => {
                 let envelope = Envelope::complete(caller.revision, self.server_info(host));
                 answer::result(id, ListResult::new(&page, self.cache_hints(host, caller), envelope))
@@ -172,7 +177,7 @@ impl Engine {
     }
 
     /// Answers a request that has nothing to say.
-    pub(crate) fn empty(&self, host: &Host, id: &RawValue, caller: Caller) -> Vec<u8> {
+    pub(crate) fn empty(&self, host: &Host, id: JsonText<'_>, caller: Caller) -> Vec<u8> {
         answer::result(id, Envelope::complete(caller.revision, self.server_info(host)))
     }
 

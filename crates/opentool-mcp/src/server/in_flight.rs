@@ -5,7 +5,8 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opentool_core::Cancellation;
-use serde_json::value::RawValue;
+
+use super::json_text::JsonText;
 
 /// The requests of one client that are not answered yet, by their ids.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +23,7 @@ pub(crate) struct InFlightGuard {
 
 impl CallsInFlight {
     /// Notes a request that can be cancelled from now on.
-    pub(crate) fn enter(&self, id: &RawValue, cancellation: Cancellation) -> InFlightGuard {
+    pub(crate) fn enter(&self, id: JsonText<'_>, cancellation: Cancellation) -> InFlightGuard {
         let id: Box<str> = id.get().into();
         let registered = match self.lock().entry(id.clone()) {
             Entry::Vacant(entry) => {
@@ -35,7 +36,7 @@ impl CallsInFlight {
     }
 
     /// Cancels a request; one that is not known is over already.
-    pub(crate) fn cancel(&self, id: &RawValue) {
+    pub(crate) fn cancel(&self, id: JsonText<'_>) {
         if let Some(cancellation) = self.lock().get(id.get()) {
             cancellation.cancel();
         }

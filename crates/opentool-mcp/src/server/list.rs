@@ -5,12 +5,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use opentool_core::{Executor, Toolbox};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
-use serde_json::value::RawValue;
 
 use super::cache::CacheHints;
 use super::definition::ToolEntry;
 use super::error::ProtocolError;
-use super::message::string;
+use super::json_text::JsonText;
 use super::result::Envelope;
 use super::revision::Revision;
 
@@ -30,10 +29,10 @@ impl<'a> Page<'a> {
         tools: &'a Toolbox,
         executor: &'a Executor,
         revision: Revision,
-        cursor: Option<&RawValue>,
+        cursor: Option<JsonText<'_>>,
         size: usize,
     ) -> Result<Self, ProtocolError> {
-        let start = match cursor.filter(|cursor| cursor.get() != "null") {
+        let start = match cursor {
             None => 0,
             Some(cursor) => Cursor::read(cursor, tools)?,
         };
@@ -55,10 +54,10 @@ impl Cursor {
     }
 
     /// Reads a cursor and returns where its page begins.
-    fn read(cursor: &RawValue, tools: &Toolbox) -> Result<usize, ProtocolError> {
+    fn read(cursor: JsonText<'_>, tools: &Toolbox) -> Result<usize, ProtocolError> {
         let unknown =
             || ProtocolError::invalid_params("`cursor` is none that this server gave: list the tools from the start");
-        let text = string(cursor).ok_or_else(unknown)?;
+        let text = cursor.string().ok_or_else(unknown)?;
         let (start, list) = text.split_once('-').ok_or_else(unknown)?;
         let cursor = Self {
             start: usize::from_str_radix(start, 16).map_err(|_| unknown())?,

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use opentool_core::{Cancellation, Host, ToolChanges};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::answer;
 use super::engine;
 use super::error::ProtocolError;
+use super::json_text::JsonText;
 use super::message::Params;
 use super::result::{Envelope, ServerMeta};
 use super::sink::MessageSink;
@@ -30,7 +30,7 @@ pub(crate) struct Filter {
 impl Filter {
     /// Reads the parameters of `subscriptions/listen`.
     pub(crate) fn read(params: &Params<'_>) -> Result<Self, ProtocolError> {
-        let given = params.notifications.filter(|given| given.get().starts_with('{'));
+        let given = params.notifications.filter(|given| given.is_object());
         let given = given.ok_or_else(|| ProtocolError::invalid_params("`notifications` must be an object"))?;
         serde_json::from_str(given.get())
             .map_err(|error| ProtocolError::invalid_params(format!("`notifications` cannot be used: {error}")))
@@ -51,7 +51,7 @@ struct Changed<'a> {
 }
 
 /// Serves a subscription until the client is gone, the server stops or, where it can, the client cancels it.
-pub(crate) async fn subscribe(host: &Host, id: &RawValue, filter: Filter, sink: &dyn MessageSink, end: End<'_>) {
+pub(crate) async fn subscribe(host: &Host, id: JsonText<'_>, filter: Filter, sink: &dyn MessageSink, end: End<'_>) {
     let changes = engine::changes(host).filter(|_| filter.tools_list_changed);
     let honoured = Filter { tools_list_changed: changes.is_some() };
     let meta = ServerMeta::of_subscription(id);

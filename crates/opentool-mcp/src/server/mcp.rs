@@ -184,7 +184,7 @@ impl Frontend for Mcp {
 
     fn answer<'a>(&'a self, request: FrontendRequest<'a>) -> BoxFuture<'a, FrontendResponse> {
         let endpoint = self.endpoint.get_or_init(|| Endpoint::new(Arc::new(Engine::new(self.settings.clone()))));
-        Box::pin(endpoint.answer(request))
+        endpoint.answer(request)
     }
 }
 

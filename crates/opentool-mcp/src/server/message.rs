@@ -1,22 +1,18 @@
 //! JSON-RPC messages, read without copying what is in them: [`Message`], [`Params`].
 
 use std::borrow::Cow;
-use std::fmt;
-use std::marker::PhantomData;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::error::Category;
-use serde_json::value::RawValue;
+use opentool_spec::json::{JsonError, JsonErrorKind, Lexer};
 
 use super::error::ProtocolError;
+use super::json_text::JsonText;
+use super::members::Members;
 
 /// A message of a client.
 #[derive(Debug)]
 pub(crate) enum Message<'a> {
     Request {
-        id: &'a RawValue,
+        id: JsonText<'a>,
         method: Cow<'a, str>,
         params: Params<'a>,
     },
@@ -26,8 +22,8 @@ pub(crate) enum Message<'a> {
     },
     /// The answer to a request of ours; without a result it is an error.
     Response {
-        id: &'a RawValue,
-        result: Option<&'a RawValue>,
+        id: JsonText<'a>,
+        result: Option<JsonText<'a>>,
     },
 }
 
@@ -35,266 +31,237 @@ pub(crate) enum Message<'a> {
 #[derive(Debug)]
 pub(crate) struct Unreadable<'a> {
     pub(crate) error: ProtocolError,
-    pub(crate) id: Option<&'a RawValue>,
-}
-
-/// The members of a message, each as its text. Of a member that comes twice it is not known which one counts, so serde refuses it.
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "P: ReadParams<'de>"))]
-struct Members<'a, P> {
-    #[serde(borrow)]
-    jsonrpc: Option<&'a RawValue>,
-    /// `null` is there, and is none.
-    #[serde(borrow, default, deserialize_with = "present")]
-    id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    method: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "P::read")]
-    params: Option<P>,
-    #[serde(borrow)]
-    result: Option<&'a RawValue>,
-    #[serde(borrow)]
-    error: Option<&'a RawValue>,
-}
-
-/// Reads a member that is there, so that `null` is a value and not an absent one.
-fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
-}
-
-/// How the parameters of a message are read.
-trait ReadParams<'de>: Sized {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error>;
-}
-
-/// As a text, whatever they are.
-impl<'de> ReadParams<'de> for &'de RawValue {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
-        Option::deserialize(deserializer)
-    }
-}
-
-/// As an object with members of the right kind.
-impl<'de> ReadParams<'de> for Params<'de> {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
-        object(deserializer)
-    }
-}
-
-/// Reads an object, or `null`, which is none. Serde itself would also take an array, for the members in their order.
-fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    struct ObjectVisitor<T>(PhantomData<T>);
-
-    impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
-        type Value = Option<T>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-
-        fn visit_none<E>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-
-        fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-            deserializer.deserialize_map(self)
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Self::Value, A::Error> {
-            T::deserialize(MapAccessDeserializer::new(members)).map(Some)
-        }
-    }
-
-    deserializer.deserialize_option(ObjectVisitor(PhantomData))
+    pub(crate) id: Option<JsonText<'a>>,
 }
 
 /// The parameters that any of the methods takes, each as its text.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default)]
 pub(crate) struct Params<'a> {
-    #[serde(borrow, rename = "_meta", default, deserialize_with = "object")]
-    meta: Option<Meta<'a>>,
-    #[serde(borrow)]
-    pub(crate) name: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(crate) arguments: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(crate) cursor: Option<&'a RawValue>,
+    pub(crate) meta: Meta<'a>,
+    pub(crate) name: Option<JsonText<'a>>,
+    pub(crate) arguments: Option<JsonText<'a>>,
+    pub(crate) cursor: Option<JsonText<'a>>,
     /// Of `subscriptions/listen`.
-    #[serde(borrow)]
-    pub(crate) notifications: Option<&'a RawValue>,
+    pub(crate) notifications: Option<JsonText<'a>>,
     /// Of `initialize`.
-    #[serde(borrow)]
-    pub(crate) protocol_version: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(crate) capabilities: Option<&'a RawValue>,
+    pub(crate) protocol_version: Option<JsonText<'a>>,
+    pub(crate) capabilities: Option<JsonText<'a>>,
     /// Of `tools/call`, where it is made again with answers.
-    #[serde(borrow)]
-    pub(crate) input_responses: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(crate) request_state: Option<&'a RawValue>,
+    pub(crate) input_responses: Option<JsonText<'a>>,
+    pub(crate) request_state: Option<JsonText<'a>>,
     /// Of `notifications/cancelled`.
-    #[serde(borrow)]
-    pub(crate) request_id: Option<&'a RawValue>,
+    pub(crate) request_id: Option<JsonText<'a>>,
 }
 
 /// What a request says about itself.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default)]
 pub(crate) struct Meta<'a> {
-    #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
-    pub(crate) revision: Option<&'a RawValue>,
-    #[serde(borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
-    pub(crate) capabilities: Option<&'a RawValue>,
-    #[serde(borrow, rename = "progressToken")]
-    progress_token: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(crate) traceparent: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(crate) tracestate: Option<&'a RawValue>,
+    pub(crate) revision: Option<JsonText<'a>>,
+    pub(crate) capabilities: Option<JsonText<'a>>,
+    /// The token under which the client wants to hear of progress.
+    pub(crate) progress_token: Option<JsonText<'a>>,
+    pub(crate) traceparent: Option<JsonText<'a>>,
+    pub(crate) tracestate: Option<JsonText<'a>>,
     /// What makes a call the same one however often it is sent.
-    #[serde(borrow, rename = "dev.opentool/idempotency-key")]
-    pub(crate) idempotency_key: Option<&'a RawValue>,
+    pub(crate) idempotency_key: Option<JsonText<'a>>,
 }
+
+const MESSAGE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
+const PARAMS: [&str; 10] = [
+    "_meta",
+    "name",
+    "arguments",
+    "cursor",
+    "notifications",
+    "protocolVersion",
+    "capabilities",
+    "inputResponses",
+    "requestState",
+    "requestId",
+];
+
+const META: [&str; 6] = [
+    "io.modelcontextprotocol/protocolVersion",
+    "io.modelcontextprotocol/clientCapabilities",
+    "progressToken",
+    "traceparent",
+    "tracestate",
+    "dev.opentool/idempotency-key",
+];
 
 impl<'a> Message<'a> {
-    /// Reads a message from its text.
+    /// Reads a message from its text, in one pass.
     pub(crate) fn read(text: &'a [u8]) -> Result<Self, Unreadable<'a>> {
-        // Once for the whole text: serde would check the text of each member.
-        let text = std::str::from_utf8(text).map_err(|error| {
-            let message = format!("the message is not JSON: it is not UTF-8 from byte {} on", error.valid_up_to() + 1);
-            Unreadable { error: ProtocolError::new(ProtocolError::PARSE, message), id: None }
-        })?;
-        let unreadable = |error: serde_json::Error| Unreadable { error: reason(&error), id: None };
-        if !text.trim_ascii_start().starts_with('{') {
-            // Serde would take an array for the members in their order.
-            serde_json::from_str::<IgnoredAny>(text).map_err(unreadable)?;
-            return Err(Unreadable { error: ProtocolError::invalid_request("a message is one JSON object"), id: None });
+        let text = read_utf8(text)?;
+        let mut params = Ok(Params::default());
+        let members = read_members(text, &mut params).map_err(|error| not_json(&error.describe(text)))?;
+        let invalid = |message: &str, id| Unreadable { error: ProtocolError::invalid_request(message), id };
+        let Some(Members { values, repeated }) = members else {
+            return Err(invalid("a message is one JSON object", None));
+        };
+        if let Some(name) = repeated {
+            return Err(invalid(&format!("`{name}` is there twice"), None));
         }
-        // In one pass where the parameters are right, which nearly all are (`scripts/bench mcp`); otherwise the other members are
-        // read first, so that the answer names the request and what is wrong with it.
-        if let Ok(Members { jsonrpc, id, method, params, result, error }) = serde_json::from_str(text) {
-            let beside = Members { jsonrpc, id, method, params: None, result, error };
-            return beside.into_message(|_| Ok(params.unwrap_or_default()));
+        let [jsonrpc, given_id, method, _, result, error] = values;
+        let id = given_id.filter(|id| id.is_id());
+        if jsonrpc.map(JsonText::get) != Some(r#""2.0""#) {
+            return Err(invalid(r#"`jsonrpc` must be "2.0""#, id));
         }
-        let members: Members<'a, &'a RawValue> = serde_json::from_str(text).map_err(unreadable)?;
-        members.into_message(read_params)
-    }
-
-    /// Reads the messages of a batch, and of more than so many only so many; none where the text is no array.
-    pub(crate) fn split(text: &'a [u8], limit: usize) -> Option<Vec<&'a RawValue>> {
-        if !text.trim_ascii_start().starts_with(b"[") {
-            return None;
-        }
-        let mut reader = serde_json::Deserializer::from_slice(text);
-        let messages = reader.deserialize_seq(BatchVisitor { limit }).ok()?;
-        reader.end().is_ok().then_some(messages)
-    }
-}
-
-/// Keeps the first of the messages: a list of all would be many times larger than a text of short ones.
-struct BatchVisitor {
-    limit: usize,
-}
-
-impl<'de> Visitor<'de> for BatchVisitor {
-    type Value = Vec<&'de RawValue>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array of messages")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-        let mut messages = Vec::new();
-        while messages.len() < self.limit {
-            match items.next_element()? {
-                Some(message) => messages.push(message),
-                None => return Ok(messages),
-            }
-        }
-        while items.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(messages)
-    }
-}
-
-fn reason(error: &serde_json::Error) -> ProtocolError {
-    match error.classify() {
-        Category::Data => ProtocolError::invalid_request(format!("the message is no JSON-RPC message: {error}")),
-        Category::Syntax | Category::Eof | Category::Io => {
-            ProtocolError::new(ProtocolError::PARSE, format!("the message is not JSON: {error}"))
-        }
-    }
-}
-
-impl<'a> Members<'a, &'a RawValue> {
-    fn into_message(
-        self,
-        read_params: impl FnOnce(Option<&'a RawValue>) -> Result<Params<'a>, ProtocolError>,
-    ) -> Result<Message<'a>, Unreadable<'a>> {
-        let id = self.id.filter(|id| is_id(id));
-        let invalid = |message: &str| Unreadable { error: ProtocolError::invalid_request(message), id };
-        if self.jsonrpc.map(RawValue::get) != Some(r#""2.0""#) {
-            return Err(invalid(r#"`jsonrpc` must be "2.0""#));
-        }
-        let Some(method) = self.method else {
+        let (result, error) = (not_null(result), not_null(error));
+        let Some(method) = not_null(method) else {
             return match id {
-                Some(id) if self.result.is_some() || self.error.is_some() => {
-                    Ok(Message::Response { id, result: self.result })
-                }
-                _ => Err(invalid("`method` is missing")),
+                Some(id) if result.is_some() || error.is_some() => Ok(Self::Response { id, result }),
+                _ => Err(invalid("`method` is missing", id)),
             };
         };
-        let Some(method) = string(method) else { return Err(invalid("`method` must be a string")) };
-        let params = read_params(self.params).map_err(|error| Unreadable { error, id })?;
-        match (self.id, id) {
-            (None, _) => Ok(Message::Notification { method, params }),
-            (Some(_), Some(id)) => Ok(Message::Request { id, method, params }),
-            (Some(_), None) => Err(invalid("`id` must be a string or an integer")),
+        let Some(method) = method.string() else { return Err(invalid("`method` must be a string", id)) };
+        let params = params.map_err(|error| Unreadable { error, id })?;
+        match (given_id, id) {
+            (None, _) => Ok(Self::Notification { method, params }),
+            (Some(_), Some(id)) => Ok(Self::Request { id, method, params }),
+            (Some(_), None) => Err(invalid("`id` must be a string or an integer", id)),
         }
+    }
+
+    /// Says whether a text is an array, hence not one message but perhaps several.
+    pub(crate) fn is_array(text: &[u8]) -> bool {
+        text.trim_ascii_start().starts_with(b"[")
+    }
+
+    /// Reads the messages of an array, and of more than so many only so many: a list of all would be many times larger than a text of
+    /// short ones.
+    pub(crate) fn split(text: &'a [u8], limit: usize) -> Result<Vec<JsonText<'a>>, Unreadable<'a>> {
+        let text = read_utf8(text)?;
+        read_elements(text, limit).map_err(|error| not_json(&error.describe(text)))
     }
 }
 
-fn read_params(params: Option<&RawValue>) -> Result<Params<'_>, ProtocolError> {
-    match params {
-        None => Ok(Params::default()),
-        Some(params) if params.get().starts_with('{') => serde_json::from_str(params.get())
-            .map_err(|error| ProtocolError::invalid_params(format!("`params` cannot be used: {error}"))),
-        Some(_) => Err(ProtocolError::invalid_params("`params` must be an object")),
+fn read_utf8(text: &[u8]) -> Result<&str, Unreadable<'static>> {
+    std::str::from_utf8(text)
+        .map_err(|error| not_json(&format!("it is not UTF-8 from byte {} on", error.valid_up_to() + 1)))
+}
+
+/// Reads the first elements of an array.
+fn read_elements(text: &str, limit: usize) -> Result<Vec<JsonText<'_>>, JsonError> {
+    let mut lexer = Lexer::new(text);
+    let mut elements = Vec::new();
+    lexer.expect(b'[', JsonErrorKind::Value)?;
+    lexer.skip_whitespace();
+    let mut ended = lexer.eat(b']');
+    while !ended {
+        lexer.skip_whitespace();
+        let start = lexer.position();
+        lexer.skip_unlimited_value()?;
+        if elements.len() < limit {
+            elements.push(JsonText::known(lexer.since(start)));
+        }
+        ended = lexer.closes(false)?;
     }
+    lexer.expect_end().map(|()| elements)
+}
+
+fn not_json(reason: &str) -> Unreadable<'static> {
+    let error = ProtocolError::new(ProtocolError::PARSE, format!("the message is not JSON: {reason}"));
+    Unreadable { error, id: None }
+}
+
+/// What came of the parameters: a message whose parameters are wrong is still answered under its id, which may come after them.
+type ReadParams<'a> = Result<Params<'a>, ProtocolError>;
+
+/// Reads the members of a message, and its parameters; none where the text is no object.
+fn read_members<'a>(text: &'a str, params: &mut ReadParams<'a>) -> Result<Option<Members<'a, 6>>, JsonError> {
+    let mut lexer = Lexer::new(text);
+    lexer.skip_whitespace();
+    let members = if lexer.peek() == Some(b'{') {
+        Some(Members::read_with(&mut lexer, MESSAGE, |name, lexer| match name {
+            "params" => Params::read(lexer).map(|read| *params = read),
+            _ => lexer.skip_unlimited_value(),
+        })?)
+    } else {
+        lexer.skip_unlimited_value()?;
+        None
+    };
+    lexer.expect_end().map(|()| members)
 }
 
 impl<'a> Params<'a> {
-    /// Returns what the request says about itself.
-    pub(crate) fn meta(&self) -> &Meta<'a> {
-        const NONE: &Meta<'static> = &Meta {
-            revision: None,
-            capabilities: None,
-            progress_token: None,
-            traceparent: None,
-            tracestate: None,
-            idempotency_key: None,
+    fn read(lexer: &mut Lexer<'a>) -> Result<ReadParams<'a>, JsonError> {
+        if lexer.peek() != Some(b'{') {
+            return no_object(lexer, "`params`");
+        }
+        let mut meta = Ok(Meta::default());
+        let Members { values, repeated } = Members::read_with(lexer, PARAMS, |name, lexer| match name {
+            "_meta" => Meta::read(lexer).map(|read| meta = read),
+            _ => lexer.skip_unlimited_value(),
+        })?;
+        let [
+            _,
+            name,
+            arguments,
+            cursor,
+            notifications,
+            protocol_version,
+            capabilities,
+            input_responses,
+            request_state,
+            request_id,
+        ] = values.map(not_null);
+        let meta = match (meta, repeated) {
+            (Ok(meta), None) => meta,
+            (Err(error), _) => return Ok(Err(error)),
+            (_, Some(name)) => return Ok(Err(given_twice(name))),
         };
-        self.meta.as_ref().unwrap_or(NONE)
+        Ok(Ok(Self {
+            meta,
+            name,
+            arguments,
+            cursor,
+            notifications,
+            protocol_version,
+            capabilities,
+            input_responses,
+            request_state,
+            request_id,
+        }))
     }
 }
 
 impl<'a> Meta<'a> {
-    /// Returns the token under which the client wants to hear of progress.
-    pub(crate) fn progress_token(&self) -> Option<&'a RawValue> {
-        self.progress_token.filter(|token| is_id(token))
+    fn read(lexer: &mut Lexer<'a>) -> Result<Result<Self, ProtocolError>, JsonError> {
+        if lexer.peek() != Some(b'{') {
+            return no_object(lexer, "`_meta`");
+        }
+        let Members { values, repeated } = Members::read(lexer, META)?;
+        let [revision, capabilities, progress_token, traceparent, tracestate, idempotency_key] = values.map(not_null);
+        Ok(match repeated {
+            None => Ok(Self {
+                revision,
+                capabilities,
+                progress_token: progress_token.filter(|token| token.is_id()),
+                traceparent,
+                tracestate,
+                idempotency_key,
+            }),
+            Some(name) => Err(given_twice(name)),
+        })
     }
 }
 
-/// Says whether JSON is a string or an integer, which ids and tokens are.
-fn is_id(json: &RawValue) -> bool {
-    let text = json.get();
-    text.starts_with('"')
-        || (text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) && !text.contains(['.', 'e', 'E']))
+/// Reads what should be an object and is none; `null` counts as nothing.
+fn no_object<T: Default>(lexer: &mut Lexer<'_>, name: &str) -> Result<Result<T, ProtocolError>, JsonError> {
+    let is_null = lexer.peek() == Some(b'n');
+    lexer.skip_unlimited_value()?;
+    Ok(if is_null { Ok(T::default()) } else { Err(ProtocolError::invalid_params(format!("{name} must be an object"))) })
 }
 
-/// Returns the text of a JSON string, borrowed where nothing in it is escaped.
-pub(crate) fn string(json: &RawValue) -> Option<Cow<'_, str>> {
-    let inner = json.get().strip_prefix('"')?.strip_suffix('"')?;
-    if inner.contains('\\') { serde_json::from_str(json.get()).ok().map(Cow::Owned) } else { Some(inner.into()) }
+fn given_twice(name: &str) -> ProtocolError {
+    ProtocolError::invalid_params(format!("`{name}` is there twice"))
+}
+
+/// A member that is `null` counts as absent.
+fn not_null(member: Option<JsonText<'_>>) -> Option<JsonText<'_>> {
+    member.filter(|value| !value.is_null())
 }
 
 #[cfg(test)]
@@ -354,7 +321,7 @@ mod tests {
 
     #[test]
     fn of_a_long_batch_only_the_beginning_is_kept() {
-        let length = |text: &str| Message::split(text.as_bytes(), 3).map(|messages| messages.len());
+        let length = |text: &str| Message::split(text.as_bytes(), 3).ok().map(|messages| messages.len());
         assert_eq!((length("[]"), length(" [1,[2]] "), length("{}")), (Some(0), Some(2), None));
         assert_eq!(length(&format!("[{}1]", "[],".repeat(1000))), Some(3));
         assert_eq!((length("[1,2,3,4"), length("[1,2,3,nonsense]"), length("[1] 2")), (None, None, None));

@@ -5,6 +5,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use super::content::SERVER_INFO;
+use super::json_text::JsonText;
 use super::revision::Revision;
 
 /// The key of the subscription that a message belongs to.
@@ -37,7 +38,7 @@ impl<'a> Envelope<'a> {
     }
 
     /// Makes the members of the result that ends a subscription.
-    pub(crate) fn end_of_subscription(id: &'a RawValue) -> Self {
+    pub(crate) fn end_of_subscription(id: JsonText<'a>) -> Self {
         Self { result_type: Some("complete"), meta: Some(ServerMeta::of_subscription(id)) }
     }
 }
@@ -46,11 +47,11 @@ impl<'a> Envelope<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct ServerMeta<'a> {
     server: Option<&'a RawValue>,
-    subscription: Option<&'a RawValue>,
+    subscription: Option<JsonText<'a>>,
 }
 
 impl<'a> ServerMeta<'a> {
-    pub(crate) fn of_subscription(id: &'a RawValue) -> Self {
+    pub(crate) fn of_subscription(id: JsonText<'a>) -> Self {
         Self { server: None, subscription: Some(id) }
     }
 }
@@ -62,7 +63,7 @@ impl Serialize for ServerMeta<'_> {
             map.serialize_entry(SERVER_INFO, server)?;
         }
         if let Some(subscription) = self.subscription {
-            map.serialize_entry(SUBSCRIPTION, subscription)?;
+            map.serialize_entry(SUBSCRIPTION, &subscription)?;
         }
         map.end()
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opentool_core::{BoxFuture, Cancellation, Host, Journal, MemoryBudget, MemoryJournal, ToolContext};
-use serde_json::value::RawValue;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
@@ -17,8 +16,9 @@ use super::call::{self, Asking, CallFrame, CallRequest, ProgressReport};
 use super::engine::{self, Caller, Engine};
 use super::error::ProtocolError;
 use super::in_flight::CallsInFlight;
+use super::json_text::JsonText;
 use super::listen::{self, End, Filter};
-use super::message::{Message, Params, string};
+use super::message::{Message, Params};
 use super::revision::Revision;
 use super::sink::MessageSink;
 
@@ -159,9 +159,9 @@ impl Connection {
     }
 
     /// Answers a request, or starts what will.
-    async fn answer(&mut self, id: &RawValue, method: &str, params: &Params<'_>) -> Option<Vec<u8>> {
+    async fn answer(&mut self, id: JsonText<'_>, method: &str, params: &Params<'_>) -> Option<Vec<u8>> {
         if method == "initialize" {
-            let (message, revision) = self.engine.initialize(&self.host, id, params).await;
+            let (message, revision) = self.engine.initialize(&self.host, id, params.protocol_version).await;
             if revision.is_some() && self.revision.replace(Revision::LATEST_LEGACY).is_none() {
                 self.notify_changes();
             }
@@ -177,7 +177,7 @@ impl Connection {
         let caller = Caller { revision, has_key: false };
         let stateless = revision.is_stateless();
         Some(match method {
-            "tools/list" => self.engine.list(&self.host, id, params, caller).await,
+            "tools/list" => self.engine.list(&self.host, id, params.cursor, caller).await,
             "tools/call" => return self.call(id, params, caller),
             "ping" | "logging/setLevel" if !stateless => self.engine.empty(&self.host, id, caller),
             "server/discover" if stateless => self.engine.discover(&self.host, id, caller).await,
@@ -188,7 +188,7 @@ impl Connection {
 
     /// Finds the revision of a request: its own, otherwise what was agreed on.
     fn revision_of(&self, method: &str, params: &Params<'_>) -> Result<Revision, ProtocolError> {
-        let meta = params.meta();
+        let meta = &params.meta;
         let Some(revision) = meta.revision else {
             if matches!(method, "server/discover" | "subscriptions/listen") {
                 let message = "`_meta` must have `io.modelcontextprotocol/protocolVersion`";
@@ -196,11 +196,11 @@ impl Connection {
             }
             return Ok(self.revision.unwrap_or(Revision::LATEST_LEGACY));
         };
-        let Some(requested) = string(revision) else {
+        let Some(requested) = revision.string() else {
             return Err(ProtocolError::invalid_params("the protocol version in `_meta` must be a string"));
         };
         let revision = Revision::parse(&requested).ok_or_else(|| ProtocolError::unsupported_revision(&requested))?;
-        if revision.is_stateless() && !meta.capabilities.is_some_and(|given| given.get().starts_with('{')) {
+        if revision.is_stateless() && !meta.capabilities.is_some_and(JsonText::is_object) {
             let message = "`_meta` must have `io.modelcontextprotocol/clientCapabilities`, an object";
             return Err(ProtocolError::invalid_params(message));
         }
@@ -208,7 +208,7 @@ impl Connection {
     }
 
     /// Starts a call, which answers by itself.
-    fn call(&mut self, id: &RawValue, params: &Params<'_>, caller: Caller) -> Option<Vec<u8>> {
+    fn call(&mut self, id: JsonText<'_>, params: &Params<'_>, caller: Caller) -> Option<Vec<u8>> {
         let mut request = match CallRequest::read(id, params) {
             Ok(request) => request,
             Err(error) => return Some(answer::error(Some(id), &error)),
@@ -237,7 +237,7 @@ impl Connection {
             engine: self.engine.clone(),
             host: self.host.clone(),
             lines: self.lines.clone(),
-            id: id.to_owned(),
+            id: id.get().into(),
             caller,
             request,
             context,
@@ -250,7 +250,7 @@ impl Connection {
         None
     }
 
-    fn listen(&mut self, id: &RawValue, params: &Params<'_>) -> Option<Vec<u8>> {
+    fn listen(&mut self, id: JsonText<'_>, params: &Params<'_>) -> Option<Vec<u8>> {
         let filter = match Filter::read(params) {
             Ok(filter) => filter,
             Err(error) => return Some(answer::error(Some(id), &error)),
@@ -262,11 +262,11 @@ impl Connection {
         let cancelled = Cancellation::new();
         let in_flight = self.in_flight.enter(id, cancelled.clone());
         let (host, lines, stopping) = (self.host.clone(), self.lines.clone(), self.closing.clone());
-        let id = id.to_owned();
+        let id: Box<str> = id.get().into();
         self.tasks.spawn(async move {
             let _kept: (OwnedSemaphorePermit, _) = (permit, in_flight);
             let end = End { stopping: &stopping, cancelled: &cancelled };
-            listen::subscribe(&host, &id, filter, &lines, end).await;
+            listen::subscribe(&host, JsonText::known(&id), filter, &lines, end).await;
         });
         None
     }
@@ -286,7 +286,7 @@ struct LineCall {
     engine: Arc<Engine>,
     host: Arc<Host>,
     lines: LineSink,
-    id: Box<RawValue>,
+    id: Box<str>,
     caller: Caller,
     request: CallRequest,
     context: ToolContext,
@@ -297,8 +297,9 @@ impl LineCall {
     async fn run(self) {
         let Self { engine, host, lines, id, caller, request, context, asking } = self;
         let CallRequest { call, progress_token, .. } = request;
-        let progress = progress_token.as_deref().map(|token| ProgressReport { token, sink: &lines });
-        let frame = CallFrame { engine: &engine, host: &host, caller, id: &id };
+        let progress =
+            progress_token.as_deref().map(|token| ProgressReport { token: JsonText::known(token), sink: &lines });
+        let frame = CallFrame { engine: &engine, host: &host, caller, id: JsonText::known(&id) };
         let finished = call::run(frame, call, &context, progress, asking.as_ref()).await;
         // A client that has cancelled its request waits for no answer.
         if !context.is_cancelled() {

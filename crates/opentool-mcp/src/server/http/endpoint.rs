@@ -7,9 +7,8 @@ use std::task::Poll;
 use futures_util::future::join_all;
 use http::header::{ALLOW, HeaderValue};
 use http::{Method, StatusCode};
-use opentool_core::Cancellation;
+use opentool_core::{BoxFuture, Cancellation, Host};
 use opentool_server::{FrontendRequest, FrontendResponse, RequestBody};
-use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::Instrument;
 
@@ -24,6 +23,7 @@ use crate::server::ask;
 use crate::server::call::CallRequest;
 use crate::server::engine::{self, Caller, Engine};
 use crate::server::error::ProtocolError;
+use crate::server::json_text::JsonText;
 use crate::server::listen::{self, End, Filter};
 use crate::server::message::{Message, Params};
 use crate::server::revision::Revision;
@@ -42,13 +42,16 @@ pub(crate) struct Endpoint {
 }
 
 /// What to do about a message.
-enum Action {
+#[expect(clippy::large_enum_variant, reason = "one is made for each message, and nearly all of them are calls")]
+enum Action<'a> {
     /// Nothing more: it is a notification.
     Accepted,
     Answer(Answer),
-    Call(Box<PlannedCall>),
+    /// An answer for which the source of the tools may have to be asked.
+    Later(BoxFuture<'a, Answer>),
+    Call(PlannedCall),
     Listen {
-        id: Box<RawValue>,
+        id: Box<str>,
         filter: Filter,
     },
 }
@@ -61,77 +64,77 @@ impl Endpoint {
         Self { engine, sessions, listeners, replay_budget: ReplayBudget::default() }
     }
 
-    pub(crate) async fn answer(&self, request: FrontendRequest<'_>) -> FrontendResponse {
+    /// Answers a request. Nothing is waited for before the call runs, so only what waits is in the future: one that holds the reading
+    /// of the message too is several times larger, and costs as much to make as the message to read (`scripts/bench mcp`).
+    pub(crate) fn answer<'a>(&'a self, request: FrontendRequest<'a>) -> BoxFuture<'a, FrontendResponse> {
         match *request.method() {
-            Method::POST => self.post(request).await,
-            Method::GET => self.open_session_stream(&request),
-            Method::DELETE => self.end_session(&request),
-            _ => not_allowed(),
+            Method::POST => self.post(request),
+            Method::GET => ready(self.open_session_stream(&request)),
+            Method::DELETE => ready(self.end_session(&request)),
+            _ => ready(not_allowed()),
         }
     }
 
-    async fn post(&self, mut request: FrontendRequest<'_>) -> FrontendResponse {
+    fn post<'a>(&'a self, mut request: FrontendRequest<'a>) -> BoxFuture<'a, FrontendResponse> {
         let headers = request.headers();
         if !headers::is_json(headers) {
             let error = ProtocolError::invalid_request("the content type must be application/json");
-            return Answer::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, answer::error(None, &error)).into();
+            return ready(Answer::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, answer::error(None, &error)));
         }
         if !headers::accepts_json(headers) && !headers::accepts_events(headers) {
             let error = ProtocolError::invalid_request("Accept must name application/json and text/event-stream");
-            return Answer::new(StatusCode::NOT_ACCEPTABLE, answer::error(None, &error)).into();
+            return ready(Answer::new(StatusCode::NOT_ACCEPTABLE, answer::error(None, &error)));
         }
         let body = request.take_body();
-        if let Some(messages) = Message::split(&body, MAX_BATCH + 1) {
-            // Boxed, as are the other rare ones: the future of a call is made for every request.
-            return Box::pin(self.answer_batch(&request, &messages)).await;
+        if Message::is_array(&body) {
+            return Box::pin(self.answer_batch(request, body));
         }
         let action = match Message::read(&body) {
-            Ok(message) => self.decide(&request, message).await,
+            Ok(message) => self.decide(&request, message),
             Err(unreadable) => Action::Answer(Answer::bad_request(unreadable.id, &unreadable.error)),
         };
         match action {
-            Action::Accepted => FrontendResponse::empty(StatusCode::ACCEPTED),
-            Action::Answer(answer) => answer.into(),
-            Action::Call(planned) => self.call(&request, *planned, body).await,
-            Action::Listen { id, filter } => self.open_subscription(&request, id, filter),
+            Action::Accepted => ready(FrontendResponse::empty(StatusCode::ACCEPTED)),
+            Action::Answer(answer) => ready(answer),
+            Action::Later(answer) => Box::pin(async move { answer.await.into() }),
+            Action::Call(planned) => self.call(&request, planned, body),
+            Action::Listen { id, filter } => ready(self.open_subscription(&request, id, filter)),
         }
     }
 
-    async fn decide(&self, request: &FrontendRequest<'_>, message: Message<'_>) -> Action {
+    fn decide<'a>(&'a self, request: &FrontendRequest<'a>, message: Message<'_>) -> Action<'a> {
         let headers = request.headers();
         match message {
             Message::Response { id, result } => self.answered(request, id, result),
             Message::Notification { method, params } => self.notified(request, &method, &params),
             Message::Request { id, method, params } => match headers::revision(headers, &method, &params) {
                 Err(error) => Action::Answer(Answer::bad_request(Some(id), &error)),
-                Ok(revision) if revision.is_stateless() => {
-                    self.stateless(request, id, &method, &params, revision).await
-                }
+                Ok(revision) if revision.is_stateless() => self.stateless(request, id, &method, &params, revision),
                 Ok(revision) => match self.session(request) {
                     Err(answer) => Action::Answer(answer),
-                    Ok(session) => self.legacy(request, id, &method, &params, revision, session).await,
+                    Ok(session) => self.legacy(request, id, &method, &params, revision, session),
                 },
             },
         }
     }
 
     /// Answers a request that carries its revision and needs no session.
-    async fn stateless(
-        &self,
-        request: &FrontendRequest<'_>,
-        id: &RawValue,
+    fn stateless<'a>(
+        &'a self,
+        request: &FrontendRequest<'a>,
+        id: JsonText<'_>,
         method: &str,
         params: &Params<'_>,
         revision: Revision,
-    ) -> Action {
+    ) -> Action<'a> {
         let (headers, host) = (request.headers(), request.host());
         let caller = Caller { revision, has_key: request.key_name().is_some() };
         if let Err(error) = headers::check_stateless(headers, method, params) {
             return Action::Answer(Answer::bad_request(Some(id), &error));
         }
         match method {
-            "server/discover" => Action::Answer(Answer::ok(Box::pin(self.engine.discover(host, id, caller)).await)),
-            "tools/list" => Action::Answer(Answer::ok(Box::pin(self.engine.list(host, id, params, caller)).await)),
+            "server/discover" => self.discover(host, id, caller),
+            "tools/list" => self.list(host, id, params, caller),
             "tools/call" => match CallRequest::read(id, params) {
                 Ok(call) => {
                     let mirrored = self.engine.mirrored(host);
@@ -144,7 +147,7 @@ impl Endpoint {
                 Err(error) => Action::Answer(Answer::ok(answer::error(Some(id), &error))),
             },
             "subscriptions/listen" => match Filter::read(params) {
-                Ok(filter) => Action::Listen { id: id.to_owned(), filter },
+                Ok(filter) => Action::Listen { id: owned(id), filter },
                 Err(error) => Action::Answer(Answer::ok(answer::error(Some(id), &error))),
             },
             _ => {
@@ -155,29 +158,22 @@ impl Endpoint {
     }
 
     /// Answers a request of a client that begins with `initialize`.
-    async fn legacy(
-        &self,
-        request: &FrontendRequest<'_>,
-        id: &RawValue,
+    fn legacy<'a>(
+        &'a self,
+        request: &FrontendRequest<'a>,
+        id: JsonText<'_>,
         method: &str,
         params: &Params<'_>,
         revision: Revision,
         session: Option<Arc<Session>>,
-    ) -> Action {
+    ) -> Action<'a> {
         let host = request.host();
         let revision = session.as_ref().map_or(revision, |session| session.revision);
         let caller = Caller { revision, has_key: request.key_name().is_some() };
         Action::Answer(Answer::ok(match method {
-            "initialize" => {
-                let (message, revision) = Box::pin(self.engine.initialize(host, id, params)).await;
-                let session = revision.and_then(|revision| {
-                    let can_ask = revision.has_structured_content() && ask::answers_questions(params.capabilities);
-                    self.sessions.begin(revision, can_ask, request.key_name().cloned())
-                });
-                return Action::Answer(Answer { status: StatusCode::OK, message, session });
-            }
+            "initialize" => return self.initialize(request, id, params),
             "ping" | "logging/setLevel" => self.engine.empty(host, id, caller),
-            "tools/list" => Box::pin(self.engine.list(host, id, params, caller)).await,
+            "tools/list" => return self.list(host, id, params, caller),
             "tools/call" => match CallRequest::read(id, params) {
                 Ok(call) => return plan(id, call, caller, session),
                 Err(error) => answer::error(Some(id), &error),
@@ -186,8 +182,37 @@ impl Endpoint {
         }))
     }
 
+    fn initialize<'a>(&'a self, request: &FrontendRequest<'a>, id: JsonText<'_>, params: &Params<'_>) -> Action<'a> {
+        let (host, key_name) = (request.host(), request.key_name().cloned());
+        let (id, requested) = (owned(id), params.protocol_version.map(owned));
+        let answers_questions = ask::answers_questions(params.capabilities);
+        Action::Later(Box::pin(async move {
+            let requested = requested.as_deref().map(JsonText::known);
+            let (message, revision) = self.engine.initialize(host, JsonText::known(&id), requested).await;
+            let session = revision.and_then(|revision| {
+                let can_ask = revision.has_structured_content() && answers_questions;
+                self.sessions.begin(revision, can_ask, key_name)
+            });
+            Answer { status: StatusCode::OK, message, session }
+        }))
+    }
+
+    fn discover<'a>(&'a self, host: &'a Host, id: JsonText<'_>, caller: Caller) -> Action<'a> {
+        let id = owned(id);
+        let message = async move { self.engine.discover(host, JsonText::known(&id), caller).await };
+        Action::Later(Box::pin(async move { Answer::ok(message.await) }))
+    }
+
+    fn list<'a>(&'a self, host: &'a Host, id: JsonText<'_>, params: &Params<'_>, caller: Caller) -> Action<'a> {
+        let (id, cursor) = (owned(id), params.cursor.map(owned));
+        Action::Later(Box::pin(async move {
+            let cursor = cursor.as_deref().map(JsonText::known);
+            Answer::ok(self.engine.list(host, JsonText::known(&id), cursor, caller).await)
+        }))
+    }
+
     /// Takes note of a notification; the stateless revisions have none over HTTP.
-    fn notified(&self, request: &FrontendRequest<'_>, method: &str, params: &Params<'_>) -> Action {
+    fn notified(&self, request: &FrontendRequest<'_>, method: &str, params: &Params<'_>) -> Action<'static> {
         match self.session(request) {
             Err(answer) => Action::Answer(answer),
             Ok(session) => {
@@ -200,7 +225,12 @@ impl Endpoint {
     }
 
     /// Passes on the answer to a question of a tool.
-    fn answered(&self, request: &FrontendRequest<'_>, id: &RawValue, result: Option<&RawValue>) -> Action {
+    fn answered(
+        &self,
+        request: &FrontendRequest<'_>,
+        id: JsonText<'_>,
+        result: Option<JsonText<'_>>,
+    ) -> Action<'static> {
         match self.session(request) {
             Err(answer) => Action::Answer(answer),
             Ok(session) => {
@@ -225,7 +255,12 @@ impl Endpoint {
     }
 
     /// Answers several messages at once, which one revision allows.
-    async fn answer_batch(&self, request: &FrontendRequest<'_>, messages: &[&RawValue]) -> FrontendResponse {
+    async fn answer_batch<'a>(&'a self, request: FrontendRequest<'a>, body: RequestBody) -> FrontendResponse {
+        let request = &request;
+        let messages = match Message::split(&body, MAX_BATCH + 1) {
+            Ok(messages) => messages,
+            Err(unreadable) => return Answer::bad_request(unreadable.id, &unreadable.error).into(),
+        };
         let headers = request.headers();
         let session = match self.session(request) {
             Ok(session) => session,
@@ -263,9 +298,10 @@ impl Endpoint {
                         Some(answer::error(Some(id), &error))
                     }
                     Ok(Message::Request { id, method, params }) => {
-                        match self.legacy(request, id, &method, &params, revision, session).await {
+                        match self.legacy(request, id, &method, &params, revision, session) {
                             Action::Answer(answer) => Some(answer.message),
-                            Action::Call(planned) => Some(self.call_in_batch(request, *planned).await),
+                            Action::Later(answer) => Some(answer.await.message),
+                            Action::Call(planned) => Some(self.call_in_batch(request, planned).await),
                             Action::Accepted | Action::Listen { .. } => None,
                         }
                     }
@@ -290,12 +326,12 @@ impl Endpoint {
         }
     }
 
-    async fn call(
-        &self,
-        request: &FrontendRequest<'_>,
+    fn call<'a>(
+        &'a self,
+        request: &FrontendRequest<'a>,
         planned: PlannedCall,
         mut body: RequestBody,
-    ) -> FrontendResponse {
+    ) -> BoxFuture<'a, FrontendResponse> {
         // The call has its own copy of what it needs.
         body.release();
         let is_stateless = planned.caller.revision.is_stateless();
@@ -307,50 +343,43 @@ impl Endpoint {
         let ends_with_client = is_stateless && !planned.request.is_keyed();
         let mut task = match CallTask::new(&self.engine, request, planned, Some(body)) {
             Ok(task) => task,
-            Err(refused) => return refused.into(),
+            Err(refused) => return ready(refused),
         };
         if streams {
             let (sink, mut responses) = LazyEvents::new(session, self.replay_budget.clone());
             tokio::spawn(task.stream(sink, ends_with_client).in_current_span());
-            let response = responses.recv().await;
-            return response.unwrap_or_else(|| FrontendResponse::empty(StatusCode::INTERNAL_SERVER_ERROR));
+            return Box::pin(async move {
+                let response = responses.recv().await;
+                response.unwrap_or_else(|| FrontendResponse::empty(StatusCode::INTERNAL_SERVER_ERROR))
+            });
         }
-        if ends_with_client {
-            // A client that goes away drops this future, which cancels the call.
+        let running = Box::pin(async move {
             let finished = task.run(None).await;
             task.respond(finished)
+        });
+        if ends_with_client {
+            // A client that goes away drops this future, which cancels the call.
+            running
         } else {
-            // One that waits gets a task of its own, which goes on without its client.
-            let mut running = Box::pin(
-                async move {
-                    let finished = task.run(None).await;
-                    task.respond(finished)
-                }
-                .in_current_span(),
-            );
-            match poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx))).await {
-                Poll::Ready(response) => response,
-                Poll::Pending => match tokio::spawn(running).await {
-                    Ok(response) => response,
-                    Err(_) => FrontendResponse::empty(StatusCode::INTERNAL_SERVER_ERROR),
-                },
-            }
+            Box::pin(run_on(running))
         }
     }
 
-    fn open_subscription(&self, request: &FrontendRequest<'_>, id: Box<RawValue>, filter: Filter) -> FrontendResponse {
+    fn open_subscription(&self, request: &FrontendRequest<'_>, id: Box<str>, filter: Filter) -> FrontendResponse {
         if !headers::accepts_events(request.headers()) {
             let error = ProtocolError::invalid_request("Accept must name text/event-stream");
-            return Answer::new(StatusCode::NOT_ACCEPTABLE, answer::error(Some(&id), &error)).into();
+            return Answer::new(StatusCode::NOT_ACCEPTABLE, answer::error(Some(JsonText::known(&id)), &error)).into();
         }
-        let Ok(permit) = self.listeners.clone().try_acquire_owned() else { return too_many_listeners(Some(&id)) };
+        let Ok(permit) = self.listeners.clone().try_acquire_owned() else {
+            return too_many_listeners(Some(JsonText::known(&id)));
+        };
         let (response, sink) = events::open();
         let (host, stopping) = (request.host().clone(), request.stopping());
         tokio::spawn(async move {
             let _kept: OwnedSemaphorePermit = permit;
             // Over HTTP a client cancels by closing the stream.
             let end = End { stopping: &stopping, cancelled: &Cancellation::new() };
-            listen::subscribe(&host, &id, filter, &sink, end).await;
+            listen::subscribe(&host, JsonText::known(&id), filter, &sink, end).await;
         });
         response
     }
@@ -402,15 +431,34 @@ impl Endpoint {
     }
 }
 
-fn plan(id: &RawValue, request: CallRequest, caller: Caller, session: Option<Arc<Session>>) -> Action {
-    Action::Call(Box::new(PlannedCall { id: id.to_owned(), request, caller, session }))
+/// Runs a call that goes on without its client: one that is not ready at once gets a task of its own.
+async fn run_on(mut running: BoxFuture<'static, FrontendResponse>) -> FrontendResponse {
+    match poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx))).await {
+        Poll::Ready(response) => response,
+        Poll::Pending => match tokio::spawn(running.in_current_span()).await {
+            Ok(response) => response,
+            Err(_) => FrontendResponse::empty(StatusCode::INTERNAL_SERVER_ERROR),
+        },
+    }
+}
+
+fn ready<'a>(response: impl Into<FrontendResponse>) -> BoxFuture<'a, FrontendResponse> {
+    Box::pin(std::future::ready(response.into()))
+}
+
+fn owned(json: JsonText<'_>) -> Box<str> {
+    json.get().into()
+}
+
+fn plan<'a>(id: JsonText<'_>, request: CallRequest, caller: Caller, session: Option<Arc<Session>>) -> Action<'a> {
+    Action::Call(PlannedCall { id: owned(id), request, caller, session })
 }
 
 fn not_allowed() -> FrontendResponse {
     FrontendResponse::empty(StatusCode::METHOD_NOT_ALLOWED).with_header(ALLOW, HeaderValue::from_static("POST"))
 }
 
-fn too_many_listeners(id: Option<&RawValue>) -> FrontendResponse {
+fn too_many_listeners(id: Option<JsonText<'_>>) -> FrontendResponse {
     let error = ProtocolError::internal("as many streams are open as may be; try again later");
     Answer::new(StatusCode::SERVICE_UNAVAILABLE, answer::error(id, &error)).into()
 }

@@ -2,11 +2,11 @@
 
 use http::header::{ACCEPT, AsHeaderName, CONTENT_TYPE, HeaderMap, HeaderName};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::events;
 use crate::server::error::ProtocolError;
-use crate::server::message::{Params, string};
+use crate::server::json_text::JsonText;
+use crate::server::message::Params;
 use crate::server::mirror::{MirroredParam, decoded};
 use crate::server::revision::Revision;
 
@@ -16,13 +16,16 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
+/// What clients accept that follow the protocol to the letter, as nearly all write it.
+const ACCEPTS_BOTH: &str = "application/json, text/event-stream";
+
 /// The methods that only the stateless revisions have.
 const STATELESS_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
 
 /// Finds the revision of a request: what its header says, which must be what its body says.
 pub(super) fn revision(headers: &HeaderMap, method: &str, params: &Params<'_>) -> Result<Revision, ProtocolError> {
     let header = single(headers, &REVISION)?;
-    let in_body = match params.meta().revision.map(string) {
+    let in_body = match params.meta.revision.map(JsonText::string) {
         Some(None) => return Err(ProtocolError::invalid_params("the protocol version in `_meta` must be a string")),
         Some(Some(revision)) => Some(revision),
         None => None,
@@ -56,7 +59,7 @@ pub(super) fn legacy_revision(headers: &HeaderMap) -> Result<Revision, ProtocolE
 
 /// Checks what a request of a stateless revision must carry: its capabilities, and headers that repeat its body.
 pub(super) fn check_stateless(headers: &HeaderMap, method: &str, params: &Params<'_>) -> Result<(), ProtocolError> {
-    if !params.meta().capabilities.is_some_and(|capabilities| capabilities.get().starts_with('{')) {
+    if !params.meta.capabilities.is_some_and(JsonText::is_object) {
         let message = "`_meta` must have `io.modelcontextprotocol/clientCapabilities`, an object";
         return Err(ProtocolError::invalid_params(message));
     }
@@ -66,7 +69,7 @@ pub(super) fn check_stateless(headers: &HeaderMap, method: &str, params: &Params
         None => return Err(ProtocolError::header_mismatch("the header Mcp-Method is missing")),
     }
     if method == "tools/call"
-        && let Some(name) = params.name.and_then(string)
+        && let Some(name) = params.name.and_then(JsonText::string)
     {
         let header = single(headers, &NAME)?;
         let header = header.ok_or_else(|| ProtocolError::header_mismatch("the header Mcp-Name is missing"))?;
@@ -82,7 +85,7 @@ pub(super) fn check_stateless(headers: &HeaderMap, method: &str, params: &Params
 pub(super) fn check_mirrored(
     headers: &HeaderMap,
     mirrored: &[MirroredParam],
-    arguments: Option<&RawValue>,
+    arguments: Option<JsonText<'_>>,
 ) -> Result<(), ProtocolError> {
     if mirrored.is_empty() {
         return Ok(());
@@ -128,8 +131,10 @@ pub(super) fn accepts_events(headers: &HeaderMap) -> bool {
 
 fn accepts(headers: &HeaderMap, wanted: &str, by_default: bool) -> bool {
     let mut values = headers.get_all(ACCEPT).iter().peekable();
-    if values.peek().is_none() {
-        return by_default;
+    match values.peek() {
+        None => return by_default,
+        Some(value) if *value == ACCEPTS_BOTH => return true,
+        Some(_) => {}
     }
     let family = wanted.split('/').next().unwrap_or_default();
     values.flat_map(|value| value.as_bytes().split(|byte| *byte == b',')).any(|range| {

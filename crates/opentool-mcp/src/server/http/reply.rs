@@ -3,11 +3,11 @@
 use http::StatusCode;
 use http::header::{HeaderValue, RETRY_AFTER};
 use opentool_server::FrontendResponse;
-use serde_json::value::RawValue;
 
 use super::headers;
 use crate::server::answer;
 use crate::server::error::ProtocolError;
+use crate::server::json_text::JsonText;
 
 /// An answer that is ready.
 pub(super) struct Answer {
@@ -26,7 +26,7 @@ impl Answer {
         Self::new(StatusCode::OK, message)
     }
 
-    pub(super) fn bad_request(id: Option<&RawValue>, error: &ProtocolError) -> Self {
+    pub(super) fn bad_request(id: Option<JsonText<'_>>, error: &ProtocolError) -> Self {
         Self::new(StatusCode::BAD_REQUEST, answer::error(id, error))
     }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use http::StatusCode;
 use opentool_core::{Cancellation, Host, ToolCall, ToolContext};
 use opentool_server::{CountedCall, FrontendRequest, FrontendResponse, RequestBody, TooManyCalls};
-use serde_json::value::RawValue;
 
 use super::lazy_events::LazyEvents;
 use super::reply::Answer;
@@ -15,11 +14,12 @@ use crate::server::ask::Elicitor;
 use crate::server::call::{self, Asking, CallFrame, CallRequest, FinishedCall, ProgressReport};
 use crate::server::engine::{Caller, Engine};
 use crate::server::error::ProtocolError;
+use crate::server::json_text::JsonText;
 use crate::server::sink::MessageSink;
 
 /// A call that may run.
 pub(super) struct PlannedCall {
-    pub(super) id: Box<RawValue>,
+    pub(super) id: Box<str>,
     pub(super) request: CallRequest,
     pub(super) caller: Caller,
     pub(super) session: Option<Arc<Session>>,
@@ -29,15 +29,15 @@ pub(super) struct PlannedCall {
 pub(super) struct CallTask {
     engine: Arc<Engine>,
     host: Arc<Host>,
-    id: Box<RawValue>,
+    id: Box<str>,
     /// None once it runs.
     call: Option<ToolCall>,
-    progress_token: Option<Box<RawValue>>,
+    progress_token: Option<Box<str>>,
     caller: Caller,
     session: Option<Arc<Session>>,
     context: ToolContext,
     /// Set where the client calls again with answers.
-    asking: Option<Asking>,
+    asking: Option<Box<Asking>>,
     counted: CountedCall,
     cut_off: Cancellation,
     /// Counts against the limit of bytes held while the arguments are there.
@@ -54,7 +54,7 @@ impl CallTask {
     ) -> Result<Self, Answer> {
         let refused = |error: TooManyCalls| {
             let error = ProtocolError::internal(error.to_string());
-            Answer::new(StatusCode::SERVICE_UNAVAILABLE, answer::error(Some(&planned.id), &error))
+            Answer::new(StatusCode::SERVICE_UNAVAILABLE, answer::error(Some(JsonText::known(&planned.id)), &error))
         };
         let counted = request.count_call(planned.request.call.name.clone()).map_err(refused)?;
         let mut context = planned.request.context(request.trace());
@@ -69,9 +69,10 @@ impl CallTask {
         let mut asking = None;
         if planned.caller.revision.is_stateless() {
             let taken_up = planned.request.asking(engine, request.key_name());
-            let taken_up = taken_up.map_err(|error| Answer::ok(answer::error(Some(&planned.id), &error)))?;
+            let taken_up =
+                taken_up.map_err(|error| Answer::ok(answer::error(Some(JsonText::known(&planned.id)), &error)))?;
             context = context.with_respondent(taken_up.collector.clone());
-            asking = Some(taken_up);
+            asking = Some(Box::new(taken_up));
         }
         let PlannedCall { id, request: CallRequest { call, progress_token, .. }, caller, session } = planned;
         Ok(Self {
@@ -92,18 +93,19 @@ impl CallTask {
 
     /// Runs the call, once, and words its answer.
     pub(super) async fn run(&mut self, sink: Option<&dyn MessageSink>) -> FinishedCall {
-        let frame = CallFrame { engine: &self.engine, host: &self.host, caller: self.caller, id: &self.id };
+        let id = JsonText::known(&self.id);
+        let frame = CallFrame { engine: &self.engine, host: &self.host, caller: self.caller, id };
         let Some(call) = self.call.take() else { return call::stopped(frame) };
         let session = self.session.as_ref();
-        let _in_flight = session.map(|session| session.calls.enter(&self.id, self.context.cancellation().clone()));
+        let _in_flight = session.map(|session| session.calls.enter(id, self.context.cancellation().clone()));
         let progress = match (&self.progress_token, sink) {
-            (Some(token), Some(sink)) => Some(ProgressReport { token, sink }),
+            (Some(token), Some(sink)) => Some(ProgressReport { token: JsonText::known(token), sink }),
             _ => None,
         };
         let finished = tokio::select! {
             // The call first: one that is ready at once does not register for the signal.
             biased;
-            finished = call::run(frame, call, &self.context, progress, self.asking.as_ref()) => finished,
+            finished = call::run(frame, call, &self.context, progress, self.asking.as_deref()) => finished,
             () = self.cut_off.cancelled() => call::stopped(frame),
         };
         self.counted.finish(finished.error);
