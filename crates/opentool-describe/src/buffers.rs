@@ -108,9 +108,20 @@ impl FunctionDraft<'_, '_> {
         let draft = self.bytes_draft(index, target).key("x-lengthParam", counted_by.clone());
         let draft = self.encoded(index, target, draft);
         let draft = draft.review_if(!counter.is_sure, || guessed(&counted_by));
+        let draft = self.counted_in_bytes(index, target, counter, draft);
         let draft = self.read_by_name(index, role, draft);
         let draft = self.nullable(index, draft);
         self.push(index, draft);
+    }
+
+    /// Marks what may be elements of any size, of which the function is told how many.
+    fn counted_in_bytes(&self, index: usize, target: &Type, counter: Counter, draft: ParameterDraft) -> ParameterDraft {
+        let may_differ =
+            target.is_void() && words::may_count_elements(self.own_name(counter.index), self.own_name(index));
+        draft.review_if(may_differ, || {
+            let counter = &self.names[counter.index];
+            format!("`{counter}` is taken to count bytes: where it counts larger elements, say `\"type\": \"array\"` and their `cType`")
+        })
     }
 
     /// What goes in without a length.
@@ -164,6 +175,7 @@ impl FunctionDraft<'_, '_> {
         let is_text = matches!(content, Content::Text | Content::ProbablyText);
         let mut draft = self.bytes_draft(index, target).out().key("x-sizeParam", size.clone());
         draft = self.encoded(index, target, draft);
+        draft = self.counted_in_bytes(index, target, counter, draft);
         let is_said = self.said(index).and_then(|said| said.direction).is_some();
         if counter.by_pointer {
             draft = draft.key("x-lengthParam", size.clone());

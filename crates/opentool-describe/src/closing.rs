@@ -30,6 +30,8 @@ const LAST_WORDS: [&str; 7] = ["end", "fini", "term", "done", "discard", "dtor",
 /// Those after which the kind of object may be named: `LZ4_freeStream`, `xmlFreeDoc`.
 const VERBS: [&str; 10] =
     ["free", "close", "delete", "destroy", "release", "dispose", "dealloc", "deallocate", "unref", "finalize"];
+/// Those of them that say nothing else than that memory goes back.
+const FREEING: [&str; 6] = ["free", "delete", "destroy", "dispose", "dealloc", "deallocate"];
 /// What may stand after all of them.
 const QUALIFIERS: [&str; 8] = ["all", "r", "w", "full", "safe", "ex", "8", "instance"];
 
@@ -39,8 +41,11 @@ pub(crate) fn ends(function: &str, kind: &str) -> bool {
     while words.len() > 1 && words.last().is_some_and(|word| is_qualifier(word)) {
         words.pop();
     }
-    let Some(last) = words.last() else { return false };
-    if ENDINGS.iter().any(|ending| last.ends_with(ending)) || LAST_WORDS.contains(&last.as_str()) {
+    // `bam_destroy1`
+    let Some(last) = words.last().map(|last| last.trim_end_matches(|char: char| char.is_ascii_digit())) else {
+        return false;
+    };
+    if ENDINGS.iter().any(|ending| last.ends_with(ending)) || LAST_WORDS.contains(&last) {
         return true;
     }
     let plain: String = kind.to_lowercase().chars().filter(|char| char.is_alphanumeric()).collect();
@@ -51,6 +56,11 @@ pub(crate) fn ends(function: &str, kind: &str) -> bool {
     }
     // `freeaddrinfo`
     VERBS.iter().any(|verb| last.strip_prefix(verb).is_some_and(is_kind))
+}
+
+/// Whether the name says that something is freed, be it only a part of an object: `image_free_extensions`.
+pub(crate) fn frees(function: &str) -> bool {
+    words::has_any(function, &FREEING)
 }
 
 fn is_qualifier(word: &str) -> bool {
@@ -82,6 +92,7 @@ mod tests {
             ("BrotliEncoderDestroyInstance", "BrotliEncoderState"),
             ("cJSON_Delete", "cJSON"),
             ("inflateEnd", "z_stream"),
+            ("bam_destroy1", "bam1_t"),
             ("libdeflate_free_compressor", "libdeflate_compressor"),
         ] {
             assert!(ends(function, kind), "{function}");

@@ -108,12 +108,23 @@ impl FunctionDraft<'_, '_> {
         let [only] = candidates.as_slice() else { return false };
         let kind = kind_of(only).unwrap_or_default();
         let is_allocated = self.is_allocated(&kind);
-        let ends =
-            closing::ends(self.name, &kind) || (is_allocated && closing::clears(self.name) && handles.len() == 1);
-        if !ends || makes || !has_only_plain {
+        // `free_opt(settings *opt)` ends what it calls so; `freeStream(Stream *)` ends a `Context`, where that is the same.
+        let index = self.names.iter().position(|name| *name == only.name);
+        let declared = index.map(|index| self.signature.parameters[index].1.declare("")).unwrap_or_default();
+        let ends = [&kind, &only.name, &declared].iter().any(|named| closing::ends(self.name, named))
+            || (is_allocated && closing::clears(self.name) && handles.len() == 1);
+        let name = only.name.clone();
+        if makes || !has_only_plain {
             return false;
         }
-        let name = only.name.clone();
+        if !ends {
+            if closing::frees(self.name) {
+                let reason =
+                    "by its name, the function frees something: say `\"x-closes\": true` where the handle ends";
+                self.made.mark(&name, reason);
+            }
+            return false;
+        }
         // A destructor that is given nothing has nothing to do.
         if let Some(parameter) = self.made.function.parameters.iter_mut().find(|parameter| parameter.name == name) {
             parameter.extra.insert("x-closes".to_owned(), true.into());

@@ -30,6 +30,12 @@ const SETTINGS: [&str; 14] = [
     "settings",
 ];
 
+/// What functions have in their names that change an object which is there, or move an iterator on.
+const CHANGING: [&str; 13] = [
+    "add", "append", "prepend", "insert", "push", "update", "extend", "remove", "replace", "resize", "realloc", "swap",
+    "next",
+];
+
 impl FunctionDraft<'_, '_> {
     /// Describes the parameter at an index.
     pub(crate) fn parameter(&mut self, index: usize) -> Result<(), String> {
@@ -238,7 +244,14 @@ impl FunctionDraft<'_, '_> {
                 return Ok(());
             }
             self.made.makes.insert(key.clone());
-            self.push(index, ParameterDraft::address(&name).out().key("x-handle", handle));
+            let draft = ParameterDraft::address(&name).out().key("x-handle", handle);
+            let draft = draft.review_if(self.may_change_object(index, &key), || {
+                let what = what.trim_start_matches("takes ");
+                format!(
+                    "{what} is taken as an object that the function makes: remove the function where it changes one"
+                )
+            });
+            self.push(index, draft);
             return Ok(());
         }
         let Some(inner) = target.pointee().filter(|_| !matches!(target.resolved().kind, TypeKind::Array(..))) else {
@@ -259,6 +272,14 @@ impl FunctionDraft<'_, '_> {
             return self.text_out(index, &inner, what);
         }
         Err(format!("{what}, a pointer to a pointer"))
+    }
+
+    /// Whether the object behind the address of a pointer may be there before the call.
+    fn may_change_object(&self, index: usize, key: &Rc<str>) -> bool {
+        let said = self.said(index).map(|said| said.text.to_lowercase()).unwrap_or_default();
+        let is_said = ["modif", "realloc", "updated", "append", "extend"].iter().any(|word| said.contains(word));
+        let is_returned = self.records.behind(&self.signature.returns).is_some_and(|returned| returned == *key);
+        is_said || is_returned || words::has_any(self.name, &CHANGING)
     }
 
     /// Whether the parameter after one is its length, by value.

@@ -121,7 +121,7 @@ impl FunctionDraft<'_, '_> {
                 _ if !target.is_const && !gives_back => review.push(self.who_frees("the text")),
                 _ => {}
             }
-            if !target.is_text() {
+            if !target.is_text() || words::gives_bytes(self.name) {
                 review.push("it is taken as text that ends with a NUL: where it holds other bytes, say `x-encoding` and `x-lengthParam`".to_owned());
             }
             return Ok(returns);

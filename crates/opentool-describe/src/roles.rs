@@ -115,6 +115,10 @@ impl RoleFinder<'_> {
     /// Whether a parameter may count: an integer, or a pointer to one that the function may change.
     fn counter(&self, index: usize) -> Option<Counter> {
         let kind = self.kind(index);
+        // A place in a file counts nothing in memory: `truncate(path, length)`.
+        if kind.is_named(&["off_t", "off64_t", "loff_t"]) {
+            return None;
+        }
         if kind.is_integer() {
             return kind.enumeration().is_none().then_some(Counter { index, by_pointer: false, is_sure: false });
         }
@@ -204,7 +208,11 @@ impl RoleFinder<'_> {
                 continue;
             }
             let is_plain_n = name == "n" && !target.as_ref().is_some_and(Type::is_text);
-            let counter = Counter { is_sure: named || is_plain_n, ..counter };
+            // `(name, len)` may be a thing of that name and length.
+            let is_label =
+                is_text_in && target.as_ref().is_some_and(Type::is_text) && words::is_label(self.name(index));
+            let counter = Counter { is_sure: (named && !is_label) || is_plain_n, ..counter };
+            let index = if is_label { self.text_after(buffers, next).unwrap_or(index) } else { index };
             // `char *error, int *length`: a cell that counts is no buffer.
             if counter.by_pointer {
                 buffers[next] = None;
@@ -214,6 +222,17 @@ impl RoleFinder<'_> {
             }
             self.claimed[next] = true;
         }
+    }
+
+    /// `(name, len, value)`: the text that a length after a label is about.
+    fn text_after(&self, buffers: &[Option<BufferRole>], counter: usize) -> Option<usize> {
+        let after = counter + 1;
+        let role = buffers.get(after)?.as_ref()?;
+        let is_text = self.target(after).is_some_and(|target| target.is_text());
+        let has_own =
+            after + 1 < buffers.len() && self.counter(after + 1).is_some() && words::counts(self.name(after + 1));
+        (is_text && role.goes_in && role.size.is_none() && !has_own && !words::is_label(self.name(after)))
+            .then_some(after)
     }
 
     /// `(into, const from, size)`: what is copied has the size of what it is copied from.

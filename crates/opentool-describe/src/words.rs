@@ -67,6 +67,10 @@ const TEXTS: [&str; 33] = [
     "json", "xml", "html", "path", "file", "filename", "title", "label", "line", "word", "format", "fmt", "query",
     "url", "uri", "host", "mode", "charset", "encoding", "locale",
 ];
+/// What texts are called that end by themselves, so that a number after them may well be about something else.
+const LABELS: [&str; 9] = ["name", "label", "title", "path", "file", "dir", "directory", "device", "mode"];
+/// What the names of numbers have in them that count bytes.
+const BYTES: [&str; 8] = ["len", "siz", "sz", "byte", "cap", "avail", "max", "limit"];
 /// What functions are about whose bytes are no text.
 const BINARY: [&str; 30] = [
     "compress",
@@ -187,6 +191,26 @@ pub(crate) fn is_of_another(counter: &str, buffer: &str) -> bool {
             && !bare.contains(&buffer)
     };
     counts(counter) && !belongs_to(counter, &buffer) && split(counter).iter().any(is_about_another)
+}
+
+/// Whether a text is the name of something: `name`, `newname`, `path`.
+pub(crate) fn is_label(parameter: &str) -> bool {
+    split(parameter).iter().any(|word| LABELS.contains(&word.as_str()) || word.ends_with("name"))
+}
+
+/// Whether a counter may count elements rather than bytes: `n` of `values`.
+pub(crate) fn may_count_elements(counter: &str, buffer: &str) -> bool {
+    let lower = counter.to_lowercase();
+    !lower.is_empty()
+        && !BYTES.iter().any(|word| lower.contains(word))
+        && !split(buffer).iter().any(|word| word != "array" && is_storage(word))
+}
+
+/// Whether the name of a function says that it returns bytes: `buffer_get_bytes`.
+pub(crate) fn gives_bytes(function: &str) -> bool {
+    split(function)
+        .last()
+        .is_some_and(|last| matches!(last.as_str(), "bytes" | "data" | "buf" | "buffer" | "blob" | "raw"))
 }
 
 /// Words that say only that something is stored.

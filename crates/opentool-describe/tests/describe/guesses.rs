@@ -122,6 +122,61 @@ fn a_number_that_is_named_after_something_else_counts_nothing() {
 }
 
 #[test]
+fn a_length_after_a_name_may_be_that_of_what_is_named() {
+    let header = "
+#include <sys/types.h>
+int put_text(const char *name, size_t len, const char *value);
+const char *kept(void);
+int define(const char *name, size_t len);
+int find(const char *name, size_t name_len);
+int cut(const char *path, off_t length);
+";
+    let source = "
+#include <string.h>
+static char text[64];
+int put_text(const char *name, size_t len, const char *value) { (void)name; memcpy(text, value, len); text[len] = 0; return 0; }
+const char *kept(void) { return text; }
+int define(const char *name, size_t len) { (void)name; return (int)len; }
+int find(const char *name, size_t name_len) { (void)name; return (int)name_len; }
+int cut(const char *path, off_t length) { (void)path; return (int)length; }
+";
+    let vendor = Vendor::new(header, source);
+    let described = vendor.describe();
+    let library = super::lifetimes::opened(&vendor, &described);
+    super::calls::call(&library, "put_text", json!({ "name": "unit", "value": "metres" }));
+    assert_eq!(super::calls::call(&library, "kept", json!({})), json!({ "result": "metres" }));
+    assert_eq!(super::calls::call(&library, "cut", json!({ "path": "a", "length": 7 })), json!({ "result": 7 }));
+    let is_marked = |of: &str, name: &str| parameter(&described, of, name).extra.contains_key("x-review");
+    assert!(is_marked("define", "name") && is_marked("put_text", "value"));
+    assert!(!is_marked("find", "name") && !is_marked("cut", "path"));
+}
+
+#[test]
+fn elements_of_unknown_size_that_are_counted_are_marked() {
+    let header = "
+int update(const void *values, int n);
+int store(const void *items, size_t num_items);
+int put(const void *bytes, int n);
+int send(const void *message, size_t message_len);";
+    let described = declared(header, &["update", "store", "put", "send"]);
+    let is_marked = |of: &str, name: &str| parameter(&described, of, name).extra.contains_key("x-review");
+    assert!(is_marked("update", "values") && is_marked("store", "items"));
+    assert!(!is_marked("put", "bytes") && !is_marked("send", "message"));
+}
+
+#[test]
+fn returned_bytes_that_are_taken_as_text_are_marked() {
+    let header = "
+typedef struct box box;
+box *box_new(void);
+const char *box_get_bytes(const box *of);
+const char *box_get_name(const box *of);";
+    let described = declared(header, &["box_new", "box_get_bytes", "box_get_name"]);
+    let is_marked = |of: &str| json!(function(&described, of).returns)["x-review"].is_string();
+    assert!(is_marked("box_get_bytes") && !is_marked("box_get_name"));
+}
+
+#[test]
 fn how_much_was_sent_and_received_is_told_apart_from_codes() {
     let header = "
 typedef struct line line; typedef enum { LINE_OK, LINE_BUSY } line_code;

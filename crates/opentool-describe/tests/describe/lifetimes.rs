@@ -65,7 +65,7 @@ fn destructors_are_known_by_name_and_shape() {
 }
 
 /// Opens what was described, and calls it in this process.
-fn opened(vendor: &Vendor, described: &Description) -> opentool_dyn::DynLibrary {
+pub(crate) fn opened(vendor: &Vendor, described: &Description) -> opentool_dyn::DynLibrary {
     let text = serde_json::to_string(&described.document).unwrap();
     let builder = opentool_dyn::DynLibrary::builder().document_text(text).library(vendor.path("libvendor.so"));
     let opened = builder.isolation(opentool_dyn::Isolation::None).open().unwrap();
@@ -106,6 +106,67 @@ void thing_replace(thing **it, int value) { *it = thing_new(value); }
         let error = super::calls::refused(&library, name, json!({ "it": made }));
         assert!(error.contains("expected a handle of type `thing` that is open"), "{error}");
     }
+}
+
+#[test]
+fn destructors_are_known_by_numbers_parameters_and_aliases() {
+    let header = "
+typedef struct settings settings;
+typedef settings profile;
+settings *settings_init1(int value);
+int settings_value(const settings *it);
+void settings_destroy1(settings *it);
+void free_opt(settings *opt);
+void freeProfile(profile *which);
+void settings_free_extensions(settings *it);
+";
+    let source = "
+#include <stdlib.h>
+struct settings { int value; };
+settings *settings_init1(int value) { settings *it = malloc(sizeof *it); it->value = value; return it; }
+int settings_value(const settings *it) { return it->value; }
+void settings_destroy1(settings *it) { free(it); }
+void free_opt(settings *opt) { free(opt); }
+void freeProfile(profile *which) { free(which); }
+void settings_free_extensions(settings *it) { (void)it; }
+";
+    let vendor = Vendor::new(header, source);
+    let described = vendor.describe();
+    let library = opened(&vendor, &described);
+    for (name, parameter) in [("settings_destroy1", "it"), ("free_opt", "opt"), ("freeProfile", "which")] {
+        let made = super::calls::call(&library, "settings_init1", json!({ "value": 7 }))["result"].clone();
+        assert_eq!(super::calls::call(&library, name, json!({ parameter: made })), json!({}));
+        let error = super::calls::refused(&library, "settings_value", json!({ "it": made }));
+        assert!(error.contains("expected a handle of type `settings` that is open"), "{name}: {error}");
+    }
+    // What frees only a part is left open, but marked.
+    let kept = parameter(&described, "settings_free_extensions", "it");
+    assert_eq!((kept.extra.contains_key("x-closes"), kept.extra.contains_key("x-review")), (false, true));
+}
+
+#[test]
+fn an_object_that_is_changed_through_its_address_is_marked() {
+    let header = "
+typedef struct list list; typedef struct trigger trigger;
+int list_open(list **made);
+int list_add_group(list **it, int group);
+/** @param it The list, which may be reallocated. */
+int list_grow(list **it, int by);
+trigger *trigger_new(trigger **free_address);
+int list_next(list **iter);
+";
+    let source = "
+int list_open(list **made) { *made = 0; return 0; }
+int list_add_group(list **it, int group) { return it == 0 || group; }
+int list_grow(list **it, int by) { return it == 0 || by; }
+trigger *trigger_new(trigger **free_address) { return (trigger *)free_address; }
+int list_next(list **iter) { return *iter == 0; }
+";
+    let described = Vendor::new(header, source).describe();
+    let is_marked = |of: &str, name: &str| parameter(&described, of, name).extra.contains_key("x-review");
+    assert!(!is_marked("list_open", "made"));
+    assert!(is_marked("list_add_group", "it") && is_marked("list_grow", "it"));
+    assert!(is_marked("trigger_new", "free_address") && is_marked("list_next", "iter"));
 }
 
 #[test]
