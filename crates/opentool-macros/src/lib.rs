@@ -6,25 +6,7 @@
 //! struct for the arguments, with serde and schemars derived, and a declaration that names it.
 //!
 //! ```
-//! use opentool::{Executor, tool};
-//!
-//! /// Add two integers.
-//! #[tool(read_only)]
-//! fn add(
-//!     /// The first of them.
-//!     a: i64,
-//!     b: i64,
-//! ) -> i64 {
-//!     a + b
-//! }
-//!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let host = Executor::new().host(add::tool());
-//! assert_eq!(host.call("add", r#"{"a": 1, "b": 2}"#).await?.to_text(), "3");
-//! assert_eq!(add(1, 2), 3);
-//! # Ok(())
-//! # }
+#![doc = include_str!("../tests/example.rs")]
 //! ```
 //!
 //! An attribute cannot find out under which name its crate was imported, so that each re-exporting

@@ -1,6 +1,6 @@
 //! What the attributes emit brings everything it needs.
 #![no_implicit_prelude]
-#![allow(unused_variables)]
+#![allow(missing_debug_implementations, missing_docs, unused_variables)]
 
 use ::opentool::prelude::{ToolContext, tool, toolbox};
 
@@ -31,4 +31,6 @@ impl Echo {
     }
 }
 
-fn main() {}
+// Not in scope by its name either.
+#[::core::prelude::v1::test]
+fn attributes_need_no_prelude() {}

@@ -25,7 +25,11 @@ impl<T: ToString + Send + Sync + 'static> Clock<T> {
 
     /// Wait.
     #[tool]
-    async fn wait(&self, #[param(description = "How long.")] seconds: u32, _context: &ToolContext) -> Result<u32, String> {
+    async fn wait(
+        &self,
+        #[param(description = "How long.")] seconds: u32,
+        _context: &ToolContext,
+    ) -> Result<u32, String> {
         Ok(seconds)
     }
 
@@ -44,7 +48,8 @@ pub fn hello(
     format!("hello {name}")
 }
 
-fn main() {
+#[test]
+fn a_toolbox_compiles_under_strict_lints() {
     assert_eq!(Clock::<u8>::definitions().map(|all| all.len()).ok(), Some(3));
     assert!(Clock::new(1).into_toolbox().is_ok());
     assert!(hello::definition().is_ok());

@@ -1,5 +1,6 @@
 //! A tool that is deprecated warns those who call it, and not its author.
 #![deny(warnings)]
+#![allow(unreachable_pub)]
 
 use opentool::prelude::*;
 
@@ -21,7 +22,8 @@ impl Old {
     }
 }
 
-fn main() {
+#[test]
+fn the_author_of_a_deprecated_tool_is_not_warned() {
     assert!(one::definition().is_ok());
     assert!(Old.into_toolbox().is_ok());
 }
