@@ -171,6 +171,12 @@ AXUM = (
     "the program beside it is one function, written for its two arguments. A call of opentool also has its `Host` and `Origin` checked, finds its tool by "
     "name, has its arguments checked against a schema, keeps the limits and is counted: some 2,500 of 24,000 instructions more (callgrind)."
 )
+RMCP = (
+    "it was 2.61 on another machine. Why it is less here was not looked into."
+)
+JOURNAL = (
+    "44 instructions of some 3,900, where 19 were counted before. The cause was not looked into; the times of the rounds do not tell the two apart."
+)
 IDLE = (
     "the server's own memory is the small part (*own memory* in the table of start-up). The rest are pages of the program file and of libc, which grow "
     "with the size of the program: the kernel maps what is in its cache around each page that is touched, 16 pages (64 KiB) a fault. Clean pages of "
@@ -183,11 +189,11 @@ FIGURES = [
     Figure("HTTP p99 of bare axum", "http-32", "p99", "opentool", "axum", at_most=1.2),
     Figure("HTTP requests of jsonrpsee", "http-32", "rate", "opentool", "jsonrpsee", at_least=1),
     Figure("MCP requests of bare hyper", "mcp-2025-06-18", "rate", "opentool", "hyper", at_least=0.75, why_missed=HYPER),
-    Figure("MCP requests of rmcp", "mcp-2025-06-18", "rate", "opentool", "rmcp", at_least=2.5),
-    Figure("MCP requests of rmcp, newer revision", "mcp-2026-07-28", "rate", "opentool", "rmcp", at_least=2.5),
+    Figure("MCP requests of rmcp", "mcp-2025-06-18", "rate", "opentool", "rmcp", at_least=2.5, why_missed=RMCP),
+    Figure("MCP requests of rmcp, newer revision", "mcp-2026-07-28", "rate", "opentool", "rmcp", at_least=2.5, why_missed=RMCP),
     Figure("koffi's time of opentool's, C call in process", "dyn", "best", "koffi", "opentool", at_least=3),
     Figure("checked call in process, ns", "calls", "best", "opentool", at_most=400),
-    Figure("instructions of a call without a journal, of those with the journal taken out", "off", "instructions", "opentool", "without", at_most=1.01),
+    Figure("instructions of a call without a journal, of those with the journal taken out", "off", "instructions", "opentool", "without", at_most=1.01, why_missed=JOURNAL),
     Figure("start-up, ms", "start", "ready", "opentool", at_most=50),
     Figure("idle memory of the program of `scripts/release`, MiB", "start", "idle", "release", at_most=15, why_missed=IDLE),
     Figure("program of `scripts/release`, MB", "size", "whole", "release", at_most=30),
