@@ -30,7 +30,11 @@ impl<'a> StructSchemas<'a> {
         } else if schema.schema_type == Some(SchemaType::Array) && schema.c_type.is_none() {
             let reference = schema.extra.get("items")?.get("$ref")?.as_str()?;
             let element = self.document.resolve(reference).ok()?;
-            Schema::array(self.schema_of(element, 0))
+            let mut seen = Schema::array(self.schema_of(element, 0));
+            // A function that reads a fixed number of structs must not be given fewer.
+            let bounds = ["minItems", "maxItems"].into_iter();
+            seen.extra.extend(bounds.filter_map(|key| Some((key.to_owned(), schema.extra.get(key)?.clone()))));
+            seen
         } else {
             return None;
         };

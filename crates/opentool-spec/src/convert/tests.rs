@@ -222,3 +222,16 @@ fn long_chains_of_references_are_followed_once() {
     let opentool = document.to_opentool();
     assert!(opentool.functions[0].parameters.iter().all(|parameter| parameter.schema == crate::Schema::boolean()));
 }
+
+#[test]
+fn a_fixed_number_of_structs_is_asked_for() {
+    let pixel = json!({ "type": "object", "properties": { "r": { "type": "integer", "cType": { "type": "unsigned char", "isPointer": false } } },
+        "required": ["r"], "x-struct": { "name": "pixel", "size": 1, "align": 1, "offsets": { "r": 0 } } });
+    let all = json!({ "name": "all", "isIn": true, "required": true,
+        "schema": { "type": "array", "items": { "$ref": "#/schemas/pixel" }, "minItems": 4, "maxItems": 4 } });
+    let functions = json!([{ "name": "show", "description": "D", "parameters": [all] }]);
+    let seen = seen(functions, json!({ "schemas": { "pixel": pixel } }));
+    let schema = &seen["functions"][0]["parameters"][0]["schema"];
+    assert_eq!((&schema["minItems"], &schema["maxItems"]), (&json!(4), &json!(4)));
+    assert_eq!(schema["items"]["required"], json!(["r"]));
+}
