@@ -261,3 +261,23 @@ wide same_wide(wide w) { return w; }
     assert_eq!(call(&vendor, "same", json!({ "m": 4_294_967_295_u64 })), json!({ "result": 4_294_967_295_u64 }));
     assert_eq!(call(&vendor, "same_wide", json!({ "w": 4_294_967_296_u64 })), json!({ "result": 4_294_967_296_u64 }));
 }
+
+#[test]
+fn a_returned_text_that_is_a_buffer_ends_where_that_ends() {
+    let header = "
+#include <stddef.h>
+char *pad(char dst[], const char src[], size_t len);
+";
+    let source = "
+char *pad(char dst[], const char src[], size_t len) {
+    for (size_t at = 0; at < len; at++) dst[at] = *src ? *src++ : (at < 6 ? ' ' : 0);
+    return dst;
+}
+";
+    let vendor = super::Vendor::new(header, source);
+    let library = super::lifetimes::opened(&vendor, &vendor.describe());
+    let padded = call(&library, "pad", json!({ "src": "ab", "len": 8 }));
+    assert_eq!(padded, json!({ "result": "ab    ", "dst": "ab    " }));
+    let error = refused(&library, "pad", json!({ "src": "ab", "len": 4 }));
+    assert!(error.contains("NUL"), "{error}");
+}

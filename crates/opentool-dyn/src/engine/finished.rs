@@ -207,7 +207,7 @@ impl FinishedCall<'_> {
                         Some(unsafe { string_length(pointer.cast(), *size) })
                     }
                     Some(length) => Some(self.counted(*length, name, usize::MAX)?),
-                    None => None,
+                    None => self.length_in_buffer(pointer, name)?,
                 };
                 // SAFETY: the document says that this points to text which ends with a NUL or is as long as it says; no
                 // more than that is read.
@@ -231,6 +231,18 @@ impl FinishedCall<'_> {
             }
         };
         written.map_err(|error| self.unwritable(name, &error))
+    }
+
+    /// The length of a text that begins in a buffer of the call, beyond which nothing may be read; none for other texts.
+    fn length_in_buffer(&self, text: *const u8, name: &str) -> Result<Option<usize>, ToolError> {
+        for pages in self.frame.slots().iter().filter_map(|slot| slot.pages.as_ref()) {
+            let bytes = pages.tail(pages.size());
+            if bytes.as_ptr_range().contains(&text) {
+                let rest = &bytes[text.addr() - bytes.as_ptr().addr()..];
+                return memchr::memchr(0, rest).map(Some).ok_or_else(|| self.unterminated(name, rest.len()));
+            }
+        }
+        Ok(None)
     }
 
     fn write_struct(
