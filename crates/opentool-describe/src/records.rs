@@ -60,6 +60,8 @@ pub(crate) struct Records<'d> {
     sizes: HashMap<Rc<str>, u64>,
     /// The functions that prepare a struct that we allocate.
     makers: HashMap<Rc<str>, HashSet<String>>,
+    /// The structs of which some function takes an array of a known length.
+    arrays: HashSet<Rc<str>>,
     /// The names of `void` and `void *` that stand for objects: `BZFILE`, `iconv_t`.
     addresses: HashSet<Rc<str>>,
 }
@@ -80,6 +82,7 @@ impl<'d> Records<'d> {
             layouts: HashMap::new(),
             sizes: HashMap::new(),
             makers: HashMap::new(),
+            arrays: HashSet::new(),
             addresses: HashSet::new(),
         };
         records.find_addresses(functions);
@@ -113,7 +116,8 @@ impl<'d> Records<'d> {
             }
             let makers = makers_of(key);
             let is_value = records.is_value(key);
-            let is_made = seen.handed_out.contains(key)
+            // What is passed by value has its fields seen, whatever addresses of it are handed out.
+            let is_made = (seen.handed_out.contains(key) && !(is_value && seen.by_value.contains(key)))
                 || (seen.extended.contains(key) && seen.ended.contains(key))
                 || (seen.returned.contains(key) && (!is_value || seen.changed.contains(key)));
             let role = if is_made {
@@ -130,6 +134,7 @@ impl<'d> Records<'d> {
             };
             records.roles.insert(key.clone(), role);
         }
+        records.arrays = seen.arrays;
         records
     }
 
@@ -215,6 +220,11 @@ impl<'d> Records<'d> {
     /// Whether a function prepares a struct that we allocate.
     pub(crate) fn is_maker(&self, function: &str, key: &str) -> bool {
         self.makers.get(key).is_some_and(|makers| makers.contains(function))
+    }
+
+    /// Whether some function takes an array of these structs.
+    pub(crate) fn is_in_arrays(&self, key: &str) -> bool {
+        self.arrays.contains(key)
     }
 
     /// Whether the headers say what is in the struct.
@@ -306,6 +316,10 @@ struct SeenRecords {
     all: HashSet<Rc<str>>,
     returned: HashSet<Rc<str>>,
     handed_out: HashSet<Rc<str>>,
+    /// Those that are taken or returned as they are.
+    by_value: HashSet<Rc<str>>,
+    /// Those of which some function takes many.
+    arrays: HashSet<Rc<str>>,
     /// Those that some function may change or end.
     changed: HashSet<Rc<str>>,
     /// Those that a function returns which is given one, as lists do that begin with NULL.
@@ -330,9 +344,11 @@ impl SeenRecords {
             seen.all.extend(returned.clone());
             seen.extended.extend(returned.clone().filter(takes));
             seen.returned.extend(returned.filter(|key| !takes(key) || closing::ends(&function.name, key)));
-            seen.all.extend(signature.returns.record());
+            seen.by_value.extend(signature.returns.record());
             for (_, kind) in &signature.parameters {
-                seen.all.extend(kind.record());
+                seen.by_value.extend(kind.record());
+                let many = kind.array_length().filter(|length| *length > 1).and_then(|_| kind.pointee()?.record());
+                seen.arrays.extend(many);
                 let Some(target) = kind.pointee() else { continue };
                 seen.handed_out.extend(target.pointee().and_then(|inner| inner.record()).filter(|_| !target.is_const));
                 let Some(key) = target.record() else { continue };
@@ -346,6 +362,7 @@ impl SeenRecords {
                 seen.all.insert(key);
             }
         }
+        seen.all.extend(seen.by_value.iter().cloned());
         seen.all.extend(seen.returned.iter().cloned());
         seen.all.extend(seen.handed_out.iter().cloned());
         seen

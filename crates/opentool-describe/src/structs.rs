@@ -30,6 +30,13 @@ impl FunctionDraft<'_, '_> {
         if let Some(counter) = self.counter_after(index) {
             return self.struct_array(index, key, counter, said.map_or(!target.is_const, |(_, out)| out));
         }
+        if let Some(length) = self.signature.parameters[index].1.array_length().filter(|length| *length > 1) {
+            return self.fixed_structs(index, key, length, said.map_or(!target.is_const, |(_, out)| out));
+        }
+        // A palette may be passed as the address of its first colour.
+        let draft = draft.review_if(self.records.is_in_arrays(key), || {
+            format!("`{name}` is taken as one struct, but other functions take arrays of them: where this one does too, say `\"type\": \"array\"`")
+        });
         let draft = match (said, target.is_const, named) {
             (Some((true, true)), ..) => draft.key("x-inOut", true),
             (Some((_, true)), ..) => draft.out(),
@@ -40,6 +47,26 @@ impl FunctionDraft<'_, '_> {
             (None, false, _) => draft.key("x-inOut", true).review(format!(
                 "`{name}` is taken as input and output: where it is only one of them, remove `x-inOut`"
             )),
+        };
+        self.push(index, draft);
+        Some(())
+    }
+
+    /// So many structs, which the type says.
+    fn fixed_structs(&mut self, index: usize, key: &Rc<str>, length: u64, is_out: bool) -> Option<()> {
+        let name = self.names[index].clone();
+        let reference = self.reference(key)?.reference?;
+        let mut schema = DynSchema::default();
+        schema.schema_type = Some(SchemaType::Array);
+        schema.extra.insert("items".to_owned(), json!({ "$ref": reference }));
+        let is_said = self.said(index).and_then(|said| said.direction).is_some();
+        let draft = ParameterDraft::with_schema(&name, schema);
+        let draft = if is_out {
+            draft.out().key("x-size", length).review_if(!is_said, || {
+                format!("`{name}` is taken as {length} structs that the function fills: say `\"isIn\": true` where it reads them")
+            })
+        } else {
+            draft.exactly(["minItems", "maxItems"], length)
         };
         self.push(index, draft);
         Some(())

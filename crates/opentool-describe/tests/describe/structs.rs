@@ -123,3 +123,55 @@ fn variables_are_read_by_functions_without_parameters() {
     let limit = json!(function(&described, "vendor_limit").returns);
     assert_eq!(limit["schema"], json!({"type": "integer", "cType": {"type": "int", "isPointer": false}}));
 }
+
+#[test]
+fn an_array_of_structs_has_the_length_that_its_type_says() {
+    let header = "
+typedef struct { unsigned char r, g, b; } colour;
+typedef colour palette[4];
+int reds(const palette p);
+void get_palette(palette p);
+int first_red(const colour *pal);
+";
+    let source = "
+int reds(const palette p) { return p[0].r + p[1].r + p[2].r + p[3].r; }
+void get_palette(palette p) { for (int at = 0; at < 4; at++) { p[at].r = 10 * at; p[at].g = at; p[at].b = 1; } }
+int first_red(const colour *pal) { return pal[0].r; }
+";
+    let vendor = Vendor::new(header, source);
+    let described = vendor.describe();
+    let library = super::lifetimes::opened(&vendor, &described);
+    let filled = super::calls::call(&library, "get_palette", json!({}))["p"].clone();
+    assert_eq!(filled[3], json!({ "r": 30, "g": 3, "b": 1 }));
+    assert_eq!(super::calls::call(&library, "reds", json!({ "p": filled })), json!({ "result": 60 }));
+    // Others than four are refused before the call.
+    let input = json!(parameter(&described, "reds", "p").schema);
+    assert_eq!((&input["minItems"], &input["maxItems"]), (&json!(4), &json!(4)));
+    let is_marked = |of: &str, name: &str| parameter(&described, of, name).extra.contains_key("x-review");
+    assert!(!is_marked("reds", "p") && is_marked("get_palette", "p"));
+    // One of them may be the first of many.
+    assert!(is_marked("first_red", "pal"));
+}
+
+#[test]
+fn a_struct_that_is_passed_by_value_has_fields_though_its_address_is_handed_out() {
+    let header = "
+typedef struct { unsigned a; unsigned short b; } guid;
+int text_to_guid(const char *text, guid *guid);
+unsigned sum(guid it);
+int next_guid(guid **guid);
+";
+    let source = "
+int text_to_guid(const char *text, guid *made) { made->a = text[0]; made->b = text[1]; return 0; }
+unsigned sum(guid it) { return it.a + it.b; }
+int next_guid(guid **guid) { return guid == 0; }
+";
+    let vendor = Vendor::new(header, source);
+    let described = vendor.describe();
+    let library = super::lifetimes::opened(&vendor, &described);
+    let call = |name: &str, arguments: Value| super::calls::call(&library, name, arguments);
+    let made = call("text_to_guid", json!({ "text": "AB", "guid": { "a": 0, "b": 0 } }));
+    assert_eq!(made, json!({ "result": 0, "guid": { "a": 65, "b": 66 } }));
+    assert_eq!(call("sum", json!({ "it": made["guid"] })), json!({ "result": 131 }));
+    assert_eq!(skipped(&described, "next_guid").reason, "takes `guid **guid`, a pointer to a pointer");
+}
