@@ -34,8 +34,8 @@ pub(crate) fn describe_function(
     if signature.is_variadic {
         return describe_variadic(around, name, signature, comment);
     }
-    if signature.is_unspecified {
-        return Err("is declared without its parameters: `()` says nothing, `(void)` says none".to_owned());
+    if signature.is_unspecified && !signature.parameters.is_empty() {
+        return Err("is declared without the types of its parameters".to_owned());
     }
     let mut description = match comment.map(|comment| comment.text.as_str()) {
         Some(text) if !text.is_empty() => text.to_owned(),
@@ -86,6 +86,10 @@ pub(crate) fn describe_function(
     draft.guess_lifetimes();
     draft.check_addresses()?;
     draft.mark_shared_comment();
+    if signature.is_unspecified {
+        let reason = "`()` says nothing about what it takes: remove it where it takes something";
+        draft.of_function.push(reason.to_owned());
+    }
     Ok(draft.finish())
 }
 
