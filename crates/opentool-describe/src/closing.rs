@@ -26,12 +26,25 @@ const ENDINGS: [&str; 20] = [
     "unload",
 ];
 /// Those that other words end with too (`send`, `infini`), so that they count only as words of their own.
-const LAST_WORDS: [&str; 7] = ["end", "fini", "term", "done", "discard", "dtor", "drop"];
+const LAST_WORDS: [&str; 8] = ["end", "fini", "term", "done", "discard", "dtor", "drop", "exit"];
 /// Those after which the kind of object may be named: `LZ4_freeStream`, `xmlFreeDoc`.
-const VERBS: [&str; 10] =
-    ["free", "close", "delete", "destroy", "release", "dispose", "dealloc", "deallocate", "unref", "finalize"];
-/// Those of them that say nothing else than that memory goes back.
-const FREEING: [&str; 6] = ["free", "delete", "destroy", "dispose", "dealloc", "deallocate"];
+const VERBS: [&str; 11] = [
+    "free",
+    "close",
+    "delete",
+    "destroy",
+    "release",
+    "dispose",
+    "dealloc",
+    "deallocate",
+    "unref",
+    "finalize",
+    "unload",
+];
+/// Those after which something is gone, be it the object or not.
+const FREEING: [&str; 8] = ["free", "delete", "destroy", "dispose", "dealloc", "deallocate", "unload", "shutdown"];
+/// What is said of memory which the object does not need.
+const UNUSED: [&str; 6] = ["unused", "unneeded", "idle", "spare", "excess", "cached"];
 /// What may stand after all of them.
 const QUALIFIERS: [&str; 8] = ["all", "r", "w", "full", "safe", "ex", "8", "instance"];
 
@@ -45,6 +58,9 @@ pub(crate) fn ends(function: &str, kind: &str) -> bool {
     let Some(last) = words.last().map(|last| last.trim_end_matches(|char: char| char.is_ascii_digit())) else {
         return false;
     };
+    if asks(&words) || (last == "exit" && sets(&words)) {
+        return false;
+    }
     if ENDINGS.iter().any(|ending| last.ends_with(ending)) || LAST_WORDS.contains(&last) {
         return true;
     }
@@ -58,9 +74,26 @@ pub(crate) fn ends(function: &str, kind: &str) -> bool {
     VERBS.iter().any(|verb| last.strip_prefix(verb).is_some_and(is_kind))
 }
 
-/// Whether the name says that something is freed, be it only a part of an object: `image_free_extensions`.
+/// Whether the name says that something is freed which may be the object, or only a part of it: `image_free_extensions`.
 pub(crate) fn frees(function: &str) -> bool {
-    words::has_any(function, &FREEING)
+    let words = words::split(function);
+    let Some(verb) = words.iter().rposition(|word| FREEING.contains(&word.as_str())) else { return false };
+    if asks(&words[..=verb]) || (words[verb] == "shutdown" && sets(&words)) {
+        return false;
+    }
+    // What something is deleted from is still there, and so is what uses memory when that is freed which it does not use.
+    !words[verb + 1..].iter().any(|word| word == "from" || UNUSED.contains(&word.as_str()))
+}
+
+/// Whether something is only asked for: `pool_num_free`, `base_got_exit`.
+fn asks(words: &[String]) -> bool {
+    let before = &words[..words.len().saturating_sub(1)];
+    before.iter().any(|word| ["get", "got", "is", "has", "was", "num", "count"].contains(&word.as_str()))
+}
+
+/// Whether something is set that is called so: `stream_set_shutdown`.
+fn sets(words: &[String]) -> bool {
+    words.iter().any(|word| word == "set")
 }
 
 fn is_qualifier(word: &str) -> bool {
@@ -93,6 +126,8 @@ mod tests {
             ("cJSON_Delete", "cJSON"),
             ("inflateEnd", "z_stream"),
             ("bam_destroy1", "bam1_t"),
+            ("nfc_exit", "nfc_context"),
+            ("unload_datafile", "DATAFILE"),
             ("libdeflate_free_compressor", "libdeflate_compressor"),
         ] {
             assert!(ends(function, kind), "{function}");
@@ -105,8 +140,23 @@ mod tests {
             ("pcre2_jit_free_unused_memory_8", "pcre2_general_context_8"),
             ("sqlite3_reset", "sqlite3_stmt"),
             ("json_object_clear", "json_t"),
+            ("event_base_got_exit", "event_base"),
+            ("pool_num_free", "pool"),
+            ("loop_set_exit", "loop"),
         ] {
             assert!(!ends(function, kind), "{function}");
+        }
+    }
+
+    #[test]
+    fn names_say_that_an_object_outlives_what_is_freed() {
+        for function in ["image_free_extensions", "list_delete_items", "pool_free_memory", "shutdown_dialog"] {
+            assert!(frees(function), "{function}");
+        }
+        for function in
+            ["pcre2_jit_free_unused_memory_8", "cJSON_DeleteItemFromArray", "dev_freeze", "BIO_get_shutdown"]
+        {
+            assert!(!frees(function), "{function}");
         }
     }
 }

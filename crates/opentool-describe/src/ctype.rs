@@ -164,11 +164,16 @@ impl Type {
         }
     }
 
-    /// Whether one of its names is this one.
+    /// Whether one of its names is one of these.
     pub(crate) fn is_named(&self, wanted: &[&str]) -> bool {
+        self.has_name(|name| wanted.contains(&name))
+    }
+
+    /// Whether one of its names is as wanted.
+    pub(crate) fn has_name(&self, is_wanted: impl Fn(&str) -> bool) -> bool {
         let mut end = self.clone();
         while let TypeKind::Alias(name, target) = &end.kind {
-            if wanted.contains(&&**name) {
+            if is_wanted(name) {
                 return true;
             }
             end = (**target).clone();

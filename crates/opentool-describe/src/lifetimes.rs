@@ -9,23 +9,6 @@ use crate::evidence::Success;
 use crate::records::RecordRole;
 use crate::words;
 
-/// What functions have in their names that make an object of its own, whatever they are given.
-const MAKING: [&str; 14] = [
-    "new",
-    "create",
-    "copy",
-    "dup",
-    "clone",
-    "ref",
-    "alloc",
-    "init",
-    "open",
-    "parse",
-    "load",
-    "duplicate",
-    "make",
-    "compile",
-];
 /// What functions have in their names that keep what they are given.
 const KEEPING: [&str; 6] = ["input", "reference", "byref", "source", "dict", "dictionary"];
 
@@ -38,7 +21,10 @@ impl FunctionDraft<'_, '_> {
             function.parameters.iter().any(|parameter| !parameter.is_in && parameter.extra.contains_key("x-handle"));
         let returns_int = matches!(self.signature.returns.scalar(), Some(CTypeName::Int))
             && self.signature.returns.enumeration().is_none();
+        let is_boolean = self.signature.returns.has_name(|name| name.to_lowercase().contains("bool"));
         let success = self.evidence.success(|name| self.macros.number(name));
+        // What says yes or no says yes where it succeeds: `gboolean`.
+        let success = success.or_else(|| is_boolean.then_some(Success::NotZero));
         if returns_int && (closes || hands_out) {
             match success {
                 Some(Success::Zero) => {
@@ -112,7 +98,9 @@ impl FunctionDraft<'_, '_> {
         let index = self.names.iter().position(|name| *name == only.name);
         let declared = index.map(|index| self.signature.parameters[index].1.declare("")).unwrap_or_default();
         let ends = [&kind, &only.name, &declared].iter().any(|named| closing::ends(self.name, named))
-            || (is_allocated && closing::clears(self.name) && handles.len() == 1);
+            || ((is_allocated || only.extra.contains_key("x-indirect"))
+                && closing::clears(self.name)
+                && handles.len() == 1);
         let name = only.name.clone();
         if makes || !has_only_plain {
             return false;
@@ -145,7 +133,7 @@ impl FunctionDraft<'_, '_> {
 
     /// Ties what the function gets out of a handle to that one.
     fn belong(&mut self) {
-        if words::has_any(self.name, &MAKING) {
+        if words::makes(self.name) {
             return;
         }
         let parent = self.made.function.parameters.iter().find(|parameter| {

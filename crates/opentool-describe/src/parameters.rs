@@ -96,6 +96,9 @@ impl FunctionDraft<'_, '_> {
                 draft = if is_flags { draft.key("x-flags", true) } else { draft };
             }
         }
+        let draft = draft.review_if(kind.is_named(&["uintptr_t"]), || {
+            format!("`{}` may be an address: remove the function where it is", kind.declare(&self.names[index]))
+        });
         let inputs: Vec<String> = self.counted(index, true);
         let outputs: Vec<String> = self.counted(index, false);
         let is_array = self.roles.counted_by(index).any(|(buffer, _)| !self.points_to_bytes(buffer));
@@ -234,10 +237,12 @@ impl FunctionDraft<'_, '_> {
         if let Some(key) = self.records.behind(target).filter(|key| self.records.role(key) == Some(RecordRole::Handle))
         {
             let handle = self.records.name(&key);
-            if target.is_const || self.is_counted(index) || self.is_counted_before(index) {
+            let may_be_dimension = self.is_counted(index) && self.makes_beside_dimension(index);
+            let is_counted = self.is_counted(index) && !may_be_dimension;
+            if target.is_const || self.is_array(index) || is_counted || self.is_counted_before(index) {
                 return Err(format!("{what}, an array of handles"));
             }
-            if closing::ends(self.name, &handle) {
+            if closing::ends(self.name, &handle) || closing::clears(self.name) {
                 let name = self.names[index].clone();
                 self.made.takes.insert((key.clone(), name.clone()));
                 self.push(index, ParameterDraft::address(&name).key("x-handle", handle).key("x-indirect", true));
@@ -245,7 +250,7 @@ impl FunctionDraft<'_, '_> {
             }
             self.made.makes.insert(key.clone());
             let draft = ParameterDraft::address(&name).out().key("x-handle", handle);
-            let draft = draft.review_if(self.may_change_object(index, &key), || {
+            let draft = draft.review_if(self.may_change_object(index, &key) || may_be_dimension, || {
                 let what = what.trim_start_matches("takes ");
                 format!(
                     "{what} is taken as an object that the function makes: remove the function where it changes one"
@@ -258,7 +263,7 @@ impl FunctionDraft<'_, '_> {
             return Err(format!("{what}, an array of arrays"));
         };
         // What is counted, or may not be written to, are many pointers that go in.
-        if target.is_const || self.is_counted(index) {
+        if target.is_const || self.is_array(index) || self.is_counted(index) {
             let of = if inner.record().is_some() { "handles" } else { "texts" };
             return Err(format!("{what}, an array of {of}"));
         }
@@ -274,12 +279,36 @@ impl FunctionDraft<'_, '_> {
         Err(format!("{what}, a pointer to a pointer"))
     }
 
+    /// Whether a parameter is declared as an array: `point *corners[]`.
+    fn is_array(&self, index: usize) -> bool {
+        matches!(self.signature.parameters[index].1.resolved().kind, TypeKind::Array(..))
+    }
+
+    /// `tree_create(tree **made, size_t dimension)`: what comes after an object that is made need not count objects.
+    fn makes_beside_dimension(&self, index: usize) -> bool {
+        let after = self.own_name(index + 1);
+        words::makes(self.name) && !after.is_empty() && after != "n" && !words::counts(after)
+    }
+
     /// Whether the object behind the address of a pointer may be there before the call.
     fn may_change_object(&self, index: usize, key: &Rc<str>) -> bool {
+        // `bufset(buf **to, buf *from)` puts one object in the place of another, unless it makes a copy of it.
+        let is_given = |(_, kind): &(Option<String>, Type)| {
+            let is_same = self.records.behind(kind).is_some_and(|given| given == *key);
+            is_same && kind.pointee().is_some_and(|target| !target.is_const)
+        };
+        if self.signature.parameters.iter().any(is_given) && !words::makes(self.name) {
+            return true;
+        }
         let said = self.said(index).map(|said| said.text.to_lowercase()).unwrap_or_default();
         let is_said = ["modif", "realloc", "updated", "append", "extend"].iter().any(|word| said.contains(word));
         let is_returned = self.records.behind(&self.signature.returns).is_some_and(|returned| returned == *key);
-        is_said || is_returned || words::has_any(self.name, &CHANGING)
+        // `listpush` is one word.
+        let last = words::split(self.name).pop().unwrap_or_default();
+        let is_changing = words::has_any(self.name, &CHANGING) || CHANGING.iter().any(|word| last.ends_with(word));
+        // A function of nothing but that address, which returns nothing and is not named after making, may well end it.
+        let is_all = self.signature.parameters.len() == 1 && self.signature.returns.is_void();
+        is_said || is_returned || is_changing || (is_all && !words::makes(self.name))
     }
 
     /// Whether the parameter after one is its length, by value.

@@ -58,6 +58,23 @@ const INPUTS: [&str; 20] = [
 /// What functions are called that read a buffer, and those that fill one.
 const WRITERS: [&str; 9] = ["write", "put", "send", "update", "append", "feed", "push", "load", "puts"];
 const READERS: [&str; 10] = ["read", "get", "recv", "receive", "fetch", "pull", "copy", "generate", "random", "fill"];
+/// What functions have in their names that make an object of its own, whatever they are given.
+const MAKING: [&str; 14] = [
+    "new",
+    "create",
+    "copy",
+    "dup",
+    "clone",
+    "ref",
+    "alloc",
+    "init",
+    "open",
+    "parse",
+    "load",
+    "duplicate",
+    "make",
+    "compile",
+];
 /// What numbers are called that count nothing, whatever their type.
 const SETTINGS: [&str; 12] =
     ["flags", "flag", "options", "opts", "mode", "level", "seed", "id", "type", "base", "index", "version"];
@@ -133,6 +150,11 @@ pub(crate) fn split(name: &str) -> Vec<String> {
 /// Whether a name has one of some words in it.
 pub(crate) fn has_any(name: &str, wanted: &[&str]) -> bool {
     split(name).iter().any(|word| wanted.contains(&word.as_str()))
+}
+
+/// Whether the name of a function says that it makes an object: `request_copy`.
+pub(crate) fn makes(function: &str) -> bool {
+    has_any(function, &MAKING)
 }
 
 /// Whether a name says that something is counted: `srcSize`, `pwdlen`, `nByte`.

@@ -119,6 +119,8 @@ void settings_destroy1(settings *it);
 void free_opt(settings *opt);
 void freeProfile(profile *which);
 void settings_free_extensions(settings *it);
+void settings_free_unused_memory(settings *it);
+void settings_delete_item_from_array(settings *array, int which);
 ";
     let source = "
 #include <stdlib.h>
@@ -129,6 +131,8 @@ void settings_destroy1(settings *it) { free(it); }
 void free_opt(settings *opt) { free(opt); }
 void freeProfile(profile *which) { free(which); }
 void settings_free_extensions(settings *it) { (void)it; }
+void settings_free_unused_memory(settings *it) { (void)it; }
+void settings_delete_item_from_array(settings *array, int which) { array->value -= which; }
 ";
     let vendor = Vendor::new(header, source);
     let described = vendor.describe();
@@ -142,6 +146,109 @@ void settings_free_extensions(settings *it) { (void)it; }
     // What frees only a part is left open, but marked.
     let kept = parameter(&described, "settings_free_extensions", "it");
     assert_eq!((kept.extra.contains_key("x-closes"), kept.extra.contains_key("x-review")), (false, true));
+    // What names something else needs no mark.
+    let made = super::calls::call(&library, "settings_init1", json!({ "value": 7 }))["result"].clone();
+    super::calls::call(&library, "settings_free_unused_memory", json!({ "it": made }));
+    super::calls::call(&library, "settings_delete_item_from_array", json!({ "array": made, "which": 2 }));
+    assert_eq!(super::calls::call(&library, "settings_value", json!({ "it": made })), json!({ "result": 5 }));
+    for (of, name) in [("settings_free_unused_memory", "it"), ("settings_delete_item_from_array", "array")] {
+        let kept = parameter(&described, of, name);
+        assert_eq!((kept.extra.contains_key("x-closes"), kept.extra.contains_key("x-review")), (false, false), "{of}");
+    }
+}
+
+#[test]
+fn what_clears_leaves_or_unloads_an_object_ends_it() {
+    let header = "
+typedef struct state state; typedef struct dialog dialog;
+state *state_new();
+int state_value(const state *it);
+void state_clear(state **it);
+void state_exit(state *it);
+void unload_state(state *it);
+dialog *dialog_init(void);
+int shutdown_dialog(dialog *it);
+void dialog_swap_out(dialog **it);
+";
+    let source = "
+#include <stdlib.h>
+struct state { int value; }; struct dialog { int value; };
+state *state_new() { state *it = malloc(sizeof *it); it->value = 7; return it; }
+int state_value(const state *it) { return it->value; }
+void state_clear(state **it) { free(*it); *it = 0; }
+void state_exit(state *it) { free(it); }
+void unload_state(state *it) { free(it); }
+dialog *dialog_init(void) { return 0; }
+int shutdown_dialog(dialog *it) { return it == 0; }
+void dialog_swap_out(dialog **it) { *it = 0; }
+";
+    let vendor = Vendor::new(header, source);
+    let described = vendor.describe();
+    let library = opened(&vendor, &described);
+    for name in ["state_clear", "state_exit", "unload_state"] {
+        let made = super::calls::call(&library, "state_new", json!({}))["result"].clone();
+        assert_eq!(super::calls::call(&library, "state_value", json!({ "it": made })), json!({ "result": 7 }));
+        assert_eq!(super::calls::call(&library, name, json!({ "it": made })), json!({}));
+        let error = super::calls::refused(&library, "state_value", json!({ "it": made }));
+        assert!(error.contains("expected a handle of type `state` that is open"), "{name}: {error}");
+    }
+    // What may end it, or something else, is marked.
+    for name in ["shutdown_dialog", "dialog_swap_out"] {
+        let kept = parameter(&described, name, "it");
+        assert_eq!((kept.extra.contains_key("x-closes"), kept.extra.contains_key("x-review")), (false, true), "{name}");
+    }
+}
+
+#[test]
+fn arrays_of_handles_are_told_apart_from_objects_that_are_made() {
+    let header = "
+#include <stddef.h>
+typedef struct corner corner; typedef struct tree tree;
+int tree_create(tree **made, size_t dimension);
+size_t tree_dimension(const tree *it);
+int tree_free(tree **it);
+int tree_open_all(tree **made, size_t count);
+corner *corner_new(void);
+int polygon(tree *on, int corners, corner *all[]);
+int names(char *all[]);
+";
+    let source = "
+#include <stdlib.h>
+struct tree { size_t dimension; };
+int tree_create(tree **made, size_t dimension) { *made = malloc(sizeof **made); (*made)->dimension = dimension; return 0; }
+size_t tree_dimension(const tree *it) { return it->dimension; }
+int tree_free(tree **it) { free(*it); *it = 0; return 0; }
+int tree_open_all(tree **made, size_t count) { return made == 0 || count; }
+corner *corner_new(void) { return 0; }
+int polygon(tree *on, int corners, corner *all[]) { return on == 0 || corners || all == 0; }
+int names(char *all[]) { return all == 0; }
+";
+    let vendor = Vendor::new(header, source);
+    let described = vendor.describe();
+    let library = opened(&vendor, &described);
+    let made = super::calls::call(&library, "tree_create", json!({ "dimension": 3 }))["made"].clone();
+    assert_eq!(super::calls::call(&library, "tree_dimension", json!({ "it": made })), json!({ "result": 3 }));
+    assert!(parameter(&described, "tree_create", "made").extra.contains_key("x-review"));
+    assert_eq!(skipped(&described, "tree_open_all").reason, "takes `tree **made`, an array of handles");
+    assert_eq!(skipped(&described, "polygon").reason, "takes `corner *all[]`, an array of handles");
+    assert_eq!(skipped(&described, "names").reason, "takes `char *all[]`, an array of texts");
+}
+
+#[test]
+fn what_says_yes_or_no_returns_no_error_code() {
+    let header = "
+typedef int gboolean; typedef struct fault fault;
+gboolean work(int input, fault **error);
+";
+    let source = "
+gboolean work(int input, fault **error) { if (input) return 1; *error = (fault *)error; return 0; }
+";
+    let vendor = Vendor::new(header, source);
+    let described = vendor.describe();
+    let work = function(&described, "work");
+    assert_eq!((work.extra.get("x-returnsCode"), work.extra.get("x-review")), (None, None));
+    let done = super::calls::call(&opened(&vendor, &described), "work", json!({ "input": 1 }));
+    assert_eq!(done, json!({ "result": 1, "error": null }));
 }
 
 #[test]
@@ -154,6 +261,10 @@ int list_add_group(list **it, int group);
 int list_grow(list **it, int by);
 trigger *trigger_new(trigger **free_address);
 int list_next(list **iter);
+void listset(list **to, list *from);
+int listpush(list **it, int value);
+int list_copy(list **made, list *from);
+int list_parent(list **parent, const list *of);
 ";
     let source = "
 int list_open(list **made) { *made = 0; return 0; }
@@ -161,12 +272,19 @@ int list_add_group(list **it, int group) { return it == 0 || group; }
 int list_grow(list **it, int by) { return it == 0 || by; }
 trigger *trigger_new(trigger **free_address) { return (trigger *)free_address; }
 int list_next(list **iter) { return *iter == 0; }
+void listset(list **to, list *from) { *to = from; }
+int listpush(list **it, int value) { return it == 0 || value; }
+int list_copy(list **made, list *from) { *made = from; return 0; }
+int list_parent(list **parent, const list *of) { *parent = (list *)of; return 0; }
 ";
     let described = Vendor::new(header, source).describe();
     let is_marked = |of: &str, name: &str| parameter(&described, of, name).extra.contains_key("x-review");
     assert!(!is_marked("list_open", "made"));
     assert!(is_marked("list_add_group", "it") && is_marked("list_grow", "it"));
     assert!(is_marked("trigger_new", "free_address") && is_marked("list_next", "iter"));
+    // One that is given may be put in its place.
+    assert!(is_marked("listset", "to") && is_marked("listpush", "it"));
+    assert!(!is_marked("list_copy", "made") && !is_marked("list_parent", "parent"));
 }
 
 #[test]
