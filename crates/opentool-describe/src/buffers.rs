@@ -145,6 +145,14 @@ impl FunctionDraft<'_, '_> {
                 draft.review(format!("{what} is taken as text: where it holds other bytes, say `x-encoding`"))
             }
         };
+        let sibling = self.families.sibling(self.name, self.signature, index).filter(|_| is_text);
+        let draft = draft.review_if(sibling.is_some(), || {
+            format!(
+                "{what} is taken as text that ends with a NUL, but `{}` takes numbers there: where the function reads \
+                 as many bytes as it wants, say that in `minLength`, or remove it",
+                sibling.unwrap_or_default()
+            )
+        });
         let draft = self.read_by_name(index, role, draft);
         let draft = self.nullable(index, draft);
         self.push(index, draft);

@@ -11,6 +11,7 @@ use crate::compiler::Compiler;
 use crate::declarations::{Declarations, Prototype};
 use crate::description::{Description, Review, Skipped};
 use crate::draft::Described;
+use crate::families::Families;
 use crate::functions::{Surroundings, describe_function};
 use crate::options::Options;
 use crate::preprocess::Preprocessed;
@@ -76,8 +77,10 @@ impl<'w> DocumentWriter<'w> {
         let mut comments = Comments::default();
         let preparers = self.preparers(&all, &mut comments);
         let records = Records::find(self.declarations, &all, &preparers, prove, measure);
-        let freeing = freeing(&all);
-        let mut candidates = self.candidates(&records, &freeing, exported, &mut comments);
+        let (freeing, families) = (freeing(&all), Families::find(&all));
+        let source = self.source;
+        let around = Surroundings { records: &records, macros: &source.macros, freeing: &freeing, families: &families };
+        let mut candidates = self.candidates(&around, exported, &mut comments);
         self.drop_those_without_handles(&records, &mut candidates);
         events::add(candidates.iter_mut().map(|candidate| &mut candidate.described.function));
         for prototype in missing.into_iter().filter(|prototype| !prototype.name.starts_with("__")) {
@@ -137,12 +140,10 @@ impl<'w> DocumentWriter<'w> {
 
     fn candidates(
         &mut self,
-        records: &Records<'_>,
-        freeing: &[String],
+        around: &Surroundings<'_, '_>,
         exported: Vec<&'w Prototype>,
         comments: &mut Comments,
     ) -> Vec<Candidate<'w>> {
-        let around = Surroundings { records, macros: &self.source.macros, freeing };
         let mut candidates = Vec::new();
         for prototype in exported {
             let is_renamed = self.renames.contains_key(prototype.name.as_str());
@@ -153,7 +154,7 @@ impl<'w> DocumentWriter<'w> {
                 );
                 continue;
             }
-            if freeing.contains(&prototype.name) {
+            if around.freeing.contains(&prototype.name) {
                 self.skip_plainly(
                     &prototype.name,
                     "frees memory of the library, of which callers never have the address",
@@ -161,7 +162,7 @@ impl<'w> DocumentWriter<'w> {
                 continue;
             }
             let comment = self.comment(comments, prototype.span.start, prototype.span.end);
-            match describe_function(&around, &prototype.name, &prototype.signature, comment.as_ref()) {
+            match describe_function(around, &prototype.name, &prototype.signature, comment.as_ref()) {
                 Ok(described) => {
                     let has_comment = comment.is_some_and(|comment| !comment.text.is_empty());
                     candidates.push(Candidate { prototype, described, has_comment });

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::comments::{Comment, ParameterComment};
 use crate::ctype::{Enumeration, Signature};
 use crate::evidence::Evidence;
+use crate::families::Families;
 use crate::macros::Macros;
 use crate::records::Records;
 use crate::roles::Roles;
@@ -87,6 +88,7 @@ pub(crate) struct FunctionDraft<'m, 'd> {
     pub(crate) roles: Roles,
     /// The functions that free what they are given as `void *` or `char *`.
     pub(crate) freeing: &'m [String],
+    pub(crate) families: &'m Families,
     /// The addresses that callbacks are given, and those that are always NULL.
     pub(crate) user_data: Vec<usize>,
     pub(crate) nothing: Vec<usize>,

@@ -8,6 +8,7 @@ use crate::comments::Comment;
 use crate::ctype::Signature;
 use crate::draft::{Described, FunctionDraft, parameter_names};
 use crate::evidence::Evidence;
+use crate::families::Families;
 use crate::macros::Macros;
 use crate::records::Records;
 use crate::roles::Roles;
@@ -22,6 +23,7 @@ pub(crate) struct Surroundings<'m, 'd> {
     pub(crate) macros: &'m Macros,
     /// The functions that free what they are given as `void *` or `char *`.
     pub(crate) freeing: &'m [String],
+    pub(crate) families: &'m Families,
 }
 
 /// Describes a function, or says why it cannot be.
@@ -72,6 +74,7 @@ pub(crate) fn describe_function(
         signature,
         roles: Roles::find(name, signature, comment, |target| around.records.object(target).is_some()),
         freeing: around.freeing,
+        families: around.families,
         user_data: Vec::new(),
         nothing: Vec::new(),
         keeps_inputs: false,

@@ -16,6 +16,7 @@ mod draft;
 mod error;
 mod events;
 mod evidence;
+mod families;
 mod find_header;
 mod functions;
 mod glob;

@@ -152,6 +152,47 @@ int cut(const char *path, off_t length) { (void)path; return (int)length; }
 }
 
 #[test]
+fn a_text_that_stands_where_others_take_numbers_is_marked() {
+    let header = "
+int put_var_text(int id, const char *op);
+int put_var_int(int id, const int *op);
+int put_var_double(int id, const double *op);
+int put_var_string(int id, const char *op);
+int put_name(int id, const char *op);
+int store_text(int id, const char *text);
+int store_int(int id, int value);
+double add(const double *op);
+int print(const char *op);
+";
+    let source = "
+static char kept[4];
+int put_var_text(int id, const char *op) { for (int at = 0; at < 4; at++) kept[at] = op[at]; return id; }
+int put_var_int(int id, const int *op) { return id + *op; }
+int put_var_double(int id, const double *op) { return id + (int)*op; }
+int put_var_string(int id, const char *op) { return id + *op; }
+int put_name(int id, const char *op) { return id + *op; }
+int store_text(int id, const char *text) { return id + *text; }
+int store_int(int id, int value) { return id + value; }
+double add(const double *op) { return *op; }
+int print(const char *op) { return *op; }
+";
+    let described = Vendor::new(header, source).describe();
+    let mark = |of: &str, name: &str| parameter(&described, of, name).extra.get("x-review").cloned();
+    let reason = mark("put_var_text", "op").unwrap();
+    assert!(reason.as_str().unwrap().contains("`put_var_int` takes numbers there"), "{reason}");
+    for (of, name) in [("put_var_string", "op"), ("put_name", "op"), ("store_text", "text"), ("print", "op")] {
+        assert_eq!(mark(of, name), None, "{of}");
+    }
+}
+
+#[test]
+fn a_number_that_may_be_an_address_is_marked() {
+    let described = declared("int peek(uintptr_t where); int twice(unsigned long value);", &["peek", "twice"]);
+    assert!(parameter(&described, "peek", "where").extra.contains_key("x-review"));
+    assert!(!parameter(&described, "twice", "value").extra.contains_key("x-review"));
+}
+
+#[test]
 fn elements_of_unknown_size_that_are_counted_are_marked() {
     let header = "
 int update(const void *values, int n);
