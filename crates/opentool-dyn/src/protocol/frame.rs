@@ -41,6 +41,8 @@ pub(crate) enum ReplyKind {
     Ready = 4,
     /// The library cannot be loaded: the reason.
     NotLoaded = 5,
+    /// Nothing: after the call, its record on the shared page was not as the worker had left it.
+    Damaged = 6,
 }
 
 /// What the worker answers.
@@ -95,6 +97,7 @@ impl Reply {
             3 => ReplyKind::Skipped,
             4 => ReplyKind::Ready,
             5 => ReplyKind::NotLoaded,
+            6 => ReplyKind::Damaged,
             _ => return Err(InvalidFrame),
         };
         let reply = Reply { kind, notes: header[5], nonce: u64_at(header, 8), id: u64_at(header, 16) };

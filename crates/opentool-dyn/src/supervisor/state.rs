@@ -215,7 +215,19 @@ impl Owner for Inner {
 
     fn exited(&self, worker: u64, mut exit: WorkerExit) {
         let mut state = self.lock();
-        let Some(connection) = state.take(worker) else { return };
+        let Some(mut connection) = state.take(worker) else { return };
+        // On a busy machine the exit of a worker is noticed before its last answers are read.
+        let before = connection.answers;
+        connection.wants_answered = true;
+        if let Some(damage) = connection.receive_rest().filter(|_| exit.is_natural()) {
+            exit.cause = damage.into();
+        }
+        if connection.answers > before {
+            state.backoff.record_success();
+        }
+        for function in connection.answered.drain(..) {
+            state.breakers.record_success(function);
+        }
         let crashed = matches!(exit.cause, ExitCause::Signal(_) | ExitCause::Exit(_));
         exit.denial = if crashed { connection.last_denial() } else { None };
         let reason = exit.reason();

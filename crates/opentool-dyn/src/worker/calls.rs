@@ -204,6 +204,13 @@ impl Dispatcher<'_> {
             return self.replies.send(ReplyKind::Skipped, 0, id, &[]);
         }
         let called = self.call(request.function as usize, text, out);
+        if !self.page.has_begun(id) {
+            self.replies.send(ReplyKind::Damaged, 0, id, &[])?;
+            // No other call may run here: the parent ends this process.
+            loop {
+                thread::park();
+            }
+        }
         let kept = if self.engine.has_handles() { Notes::HANDLES } else { Notes::default() };
         match called {
             Ok(notes) => self.replies.send(ReplyKind::Result, notes.with(kept).bits(), id, out)?,

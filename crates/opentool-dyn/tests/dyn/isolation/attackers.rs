@@ -1,6 +1,7 @@
 //! Libraries that know how their worker is made: they harm their own calls and no others.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use opentool_dyn::{DynLibrary, Permissions};
@@ -28,6 +29,7 @@ pub(super) fn attacker_document() -> Value {
     let quotient = [takes("a", "number", "double"), takes("b", "number", "double")];
     functions.extend([
         with(takes_int("add_one", "x"), json!({ "x-effect": "read" })),
+        takes_int("rest_for", "milliseconds"),
         takes_int("leave_idle", "threads"),
         takes_int("leave_spinning", "threads"),
         takes_int("wait_with", "threads"),
@@ -68,6 +70,38 @@ async fn a_call_that_damages_the_page_or_the_pipe_fails_and_queued_ones_run_once
         assert_eq!(failed, format!("`{name}` failed: {reason}"));
         assert_eq!(counts, (1..=20).collect::<Vec<_>>(), "{name}");
     }
+}
+
+/// Keeps the only thread of a runtime from reading answers, once the calls are sent and until they have run.
+async fn read_late() {
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    std::thread::sleep(Duration::from_millis(400));
+}
+
+#[tokio::test]
+async fn answers_that_are_read_after_a_later_call_has_overwritten_the_page_count() {
+    let library = attacker(Permissions::new());
+    works(&library).await;
+    let first = call(&library, "rest_for", json!({ "milliseconds": 200 }));
+    let counting = join_all((0..10).map(|_| call(&library, "count", json!({}))));
+    let smashing = failure(&library, "smash_page", json!({}));
+    let (first, counted, smashed, ()) = tokio::join!(first, counting, smashing, read_late());
+    assert_eq!(first.unwrap(), json!({ "result": 200 }));
+    let counts: Vec<_> = counted.into_iter().map(|count| count.unwrap()["result"].as_i64().unwrap()).collect();
+    assert_eq!(counts, (1..=10).collect::<Vec<_>>());
+    assert_eq!(smashed, "`smash_page` failed: the library wrote into memory of its worker that is not its own");
+}
+
+#[tokio::test]
+async fn a_crash_after_the_pipe_was_damaged_does_not_hide_the_damage() {
+    let library = attacker(Permissions::new());
+    works(&library).await;
+    let first = call(&library, "rest_for", json!({ "milliseconds": 200 }));
+    let smashing = failure(&library, "smash_pipe", json!({}));
+    let crashing = failure(&library, "abort_now", json!({}));
+    let (first, smashed, _, ()) = tokio::join!(first, smashing, crashing, read_late());
+    assert_eq!(first.unwrap(), json!({ "result": 200 }));
+    assert_eq!(smashed, "`smash_pipe` failed: the library wrote into the pipe of its worker");
 }
 
 #[tokio::test]
