@@ -30,6 +30,8 @@ pub(super) fn attacker_document() -> Value {
     functions.extend([
         with(takes_int("add_one", "x"), json!({ "x-effect": "read" })),
         takes_int("rest_for", "milliseconds"),
+        with(takes_int("read_for", "milliseconds"), json!({ "x-symbol": "rest_for", "x-effect": "read" })),
+        with(plain("read_and_abort"), json!({ "x-symbol": "abort_now", "x-effect": "read" })),
         takes_int("leave_idle", "threads"),
         takes_int("leave_spinning", "threads"),
         takes_int("wait_with", "threads"),
@@ -156,6 +158,35 @@ async fn a_reading_call_survives_the_crash_of_a_thread_that_another_left() {
             works(&library).await;
         }
     }
+}
+
+#[tokio::test]
+async fn a_reading_call_that_others_end_again_and_again_runs_in_a_worker_of_its_own() {
+    let document = with(attacker_document(), json!({ "x-threadSafe": true }));
+    let library = building(&document, &attacker_library()).open().unwrap();
+    let crashing = async {
+        for _ in 0..8 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            failure(&library, "abort_now", json!({})).await;
+        }
+    };
+    let reading = call(&library, "read_for", json!({ "milliseconds": 500 }));
+    let (read, ()) = tokio::join!(reading, crashing);
+    assert_eq!(read.unwrap(), json!({ "result": 500 }));
+    works(&library).await;
+}
+
+#[tokio::test]
+async fn a_reading_function_that_ends_a_worker_of_its_own_is_the_cause() {
+    let library = attacker(Permissions::new());
+    for _ in 0..8 {
+        let failed = failure(&library, "read_and_abort", json!({})).await;
+        assert!(failed.starts_with("`read_and_abort` failed: the library crashed with SIGABRT"), "{failed}");
+        works(&library).await;
+    }
+    let refused = failure(&library, "read_and_abort", json!({})).await;
+    assert!(refused.contains("`read_and_abort` cannot be called: its worker has ended 8 times in a row"), "{refused}");
+    works(&library).await;
 }
 
 #[tokio::test]
