@@ -35,6 +35,7 @@ pub(super) fn attacker_document() -> Value {
         takes_int("leave_idle", "threads"),
         takes_int("leave_spinning", "threads"),
         takes_int("wait_with", "threads"),
+        takes_text("note_down", "path"),
         takes_text("rewind_and_crash", "path"),
         takes_text("forge_skip", "path"),
         with(plain("read_count"), json!({ "x-effect": "read" })),
@@ -92,6 +93,23 @@ async fn answers_that_are_read_after_a_later_call_has_overwritten_the_page_count
     let counts: Vec<_> = counted.into_iter().map(|count| count.unwrap()["result"].as_i64().unwrap()).collect();
     assert_eq!(counts, (1..=10).collect::<Vec<_>>());
     assert_eq!(smashed, "`smash_page` failed: the library wrote into memory of its worker that is not its own");
+}
+
+#[tokio::test]
+async fn calls_behind_one_that_damages_the_page_run_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = attacker(Permissions::new().write(folder.path()));
+    works(&library).await;
+    let first = call(&library, "rest_for", json!({ "milliseconds": 200 }));
+    let smashing = failure(&library, "smash_page", json!({}));
+    let path = |number: usize| folder.path().join(number.to_string());
+    let noting = join_all((0..10).map(|number| call(&library, "note_down", json!({ "path": path(number) }))));
+    let (first, _, noted, ()) = tokio::join!(first, smashing, noting, read_late());
+    assert_eq!(first.unwrap(), json!({ "result": 200 }));
+    for (number, noted) in noted.into_iter().enumerate() {
+        assert_eq!(noted.unwrap(), json!({ "error": 0 }));
+        assert_eq!(std::fs::read_to_string(path(number)).unwrap(), "x", "the worker of the damage did not go on");
+    }
 }
 
 #[tokio::test]
