@@ -1,6 +1,7 @@
 //! The parent's end of the pipes of one worker, and the calls in flight: [`Connection`].
 
 use std::collections::VecDeque;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
@@ -43,6 +44,8 @@ pub(super) enum Answer {
 struct PendingCall {
     /// 0 where there is none.
     id: u64,
+    /// What its reply has to carry.
+    nonce: u64,
     /// Which function of the plan.
     function: usize,
     /// Where its request ends in all that was ever sent to the worker.
@@ -118,7 +121,8 @@ pub(super) struct Connection {
     pub(super) requests: Arc<PipeWriter>,
     pub(super) replies: Arc<PipeReader>,
     page: SharedPage,
-    nonce: u64,
+    /// Makes the nonce of a call from its number: the worker does not know how.
+    nonces: RandomState,
     slots: Vec<PendingCall>,
     free: Vec<usize>,
     /// Counts the calls; the slot is part of a call's number.
@@ -166,16 +170,15 @@ impl Connection {
         requests: PipeWriter,
         replies: PipeReader,
         page: SharedPage,
-        nonce: u64,
         max_concurrency: usize,
     ) -> Connection {
-        let slot = || PendingCall { id: 0, function: 0, ends_at: 0, since: None, caller: Caller::Gone };
+        let slot = || PendingCall { id: 0, nonce: 0, function: 0, ends_at: 0, since: None, caller: Caller::Gone };
         Connection {
             worker,
             requests: Arc::new(requests),
             replies: Arc::new(replies),
             page,
-            nonce,
+            nonces: RandomState::new(),
             slots: std::iter::repeat_with(slot).take(SLOTS).collect(),
             free: (0..SLOTS).rev().collect(),
             count: 0,
@@ -242,9 +245,10 @@ impl Connection {
         self.unanswered += 1;
         self.submitted += (HEADER + arguments.len()) as u64;
         let ends_at = self.submitted;
-        self.slots[slot] = PendingCall { id, function, ends_at, since, caller: Caller::Waiting(sender) };
+        let nonce = self.nonces.hash_one(id);
+        self.slots[slot] = PendingCall { id, nonce, function, ends_at, since, caller: Caller::Waiting(sender) };
         self.page.mark_sent(id);
-        Request { function: function as u32, id }.write(arguments.as_bytes(), &mut self.unsent);
+        Request { function: function as u32, id, nonce }.write(arguments.as_bytes(), &mut self.unsent);
         if idle {
             // An error shows when the pipe is read.
             let _ = self.flush();
@@ -308,7 +312,7 @@ impl Connection {
 
     fn take_replies(&mut self) -> Result<(), Damage> {
         let (mut at, mut now) = (0, None);
-        while let Some((reply, payload)) = Reply::read_header(&self.received[at..], self.nonce)? {
+        while let Some((reply, payload)) = Reply::read_header(&self.received[at..])? {
             let slot = &mut self.slots[slot_of(reply.id)];
             if !slot.can_be_answered_by(reply) {
                 return Err(Damage::Pipe);
@@ -490,7 +494,7 @@ fn unread(pipe: &PipeWriter) -> u64 {
 impl PendingCall {
     /// Whether a reply can be to this call: not before it can have begun, and one that was given up alone can be skipped.
     fn can_be_answered_by(&self, reply: Reply) -> bool {
-        let is_this = self.id != 0 && self.id == reply.id && self.since.is_some();
+        let is_this = self.id != 0 && self.id == reply.id && self.nonce == reply.nonce && self.since.is_some();
         is_this
             && match reply.kind {
                 ReplyKind::Result | ReplyKind::Error | ReplyKind::Damaged => true,

@@ -142,15 +142,30 @@ async fn a_call_that_began_is_not_sent_again_whatever_its_slot_says() {
 async fn a_forged_answer_to_a_call_that_waits_is_not_taken() {
     let library = attacker(Permissions::new());
     call(&library, "tell", json!({})).await.unwrap();
-    // It knows how to forge one: that to its own call counts, as if it had returned it.
-    assert_eq!(call(&library, "forge_own", json!({})).await.unwrap(), json!({ "result": 66 }));
-    // Its second answer, of the worker, has ended that worker, perhaps with this call.
-    let _ = call(&library, "add_one", json!({ "x": 1 })).await;
+    // It has found an earlier answer in memory, and that is none to another call.
+    let failed = failure(&library, "forge_own", json!({})).await;
+    assert_eq!(failed, "`forge_own` failed: the library wrote into the pipe of its worker");
     works(&library).await;
     call(&library, "tell", json!({})).await.unwrap();
     let (failed, counts) = among_others(&library, "forge_later").await;
     assert_eq!(failed, "`forge_later` failed: the library wrote into the pipe of its worker");
     assert_eq!(counts, (1..=20).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_forged_answer_to_a_call_that_runs_at_the_same_time_is_not_taken() {
+    let document = with(attacker_document(), json!({ "x-threadSafe": true }));
+    let library = building(&document, &attacker_library()).open().unwrap();
+    call(&library, "tell", json!({})).await.unwrap();
+    // The next call after the answer that is found in memory, which is the one that gets the forged answer.
+    let reading = call(&library, "read_for", json!({ "milliseconds": 400 }));
+    let forging = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        failure(&library, "forge_own", json!({})).await
+    };
+    let (read, forged) = tokio::join!(reading, forging);
+    assert_eq!(read.unwrap(), json!({ "result": 400 }));
+    assert!(forged.contains("the library wrote into the pipe of its worker"), "{forged}");
 }
 
 #[tokio::test]
