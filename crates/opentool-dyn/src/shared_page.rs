@@ -4,7 +4,8 @@
 //! what the library was denied last, which would otherwise be lost with a crash.
 //!
 //! The library can write to it, since it runs in the worker's address space. So nothing that is read here decides whether a
-//! call is sent again, and a call after which its own record is not as it must be has failed.
+//! call is sent again, and a call after which its own record is not as it must be has failed. The worker looks at that before it
+//! answers: when the parent reads the answer, a later call may have run, and what that did to the page is not this one's.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -37,6 +38,17 @@ enum Stage {
     Begun,
     /// It was given up before it began.
     GivenUp,
+}
+
+/// What the parent finds on the page about a call that was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallRecord {
+    /// It has begun, as the worker leaves it.
+    Begun,
+    /// It has not begun.
+    NotBegun,
+    /// The record is not of this call: the library has written over it, in this call or in a later one.
+    Overwritten,
 }
 
 /// The page that a worker and its parent share.
@@ -120,10 +132,21 @@ impl SharedPage {
         self.slot(id).compare_exchange(sent, given_up, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// Whether the record of a call that was answered is as the worker leaves it: otherwise the library has damaged it.
+    /// Whether the record of a call is as the worker leaves it. Called by the worker after the call: otherwise the library has
+    /// damaged it meanwhile.
     #[inline]
     pub(crate) fn has_begun(&self, id: u64) -> bool {
-        self.slot(id).load(Ordering::Acquire) == word(id, Stage::Begun)
+        self.record(id) == CallRecord::Begun
+    }
+
+    /// What the page says about a call. Called by the parent when it reads the answer, when later calls may have run already.
+    #[inline]
+    pub(crate) fn record(&self, id: u64) -> CallRecord {
+        match self.slot(id).load(Ordering::Acquire) {
+            found if found == word(id, Stage::Begun) => CallRecord::Begun,
+            found if found >> STAGE_BITS == id => CallRecord::NotBegun,
+            _ => CallRecord::Overwritten,
+        }
     }
 
     /// Records what the library was denied. Called from a signal handler: it takes no lock and allocates nothing.
@@ -168,8 +191,11 @@ pub(crate) fn slot_of(id: u64) -> usize {
     id as usize % SLOTS
 }
 
+/// How much of a word on the page is the stage; the rest is the number of the call.
+const STAGE_BITS: u32 = 2;
+
 fn word(id: u64, stage: Stage) -> u64 {
-    (id << 2) | stage as u64
+    (id << STAGE_BITS) | stage as u64
 }
 
 #[cfg(target_os = "linux")]
@@ -216,14 +242,14 @@ mod tests {
         let (parent, fd) = SharedPage::create().unwrap();
         let worker = SharedPage::map(&fd).unwrap();
         parent.mark_sent(259);
-        assert!(!parent.has_begun(259));
+        assert_eq!(parent.record(259), CallRecord::NotBegun);
         assert!(worker.begin(259));
         assert!(!parent.give_up(259));
         assert!(parent.has_begun(259));
         parent.mark_sent(515);
         assert!(parent.give_up(515));
         assert!(!worker.begin(515));
-        assert!(!parent.has_begun(515));
+        assert_eq!(parent.record(515), CallRecord::NotBegun);
     }
 
     #[test]
@@ -243,6 +269,7 @@ mod tests {
         assert!(page.begin(7));
         page.slot(7).store(0x5a5a_5a5a, Ordering::Relaxed);
         assert!(!page.has_begun(7));
+        assert_eq!(page.record(7), CallRecord::Overwritten);
         page.mark_sent(263);
         page.slot(263).store(0x5a5a_5a5a, Ordering::Relaxed);
         assert!(page.begin(263) && page.has_begun(263));

@@ -1,9 +1,9 @@
 //! The parent's side of worker processes: [`Supervisor`] starts them, sends calls to them, and reports how they exit.
 //!
 //! There is one worker that takes calls, and a spare that is ready to replace it. A call that may have begun when its worker
-//! exited has failed, unless the document says that it only reads: then it runs again. One that cannot have begun goes to the
-//! next worker. Workers that exit again and again are started with a growing delay, and after that the function
-//! that ended them is refused for a while, with the reason.
+//! exited has failed, unless the document says that it only reads: then it runs again, at last in a worker of its own, which no
+//! other call can end. One that cannot have begun goes to the next worker. Workers that exit again and again are started with
+//! a growing delay, and after that the function that ended them is refused for a while, with the reason.
 
 mod backoff;
 mod breakers;
@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use opentool_core::ToolError;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use self::breakers::Admitted;
 use self::connection::Answer;
@@ -36,6 +36,7 @@ pub use self::settings::WorkerSharing;
 use self::spawn::Launcher;
 use self::state::{Inner, closed, next_worker};
 use self::ticket::Ticket;
+use crate::denial::Denial;
 use crate::engine::Notes;
 use crate::plan::Plan;
 use crate::protocol::{LONGEST_REQUEST, ReplyKind};
@@ -45,8 +46,14 @@ use crate::{LoadError, OpenError};
 /// How long an idle worker may take to exit by itself once its library is closed.
 const RETIRING: Duration = Duration::from_millis(250);
 
-/// How often a call that only reads runs again after it was lost with its worker, where others may well have been the cause.
+/// How often a call that may run again does so after it was lost with its worker, where others may well have been the cause.
 const MOST_LOST: u32 = 4;
+
+/// The same for one that can run in a worker of its own after that.
+const LOST_BEFORE_ALONE: u32 = 2;
+
+/// How many calls have workers of their own at the same time.
+const ALONE: usize = 4;
 
 /// How long after its first call a library gets a spare worker: a program that calls once needs none.
 const SPARE_AFTER: Duration = Duration::from_millis(100);
@@ -108,6 +115,7 @@ impl Supervisor {
             monitor,
             weak: weak.clone(),
             has_spare,
+            alone: Semaphore::new(ALONE),
             state: Mutex::default(),
         });
         Ok(Supervisor { inner })
@@ -137,28 +145,69 @@ impl Supervisor {
         // runtime shut down.
         tokio::task::coop::consume_budget().await;
         loop {
-            match self.submit(function, arguments, &mut admission)? {
-                Submitted::Queued(mut queued) => (&mut queued.woken).await.map_err(|_| closed(name))??,
-                Submitted::Sent(ticket) => match ticket.wait(self.inner.settings.timeout).await? {
-                    Answer::Retry | Answer::ReaderStopped => {}
-                    // One that only reads can run again, since others or a thread that they left may have been the cause.
-                    Answer::WorkerExited { is_one_of_many, is_cause: false, ref exit }
-                        if exit.is_unexpected()
-                            && self.inner.may_repeat(function)
-                            && lost < if is_one_of_many || exit.is_damage() { MOST_LOST } else { 1 } =>
-                    {
-                        lost += 1;
-                    }
-                    Answer::WorkerExited { exit, is_cause, is_one_of_many } => {
+            match self.attempt(function, arguments, &mut admission).await? {
+                Answer::Retry | Answer::ReaderStopped => {}
+                Answer::WorkerExited { exit, is_cause, is_one_of_many } => {
+                    if is_cause || exit.is_retired() || !self.inner.may_repeat(function) {
                         return Err(exit.error(name, is_cause, is_one_of_many));
                     }
-                    Answer::Reply { kind, notes, text, denial } => {
-                        if let Some(denial) = denial {
-                            tracing::warn!(function = name, "the library was refused something: {}", denial.hint());
-                        }
-                        return result(name, kind, notes, text);
+                    // Other calls or a thread that they left may have been the cause.
+                    let may_be_others = is_one_of_many || exit.is_damage();
+                    let may_run_alone = self.inner.may_run_alone(function);
+                    let most = match (may_be_others, may_run_alone) {
+                        (true, true) => LOST_BEFORE_ALONE,
+                        (true, false) => MOST_LOST,
+                        (false, _) => u32::from(!may_run_alone),
+                    };
+                    lost += 1;
+                    if lost > most && may_run_alone {
+                        // Boxed, so that the future of any other call stays small.
+                        return Box::pin(self.call_alone(function, arguments)).await;
                     }
-                },
+                    if lost > most {
+                        return Err(exit.error(name, is_cause, is_one_of_many));
+                    }
+                }
+                Answer::Reply { kind, notes, text, denial } => return result(name, kind, notes, text, denial),
+            }
+        }
+    }
+
+    /// Sends a call once, where a worker has capacity for it.
+    async fn attempt(
+        &self,
+        function: usize,
+        arguments: &str,
+        admission: &mut Admission<'_>,
+    ) -> Result<Answer, ToolError> {
+        match self.submit(function, arguments, admission)? {
+            Submitted::Sent(ticket) => ticket.wait(self.inner.settings.timeout).await,
+            Submitted::Queued(mut queued) => {
+                (&mut queued.woken).await.map_err(|_| closed(self.inner.name(function)))??;
+                Ok(Answer::Retry)
+            }
+        }
+    }
+
+    /// Calls a function in a new worker that gets no other call, so that it is the cause where that exits.
+    async fn call_alone(&self, function: usize, arguments: &str) -> Result<(Notes, String), ToolError> {
+        let name = self.inner.name(function);
+        let _permit = self.inner.alone.acquire().await.map_err(|_| closed(name))?;
+        let alone = Supervisor::new(self.inner.plan.clone(), self.inner.settings.clone(), false)
+            .map_err(|error| ToolError::unavailable(error.to_string()))?;
+        let mut admission = Admission { inner: &alone.inner, function, admitted: None };
+        loop {
+            match alone.attempt(function, arguments, &mut admission).await? {
+                Answer::Retry | Answer::ReaderStopped => {}
+                Answer::WorkerExited { exit, is_cause, is_one_of_many } => {
+                    let (now, reason) = (Instant::now(), exit.reason());
+                    self.inner.lock().breakers.record_failure(&[function], now, &reason);
+                    return Err(exit.error(name, is_cause, is_one_of_many));
+                }
+                Answer::Reply { kind, notes, text, denial } => {
+                    self.inner.lock().breakers.record_success(function);
+                    return result(name, kind, notes, text, denial);
+                }
             }
         }
     }
@@ -205,7 +254,16 @@ pub(crate) fn run_later(delay: Duration, work: impl FnOnce() + Send + 'static) {
 }
 
 /// The result of a call, from a reply.
-fn result(name: &str, kind: ReplyKind, notes: Notes, text: Vec<u8>) -> Result<(Notes, String), ToolError> {
+fn result(
+    name: &str,
+    kind: ReplyKind,
+    notes: Notes,
+    text: Vec<u8>,
+    denial: Option<Denial>,
+) -> Result<(Notes, String), ToolError> {
+    if let Some(denial) = denial {
+        tracing::warn!(function = name, "the library was refused something: {}", denial.hint());
+    }
     let malformed = || ToolError::invalid_result(format!("`{name}`: the worker's answer makes no sense"));
     match kind {
         ReplyKind::Result => Ok((notes, String::from_utf8(text).map_err(|_| malformed())?)),

@@ -73,7 +73,7 @@ fn run(parent: i32) -> io::Result<()> {
     let page: &'static SharedPage = Box::leak(Box::new(SharedPage::map(&fd)?));
     drop(fd);
     let mut requests = RequestReader::new(requests);
-    let Some((_, payload)) = requests.next()? else { return Ok(()) };
+    let Some((request, payload)) = requests.next()? else { return Ok(()) };
     let hello: HelloMessage = serde_json::from_slice(requests.payload(payload)).map_err(io::Error::from)?;
     #[cfg(target_os = "linux")]
     if hello.permissions.allows_unsafe() {
@@ -81,14 +81,14 @@ fn run(parent: i32) -> io::Result<()> {
         let shared = [0, 1, 2, REQUESTS, REPLIES, crate::protocol::PAGE];
         opentool_child::split(parent, std::time::Duration::ZERO, &shared)?;
     }
-    let replies = ReplyWriter::new(replies, hello.nonce);
+    let replies = ReplyWriter::new(replies);
     match load(&hello, page) {
         Ok((plan, engine, ready)) => {
             let ready = serde_json::to_vec(&ready).map_err(io::Error::from)?;
-            replies.send(ReplyKind::Ready, 0, 0, &ready)?;
+            replies.send(ReplyKind::Ready, 0, request, &ready)?;
             calls::serve(&plan, &engine, requests, &replies, page)
         }
-        Err(error) => replies.send(ReplyKind::NotLoaded, 0, 0, error.message.as_bytes()),
+        Err(error) => replies.send(ReplyKind::NotLoaded, 0, request, error.message.as_bytes()),
     }
 }
 

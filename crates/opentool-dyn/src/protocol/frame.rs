@@ -1,9 +1,10 @@
 //! The frames on the two pipes: a header of fixed size and a payload.
 //!
-//! Every reply carries a nonce that the parent chose for this worker. It shows that bytes which a library writes into the
-//! pipe by accident (it prints to every descriptor, or closes and reuses one) are no reply, and it bounds what such bytes
-//! can do: the worker is ended. It is no proof against a hostile library: that runs in the worker's address space, where it
-//! can read the nonce and write frames of its own. A forged frame can only answer calls to that same library.
+//! Every reply carries the nonce of its request. It shows that bytes which a library writes into the pipe by accident (it
+//! prints to every descriptor, or closes and reuses one) are no reply, and it bounds what such bytes can do: the worker is
+//! ended. Each request has a nonce of its own, so that a reply which a library finds in memory is none to another call. It
+//! is no proof against a hostile library: that runs in the worker's address space, where it can read the requests, too, and
+//! write frames of its own. A forged frame can only answer calls to that same library.
 
 use std::ops::Range;
 
@@ -25,6 +26,8 @@ pub(crate) struct Request {
     pub(crate) function: u32,
     /// Which call of this worker; its slot on the shared page is part of it.
     pub(crate) id: u64,
+    /// What its reply has to carry.
+    pub(crate) nonce: u64,
 }
 
 /// What a reply's payload is.
@@ -41,6 +44,8 @@ pub(crate) enum ReplyKind {
     Ready = 4,
     /// The library cannot be loaded: the reason.
     NotLoaded = 5,
+    /// Nothing: after the call, its record on the shared page was not as the worker had left it.
+    Damaged = 6,
 }
 
 /// What the worker answers.
@@ -49,7 +54,7 @@ pub(crate) struct Reply {
     pub(crate) kind: ReplyKind,
     /// [`Notes`](crate::engine::Notes) about a result.
     pub(crate) notes: u8,
-    /// The nonce of this worker.
+    /// The nonce of the request.
     pub(crate) nonce: u64,
     /// Which call; 0 before the first.
     pub(crate) id: u64,
@@ -66,7 +71,7 @@ impl Request {
         out.extend_from_slice(&length(payload).to_le_bytes());
         out.extend_from_slice(&self.function.to_le_bytes());
         out.extend_from_slice(&self.id.to_le_bytes());
-        out.extend_from_slice(&[0; 8]);
+        out.extend_from_slice(&self.nonce.to_le_bytes());
         out.extend_from_slice(payload);
     }
 
@@ -77,7 +82,7 @@ impl Request {
         if bytes.len() < payload.end {
             return Ok(None);
         }
-        let request = Request { function: u32_at(header, 4), id: u64_at(header, 8) };
+        let request = Request { function: u32_at(header, 4), id: u64_at(header, 8), nonce: u64_at(header, 16) };
         Ok(Some((request, payload)))
     }
 }
@@ -86,8 +91,9 @@ impl Reply {
     /// Reads the header of the first reply of some bytes and says where its payload is, which may be missing yet; none where
     /// bytes of the header are missing.
     ///
-    /// The nonce and the length are checked as soon as they are there, so that an invalid payload is never waited for.
-    pub(crate) fn read_header(bytes: &[u8], nonce: u64) -> Result<Option<(Reply, Range<usize>)>, InvalidFrame> {
+    /// The length is checked as soon as it is there, and the nonce is the caller's to check, so that an invalid payload is never
+    /// waited for.
+    pub(crate) fn read_header(bytes: &[u8]) -> Result<Option<(Reply, Range<usize>)>, InvalidFrame> {
         let Some(header) = bytes.first_chunk::<HEADER>() else { return Ok(None) };
         let kind = match header[4] {
             1 => ReplyKind::Result,
@@ -95,18 +101,19 @@ impl Reply {
             3 => ReplyKind::Skipped,
             4 => ReplyKind::Ready,
             5 => ReplyKind::NotLoaded,
+            6 => ReplyKind::Damaged,
             _ => return Err(InvalidFrame),
         };
         let reply = Reply { kind, notes: header[5], nonce: u64_at(header, 8), id: u64_at(header, 16) };
-        if reply.nonce != nonce {
-            return Err(InvalidFrame);
-        }
         Ok(Some((reply, payload(header, LONGEST_REPLY)?)))
     }
 
     /// Reads the first reply of some bytes and says where its payload is; none where bytes are missing.
     pub(crate) fn read(bytes: &[u8], nonce: u64) -> Result<Option<(Reply, Range<usize>)>, InvalidFrame> {
-        Ok(Self::read_header(bytes, nonce)?.filter(|(_, payload)| bytes.len() >= payload.end))
+        match Self::read_header(bytes)? {
+            Some((reply, _)) if reply.nonce != nonce => Err(InvalidFrame),
+            read => Ok(read.filter(|(_, payload)| bytes.len() >= payload.end)),
+        }
     }
 
     /// The bytes that go before a payload.
@@ -151,7 +158,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_the_rest_left() {
-        let (first, second) = (Request { function: 7, id: 9 }, Request { function: 0, id: u64::MAX });
+        let first = Request { function: 7, id: 9, nonce: 11 };
+        let second = Request { function: 0, id: u64::MAX, nonce: u64::MAX };
         let mut bytes = Vec::new();
         first.write(b"{}", &mut bytes);
         second.write(b"", &mut bytes);

@@ -20,8 +20,6 @@ pub(crate) const PAGE: i32 = 66;
 /// The first message to a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct HelloMessage {
-    /// What every reply is to carry.
-    pub(crate) nonce: u64,
     /// The text of the document.
     pub(crate) document: Arc<str>,
     pub(crate) library: PathBuf,

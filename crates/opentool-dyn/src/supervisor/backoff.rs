@@ -60,6 +60,11 @@ pub(super) struct CircuitBreaker {
 }
 
 impl CircuitBreaker {
+    /// How often in a row a worker exited.
+    pub(super) fn failures(&self) -> u32 {
+        self.failures
+    }
+
     /// Admits a call, and says whether it is the one that probes; or says why calls are refused.
     pub(super) fn admit(&mut self, now: Instant) -> Result<bool, String> {
         let Some(until) = self.refusing_until else { return Ok(false) };

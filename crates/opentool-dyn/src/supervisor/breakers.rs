@@ -71,13 +71,20 @@ impl Breakers {
         self.functions.remove(&function);
     }
 
-    /// A worker has exited in which these functions may have been running.
+    /// A worker has exited in which no function was running, or could not be started.
+    pub(super) fn record_library_failure(&mut self, now: Instant, reason: &str) {
+        self.library.get_or_insert_default().record_failure(now, reason);
+    }
+
+    /// A worker has exited in which these functions may have been running: of several, it was one that failed most often in a row.
     pub(super) fn record_failure(&mut self, functions: &[usize], now: Instant, reason: &str) {
-        if functions.is_empty() {
-            self.library.get_or_insert_default().record_failure(now, reason);
-        }
+        let failures =
+            |breakers: &Breakers, function| breakers.functions.get(function).map_or(0, CircuitBreaker::failures);
+        let most = functions.iter().map(|function| failures(self, function)).max();
         for function in functions {
-            self.functions.entry(*function).or_default().record_failure(now, reason);
+            if Some(failures(self, function)) == most {
+                self.functions.entry(*function).or_default().record_failure(now, reason);
+            }
         }
     }
 }
@@ -104,10 +111,25 @@ mod tests {
     }
 
     #[test]
+    fn of_several_functions_the_one_that_is_never_answered_is_refused() {
+        let (now, mut breakers) = (Instant::now(), Breakers::default());
+        for _ in 0..9 {
+            breakers.record_failure(&[3, 4], now, "it crashed");
+            breakers.record_success(4);
+        }
+        // None is answered from now on.
+        for _ in 0..7 {
+            breakers.record_failure(&[3, 4], now, "it crashed");
+        }
+        assert!(breakers.admit(3, now).is_err());
+        assert_eq!(breakers.admit(4, now), Ok(Admitted::default()));
+    }
+
+    #[test]
     fn exits_without_a_call_refuse_every_function_until_one_works() {
         let (now, mut breakers) = (Instant::now(), Breakers::default());
         for _ in 0..8 {
-            breakers.record_failure(&[], now, "it crashed");
+            breakers.record_library_failure(now, "it crashed");
         }
         assert!(breakers.admit(1, now).is_err());
         breakers.record_success(1);

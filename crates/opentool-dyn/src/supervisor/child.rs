@@ -79,7 +79,6 @@ impl Child {
         let settings = owner.settings();
         let nonce = random();
         let hello = HelloMessage {
-            nonce,
             document: settings.document.clone(),
             library: settings.library.clone(),
             options: settings.options,
@@ -93,7 +92,7 @@ impl Child {
             }
         };
         let mut frame = Vec::new();
-        Request { function: 0, id: 0 }.write(&hello, &mut frame);
+        Request { function: 0, id: 0, nonce }.write(&hello, &mut frame);
         let spawned = match owner.launcher().spawn() {
             Ok(spawned) => spawned,
             Err(error) => return Err((fail(format!("its worker cannot be started: {error}")), reply)),
@@ -224,12 +223,12 @@ impl Child {
         match startup.poll() {
             StartProgress::Pending => self.startup = Some(startup),
             StartProgress::Ready(ready) => {
-                let Startup { requests, replies, page, nonce, reply, .. } = startup;
+                let Startup { requests, replies, page, reply, .. } = startup;
                 match self.owner.upgrade() {
                     Some(owner) if self.ending.is_none() => {
                         self.sampler = Some(Sampler::new(self.limits, Instant::now()));
                         let concurrency = owner.max_concurrency();
-                        owner.started(Connection::new(self.worker, requests, replies, page, nonce, concurrency));
+                        owner.started(Connection::new(self.worker, requests, replies, page, concurrency));
                         send_result(reply, Ok(ready.confinement));
                     }
                     _ => self.end(ExitCause::Retired, Duration::ZERO),

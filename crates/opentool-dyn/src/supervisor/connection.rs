@@ -1,6 +1,7 @@
 //! The parent's end of the pipes of one worker, and the calls in flight: [`Connection`].
 
 use std::collections::VecDeque;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
@@ -10,12 +11,12 @@ use std::time::Instant;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
-use super::exit::WorkerExit;
+use super::exit::{ExitCause, WorkerExit};
 use super::usage::Activity;
 use crate::denial::Denial;
 use crate::engine::Notes;
 use crate::protocol::{HEADER, InvalidFrame, LONGEST_REPLY, Reply, ReplyKind, Request};
-use crate::shared_page::{SLOTS, SharedPage, slot_of};
+use crate::shared_page::{CallRecord, SLOTS, SharedPage, slot_of};
 use crate::spin::{Attempts, Spinner};
 
 /// How much is read at once.
@@ -43,6 +44,8 @@ pub(super) enum Answer {
 struct PendingCall {
     /// 0 where there is none.
     id: u64,
+    /// What its reply has to carry.
+    nonce: u64,
     /// Which function of the plan.
     function: usize,
     /// Where its request ends in all that was ever sent to the worker.
@@ -68,10 +71,10 @@ enum Caller {
 /// What came of reading a pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Received {
-    /// Everything that was there, and this many answers.
-    All(usize),
+    /// Everything that was there.
+    All,
     /// As much as was asked for: there may be more.
-    Some(usize),
+    Some,
     /// The other end is closed.
     Closed,
     /// The library has damaged what its worker shares with the parent.
@@ -93,6 +96,15 @@ impl From<InvalidFrame> for Damage {
     }
 }
 
+impl From<Damage> for ExitCause {
+    fn from(damage: Damage) -> ExitCause {
+        match damage {
+            Damage::Pipe => ExitCause::InvalidFrame,
+            Damage::Page => ExitCause::DamagedPage,
+        }
+    }
+}
+
 /// What became of the calls in flight when their worker exited.
 #[derive(Debug, Default)]
 pub(super) struct Closed {
@@ -109,7 +121,8 @@ pub(super) struct Connection {
     pub(super) requests: Arc<PipeWriter>,
     pub(super) replies: Arc<PipeReader>,
     page: SharedPage,
-    nonce: u64,
+    /// Makes the nonce of a call from its number: the worker does not know how.
+    nonces: RandomState,
     slots: Vec<PendingCall>,
     free: Vec<usize>,
     /// Counts the calls; the slot is part of a call's number.
@@ -127,6 +140,8 @@ pub(super) struct Connection {
     max_concurrency: usize,
     /// How many it has not answered.
     unanswered: usize,
+    /// How many calls the worker has answered.
+    pub(super) answers: u64,
     /// Whether the functions of answered calls are wanted, and those.
     pub(super) wants_answered: bool,
     pub(super) answered: Vec<usize>,
@@ -155,16 +170,15 @@ impl Connection {
         requests: PipeWriter,
         replies: PipeReader,
         page: SharedPage,
-        nonce: u64,
         max_concurrency: usize,
     ) -> Connection {
-        let slot = || PendingCall { id: 0, function: 0, ends_at: 0, since: None, caller: Caller::Gone };
+        let slot = || PendingCall { id: 0, nonce: 0, function: 0, ends_at: 0, since: None, caller: Caller::Gone };
         Connection {
             worker,
             requests: Arc::new(requests),
             replies: Arc::new(replies),
             page,
-            nonce,
+            nonces: RandomState::new(),
             slots: std::iter::repeat_with(slot).take(SLOTS).collect(),
             free: (0..SLOTS).rev().collect(),
             count: 0,
@@ -176,6 +190,7 @@ impl Connection {
             received: Vec::new(),
             max_concurrency,
             unanswered: 0,
+            answers: 0,
             wants_answered: false,
             answered: Vec::new(),
             queued: VecDeque::new(),
@@ -230,9 +245,10 @@ impl Connection {
         self.unanswered += 1;
         self.submitted += (HEADER + arguments.len()) as u64;
         let ends_at = self.submitted;
-        self.slots[slot] = PendingCall { id, function, ends_at, since, caller: Caller::Waiting(sender) };
+        let nonce = self.nonces.hash_one(id);
+        self.slots[slot] = PendingCall { id, nonce, function, ends_at, since, caller: Caller::Waiting(sender) };
         self.page.mark_sent(id);
-        Request { function: function as u32, id }.write(arguments.as_bytes(), &mut self.unsent);
+        Request { function: function as u32, id, nonce }.write(arguments.as_bytes(), &mut self.unsent);
         if idle {
             // An error shows when the pipe is read.
             let _ = self.flush();
@@ -281,34 +297,41 @@ impl Connection {
             }
             Err(error) => {
                 return match error.kind() {
-                    io::ErrorKind::Interrupted => Received::Some(0),
-                    io::ErrorKind::WouldBlock => Received::All(0),
+                    io::ErrorKind::Interrupted => Received::Some,
+                    io::ErrorKind::WouldBlock => Received::All,
                     _ => Received::Closed,
                 };
             }
         };
         match self.take_replies() {
             Err(damage) => Received::Damaged(damage),
-            Ok(answered) if full => Received::Some(answered),
-            Ok(answered) => Received::All(answered),
+            Ok(()) if full => Received::Some,
+            Ok(()) => Received::All,
         }
     }
 
-    fn take_replies(&mut self) -> Result<usize, Damage> {
-        let (mut at, mut answered, mut now) = (0, 0, None);
-        while let Some((reply, payload)) = Reply::read_header(&self.received[at..], self.nonce)? {
+    fn take_replies(&mut self) -> Result<(), Damage> {
+        let (mut at, mut now) = (0, None);
+        while let Some((reply, payload)) = Reply::read_header(&self.received[at..])? {
             let slot = &mut self.slots[slot_of(reply.id)];
             if !slot.can_be_answered_by(reply) {
                 return Err(Damage::Pipe);
             }
             let Some(text) = self.received.get(at + payload.start..at + payload.end) else { break };
-            if reply.kind != ReplyKind::Skipped && !self.page.has_begun(reply.id) {
+            let can_be_true = match (reply.kind, self.page.record(reply.id)) {
+                (ReplyKind::Skipped, _) | (_, CallRecord::Begun) => true,
+                // The worker found the record as it should be, so a later call has overwritten it. Where calls run at the same
+                // time, one that overwrites and one that forges could be two.
+                (_, CallRecord::Overwritten) => self.max_concurrency == 1,
+                (_, CallRecord::NotBegun) => false,
+            };
+            if reply.kind == ReplyKind::Damaged || !can_be_true {
                 return Err(Damage::Page);
             }
             let text = if matches!(slot.caller, Caller::Gone) { Vec::new() } else { text.to_vec() };
             let (kind, mut notes) = (reply.kind, Notes::from_bits(reply.notes));
             if kind != ReplyKind::Skipped {
-                answered += 1;
+                self.answers += 1;
                 if self.wants_answered {
                     self.answered.push(slot.function);
                 }
@@ -336,7 +359,20 @@ impl Connection {
                 self.received.reserve((HEADER + length).saturating_sub(self.received.len()));
             }
         }
-        Ok(answered)
+        Ok(())
+    }
+
+    /// Reads what a worker that has exited still wrote, and answers those calls; says what it had damaged, where that was not
+    /// known.
+    pub(super) fn receive_rest(&mut self) -> Option<Damage> {
+        while !self.closed {
+            match self.receive() {
+                Received::Some => {}
+                Received::Damaged(damage) => return Some(damage),
+                Received::All | Received::Closed => break,
+            }
+        }
+        None
     }
 
     /// Since when a call that is not answered can have run; none where others still run before it.
@@ -413,12 +449,11 @@ impl Connection {
         self.page.last_denial()
     }
 
-    /// Ends the connection of a worker that has exited: reads what it still wrote, and answers all calls in flight.
+    /// Ends the connection of a worker that has exited, after the rest of its answers was read: answers all calls in flight.
     ///
     /// A call cannot have begun where others were to run before it, or where the worker has not read the whole of its request.
     /// What the shared page says does not count.
     pub(super) fn close(mut self, exit: &Arc<WorkerExit>) -> Closed {
-        while matches!(self.receive(), Received::Some(_) | Received::All(1..)) {}
         let read = self.written.saturating_sub(unread(&self.requests));
         let may_have_begun = |slot: &PendingCall| slot.id != 0 && slot.since.is_some() && slot.ends_at <= read;
         let running = self.slots.iter().filter(|slot| may_have_begun(slot));
@@ -459,10 +494,10 @@ fn unread(pipe: &PipeWriter) -> u64 {
 impl PendingCall {
     /// Whether a reply can be to this call: not before it can have begun, and one that was given up alone can be skipped.
     fn can_be_answered_by(&self, reply: Reply) -> bool {
-        let is_this = self.id != 0 && self.id == reply.id && self.since.is_some();
+        let is_this = self.id != 0 && self.id == reply.id && self.nonce == reply.nonce && self.since.is_some();
         is_this
             && match reply.kind {
-                ReplyKind::Result | ReplyKind::Error => true,
+                ReplyKind::Result | ReplyKind::Error | ReplyKind::Damaged => true,
                 ReplyKind::Skipped => matches!(self.caller, Caller::Gone),
                 ReplyKind::Ready | ReplyKind::NotLoaded => false,
             }

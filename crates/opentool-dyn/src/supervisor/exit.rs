@@ -111,6 +111,16 @@ impl WorkerExit {
         !matches!(self.cause, ExitCause::Retired | ExitCause::GivenUp { .. } | ExitCause::BurningThreads)
     }
 
+    /// Whether its library was closed, so that no other worker follows.
+    pub(super) fn is_retired(&self) -> bool {
+        self.cause == ExitCause::Retired
+    }
+
+    /// Whether the process ended by itself, and was not killed for something that the parent has seen.
+    pub(super) fn is_natural(&self) -> bool {
+        matches!(self.cause, ExitCause::Signal(_) | ExitCause::Exit(_) | ExitCause::ClosedPipes | ExitCause::Unknown)
+    }
+
     /// Whether the library has damaged what its worker needs, which a thread that an earlier call left may have done.
     pub(super) fn is_damage(&self) -> bool {
         matches!(self.cause, ExitCause::InvalidFrame | ExitCause::DamagedPage | ExitCause::ClosedPipes)

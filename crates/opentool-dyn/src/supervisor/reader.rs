@@ -15,7 +15,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
 
 use super::child::CLOSING;
-use super::connection::{Connection, Damage, Received};
+use super::connection::{Connection, Received};
 use super::exit::ExitCause;
 use super::state::Inner;
 
@@ -44,31 +44,30 @@ pub(super) fn receive(inner: &Inner, worker: u64) -> Option<bool> {
     let has_failures = !state.breakers.is_empty();
     let connection = state.connection(worker)?;
     connection.wants_answered = has_failures;
+    let before = connection.answers;
     let received = connection.receive();
+    let has_answered = connection.answers > before;
     let functions = std::mem::take(&mut connection.answered);
     connection.closed = matches!(received, Received::Closed | Received::Damaged(_));
     for function in functions {
         state.breakers.record_success(function);
     }
-    let (answered, more) = match received {
-        Received::All(answered) => (answered, false),
-        Received::Some(answered) => (answered, true),
+    // Answers before the damage count, too.
+    if has_answered {
+        state.backoff.record_success();
+    }
+    let more = match received {
+        Received::All => false,
+        Received::Some => true,
         Received::Closed => {
             inner.retire(&mut state, worker, ExitCause::ClosedPipes, CLOSING);
             return None;
         }
         Received::Damaged(damage) => {
-            let cause = match damage {
-                Damage::Pipe => ExitCause::InvalidFrame,
-                Damage::Page => ExitCause::DamagedPage,
-            };
-            inner.retire(&mut state, worker, cause, Duration::ZERO);
+            inner.retire(&mut state, worker, damage.into(), Duration::ZERO);
             return None;
         }
     };
-    if answered > 0 {
-        state.backoff.record_success();
-    }
     // A call that was given up frees a slot, too.
     state.wake_waiting();
     Some(more)

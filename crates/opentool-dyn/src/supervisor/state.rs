@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use opentool_core::ToolError;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use super::backoff::Backoff;
 use super::breakers::Breakers;
@@ -37,6 +37,8 @@ pub(super) struct Inner {
     pub(super) weak: Weak<Inner>,
     /// Whether there is to be a spare.
     pub(super) has_spare: bool,
+    /// How many calls may run in workers of their own at the same time.
+    pub(super) alone: Semaphore,
     pub(super) state: Mutex<State>,
 }
 
@@ -75,16 +77,6 @@ pub(super) fn next_worker() -> u64 {
     COUNT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The functions whose calls may have ended a worker.
-fn causes(exit: &WorkerExit, running: &[(usize, u64)]) -> Vec<usize> {
-    let cause: Vec<_> = running.iter().filter(|(_, id)| exit.is_caused_by(*id)).collect();
-    let suspected = if cause.is_empty() { running.iter().collect() } else { cause };
-    let mut functions: Vec<_> = suspected.into_iter().map(|(function, _)| *function).collect();
-    functions.sort_unstable();
-    functions.dedup();
-    functions
-}
-
 impl Inner {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -98,6 +90,25 @@ impl Inner {
     pub(super) fn may_repeat(&self, function: usize) -> bool {
         let function = self.plan.functions.get(function);
         function.is_some_and(|function| function.effect == Effect::Read || function.idempotent)
+    }
+
+    /// Whether a call of a function can run in a worker of its own: it leaves nothing in memory that other calls need.
+    pub(super) fn may_run_alone(&self, function: usize) -> bool {
+        let function = self.plan.functions.get(function);
+        function.is_some_and(|function| function.effect == Effect::Read && function.handle_types().next().is_none())
+    }
+
+    /// The functions whose calls may have ended a worker; those aside whose calls will run alone, which then shows whether they did.
+    fn suspects(&self, exit: &WorkerExit, running: &[(usize, u64)]) -> Vec<usize> {
+        let cause: Vec<_> = running.iter().filter(|(_, id)| exit.is_caused_by(*id)).collect();
+        let suspected = match cause.is_empty() {
+            true => running.iter().filter(|(function, _)| !self.may_run_alone(*function)).collect(),
+            false => cause,
+        };
+        let mut functions: Vec<_> = suspected.into_iter().map(|(function, _)| *function).collect();
+        functions.sort_unstable();
+        functions.dedup();
+        functions
     }
 
     /// A reference for the monitor.
@@ -193,7 +204,7 @@ impl Owner for Inner {
         }
         let now = Instant::now();
         state.backoff.record_failure(now);
-        state.breakers.record_failure(&[], now, &error.to_string());
+        state.breakers.record_library_failure(now, &error.to_string());
         let unavailable = ToolError::unavailable(error.to_string());
         for waiting in state.waiting.drain(..) {
             let _ = waiting.send(Err(unavailable.clone()));
@@ -215,7 +226,19 @@ impl Owner for Inner {
 
     fn exited(&self, worker: u64, mut exit: WorkerExit) {
         let mut state = self.lock();
-        let Some(connection) = state.take(worker) else { return };
+        let Some(mut connection) = state.take(worker) else { return };
+        // On a busy machine the exit of a worker is noticed before its last answers are read.
+        let before = connection.answers;
+        connection.wants_answered = true;
+        if let Some(damage) = connection.receive_rest().filter(|_| exit.is_natural()) {
+            exit.cause = damage.into();
+        }
+        if connection.answers > before {
+            state.backoff.record_success();
+        }
+        for function in connection.answered.drain(..) {
+            state.breakers.record_success(function);
+        }
         let crashed = matches!(exit.cause, ExitCause::Signal(_) | ExitCause::Exit(_));
         exit.denial = if crashed { connection.last_denial() } else { None };
         let reason = exit.reason();
@@ -226,7 +249,10 @@ impl Owner for Inner {
             tracing::warn!(library = %self.settings.library.display(), %reason, "a worker has ended");
             let now = Instant::now();
             state.backoff.record_failure(now);
-            state.breakers.record_failure(&causes(&exit, &running), now, &reason);
+            if running.is_empty() {
+                state.breakers.record_library_failure(now, &reason);
+            }
+            state.breakers.record_failure(&self.suspects(&exit, &running), now, &reason);
         } else {
             tracing::info!(library = %self.settings.library.display(), %reason, "a worker was ended");
         }

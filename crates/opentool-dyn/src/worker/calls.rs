@@ -97,18 +97,17 @@ impl RequestReader {
 #[derive(Debug)]
 pub(super) struct ReplyWriter {
     replies: PipeWriter,
-    nonce: u64,
     /// What is written at once. It is locked for the whole of a reply, which may be longer than a pipe holds.
     frame: Mutex<Vec<u8>>,
 }
 
 impl ReplyWriter {
-    pub(super) fn new(replies: PipeWriter, nonce: u64) -> Self {
-        ReplyWriter { replies, nonce, frame: Mutex::default() }
+    pub(super) fn new(replies: PipeWriter) -> Self {
+        ReplyWriter { replies, frame: Mutex::default() }
     }
 
-    pub(super) fn send(&self, kind: ReplyKind, notes: u8, id: u64, payload: &[u8]) -> io::Result<()> {
-        let header = Reply { kind, notes, nonce: self.nonce, id }.header(payload);
+    pub(super) fn send(&self, kind: ReplyKind, notes: u8, request: Request, payload: &[u8]) -> io::Result<()> {
+        let header = Reply { kind, notes, nonce: request.nonce, id: request.id }.header(payload);
         let mut frame = self.frame.lock().unwrap_or_else(PoisonError::into_inner);
         frame.clear();
         frame.extend_from_slice(&header);
@@ -201,12 +200,19 @@ impl Dispatcher<'_> {
         self.page.clear_denial();
         Denial::record_for_thread(0);
         if !self.page.begin(id) {
-            return self.replies.send(ReplyKind::Skipped, 0, id, &[]);
+            return self.replies.send(ReplyKind::Skipped, 0, request, &[]);
         }
         let called = self.call(request.function as usize, text, out);
+        if !self.page.has_begun(id) {
+            self.replies.send(ReplyKind::Damaged, 0, request, &[])?;
+            // No other call may run here: the parent ends this process.
+            loop {
+                thread::park();
+            }
+        }
         let kept = if self.engine.has_handles() { Notes::HANDLES } else { Notes::default() };
         match called {
-            Ok(notes) => self.replies.send(ReplyKind::Result, notes.with(kept).bits(), id, out)?,
+            Ok(notes) => self.replies.send(ReplyKind::Result, notes.with(kept).bits(), request, out)?,
             Err(error) => {
                 let mut error = serde_json::to_vec(&error).map_err(io::Error::from)?;
                 if error.len() > LONGEST_REPLY {
@@ -215,7 +221,7 @@ impl Dispatcher<'_> {
                     let shorter = ToolError::failed(format!("`{name}` failed, and its error is too long"));
                     error = serde_json::to_vec(&shorter).map_err(io::Error::from)?;
                 }
-                self.replies.send(ReplyKind::Error, kept.bits(), id, &error)?;
+                self.replies.send(ReplyKind::Error, kept.bits(), request, &error)?;
             }
         }
         out.clear();

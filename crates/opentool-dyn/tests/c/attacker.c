@@ -19,6 +19,11 @@ int count(void) { return ++counter; }
 int read_count(void) { return counter; }
 int process_id(void) { return getpid(); }
 int abort_now(void) { abort(); }
+int rest_for(int milliseconds) {
+    struct timespec time = { milliseconds / 1000, (milliseconds % 1000) * 1000000L };
+    nanosleep(&time, NULL);
+    return milliseconds;
+}
 double divide_doubles(double a, double b) { volatile double divisor = b; return a / divisor; }
 
 /* The page that the worker shares with its parent: a word for each call. */
@@ -62,6 +67,8 @@ static void append(const char *path) {
     if (fd < 0 || write(fd, "x", 1) != 1) abort();
     close(fd);
 }
+
+int note_down(const char *path) { append(path); return 0; }
 
 /* Says of every call that began that it did not, and crashes. */
 int rewind_and_crash(const char *path) {

@@ -1,6 +1,7 @@
 //! Libraries that know how their worker is made: they harm their own calls and no others.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use opentool_dyn::{DynLibrary, Permissions};
@@ -28,9 +29,13 @@ pub(super) fn attacker_document() -> Value {
     let quotient = [takes("a", "number", "double"), takes("b", "number", "double")];
     functions.extend([
         with(takes_int("add_one", "x"), json!({ "x-effect": "read" })),
+        takes_int("rest_for", "milliseconds"),
+        with(takes_int("read_for", "milliseconds"), json!({ "x-symbol": "rest_for", "x-effect": "read" })),
+        with(plain("read_and_abort"), json!({ "x-symbol": "abort_now", "x-effect": "read" })),
         takes_int("leave_idle", "threads"),
         takes_int("leave_spinning", "threads"),
         takes_int("wait_with", "threads"),
+        takes_text("note_down", "path"),
         takes_text("rewind_and_crash", "path"),
         takes_text("forge_skip", "path"),
         with(plain("read_count"), json!({ "x-effect": "read" })),
@@ -70,6 +75,55 @@ async fn a_call_that_damages_the_page_or_the_pipe_fails_and_queued_ones_run_once
     }
 }
 
+/// Keeps the only thread of a runtime from reading answers, once the calls are sent and until they have run.
+async fn read_late() {
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    std::thread::sleep(Duration::from_millis(400));
+}
+
+#[tokio::test]
+async fn answers_that_are_read_after_a_later_call_has_overwritten_the_page_count() {
+    let library = attacker(Permissions::new());
+    works(&library).await;
+    let first = call(&library, "rest_for", json!({ "milliseconds": 200 }));
+    let counting = join_all((0..10).map(|_| call(&library, "count", json!({}))));
+    let smashing = failure(&library, "smash_page", json!({}));
+    let (first, counted, smashed, ()) = tokio::join!(first, counting, smashing, read_late());
+    assert_eq!(first.unwrap(), json!({ "result": 200 }));
+    let counts: Vec<_> = counted.into_iter().map(|count| count.unwrap()["result"].as_i64().unwrap()).collect();
+    assert_eq!(counts, (1..=10).collect::<Vec<_>>());
+    assert_eq!(smashed, "`smash_page` failed: the library wrote into memory of its worker that is not its own");
+}
+
+#[tokio::test]
+async fn calls_behind_one_that_damages_the_page_run_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = attacker(Permissions::new().write(folder.path()));
+    works(&library).await;
+    let first = call(&library, "rest_for", json!({ "milliseconds": 200 }));
+    let smashing = failure(&library, "smash_page", json!({}));
+    let path = |number: usize| folder.path().join(number.to_string());
+    let noting = join_all((0..10).map(|number| call(&library, "note_down", json!({ "path": path(number) }))));
+    let (first, _, noted, ()) = tokio::join!(first, smashing, noting, read_late());
+    assert_eq!(first.unwrap(), json!({ "result": 200 }));
+    for (number, noted) in noted.into_iter().enumerate() {
+        assert_eq!(noted.unwrap(), json!({ "error": 0 }));
+        assert_eq!(std::fs::read_to_string(path(number)).unwrap(), "x", "the worker of the damage did not go on");
+    }
+}
+
+#[tokio::test]
+async fn a_crash_after_the_pipe_was_damaged_does_not_hide_the_damage() {
+    let library = attacker(Permissions::new());
+    works(&library).await;
+    let first = call(&library, "rest_for", json!({ "milliseconds": 200 }));
+    let smashing = failure(&library, "smash_pipe", json!({}));
+    let crashing = failure(&library, "abort_now", json!({}));
+    let (first, smashed, _, ()) = tokio::join!(first, smashing, crashing, read_late());
+    assert_eq!(first.unwrap(), json!({ "result": 200 }));
+    assert_eq!(smashed, "`smash_pipe` failed: the library wrote into the pipe of its worker");
+}
+
 #[tokio::test]
 async fn a_call_that_began_is_not_sent_again_whatever_its_slot_says() {
     let folder = tempfile::tempdir().unwrap();
@@ -88,15 +142,30 @@ async fn a_call_that_began_is_not_sent_again_whatever_its_slot_says() {
 async fn a_forged_answer_to_a_call_that_waits_is_not_taken() {
     let library = attacker(Permissions::new());
     call(&library, "tell", json!({})).await.unwrap();
-    // It knows how to forge one: that to its own call counts, as if it had returned it.
-    assert_eq!(call(&library, "forge_own", json!({})).await.unwrap(), json!({ "result": 66 }));
-    // Its second answer, of the worker, has ended that worker, perhaps with this call.
-    let _ = call(&library, "add_one", json!({ "x": 1 })).await;
+    // It has found an earlier answer in memory, and that is none to another call.
+    let failed = failure(&library, "forge_own", json!({})).await;
+    assert_eq!(failed, "`forge_own` failed: the library wrote into the pipe of its worker");
     works(&library).await;
     call(&library, "tell", json!({})).await.unwrap();
     let (failed, counts) = among_others(&library, "forge_later").await;
     assert_eq!(failed, "`forge_later` failed: the library wrote into the pipe of its worker");
     assert_eq!(counts, (1..=20).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_forged_answer_to_a_call_that_runs_at_the_same_time_is_not_taken() {
+    let document = with(attacker_document(), json!({ "x-threadSafe": true }));
+    let library = building(&document, &attacker_library()).open().unwrap();
+    call(&library, "tell", json!({})).await.unwrap();
+    // The next call after the answer that is found in memory, which is the one that gets the forged answer.
+    let reading = call(&library, "read_for", json!({ "milliseconds": 400 }));
+    let forging = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        failure(&library, "forge_own", json!({})).await
+    };
+    let (read, forged) = tokio::join!(reading, forging);
+    assert_eq!(read.unwrap(), json!({ "result": 400 }));
+    assert!(forged.contains("the library wrote into the pipe of its worker"), "{forged}");
 }
 
 #[tokio::test]
@@ -122,6 +191,35 @@ async fn a_reading_call_survives_the_crash_of_a_thread_that_another_left() {
             works(&library).await;
         }
     }
+}
+
+#[tokio::test]
+async fn a_reading_call_that_others_end_again_and_again_runs_in_a_worker_of_its_own() {
+    let document = with(attacker_document(), json!({ "x-threadSafe": true }));
+    let library = building(&document, &attacker_library()).open().unwrap();
+    let crashing = async {
+        for _ in 0..8 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            failure(&library, "abort_now", json!({})).await;
+        }
+    };
+    let reading = call(&library, "read_for", json!({ "milliseconds": 500 }));
+    let (read, ()) = tokio::join!(reading, crashing);
+    assert_eq!(read.unwrap(), json!({ "result": 500 }));
+    works(&library).await;
+}
+
+#[tokio::test]
+async fn a_reading_function_that_ends_a_worker_of_its_own_is_the_cause() {
+    let library = attacker(Permissions::new());
+    for _ in 0..8 {
+        let failed = failure(&library, "read_and_abort", json!({})).await;
+        assert!(failed.starts_with("`read_and_abort` failed: the library crashed with SIGABRT"), "{failed}");
+        works(&library).await;
+    }
+    let refused = failure(&library, "read_and_abort", json!({})).await;
+    assert!(refused.contains("`read_and_abort` cannot be called: its worker has ended 8 times in a row"), "{refused}");
+    works(&library).await;
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
 //! Good calls and hostile ones of the same library, from many callers at once.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use opentool_core::{Executor, Host};
 use opentool_dyn::{DynLibrary, Permissions};
@@ -26,7 +27,8 @@ const HOSTILE: [&str; 7] =
 struct Tally {
     right: AtomicUsize,
     wrong: AtomicUsize,
-    failed: AtomicUsize,
+    /// Each error, and how often it was that.
+    failed: Mutex<BTreeMap<String, usize>>,
 }
 
 async fn call_many(host: Host, caller: usize, tally: Arc<Tally>) {
@@ -41,7 +43,10 @@ async fn call_many(host: Host, caller: usize, tally: Arc<Tally>) {
         let counted = match host.call("add_one", format!(r#"{{"x":{x}}}"#)).await {
             Ok(output) if output.to_text() == format!(r#"{{"result":{}}}"#, x + 1) => &tally.right,
             Ok(_) => &tally.wrong,
-            Err(_) => &tally.failed,
+            Err(error) => {
+                *tally.failed.lock().unwrap().entry(error.message().to_owned()).or_default() += 1;
+                continue;
+            }
         };
         counted.fetch_add(1, Ordering::Relaxed);
     }
@@ -63,9 +68,10 @@ async fn good_calls_among_hostile_ones_are_right_and_hardly_ever_fail() {
     for thread_safe in [false, true] {
         let document = with(attacker_document(), json!({ "x-threadSafe": thread_safe }));
         let (library, tally) = mixed(&document).await;
-        let [right, wrong, failed] =
-            [&tally.right, &tally.wrong, &tally.failed].map(|count| count.load(Ordering::Relaxed));
-        println!("thread-safe {thread_safe}: {right} right, {wrong} wrong, {failed} failed");
+        let [right, wrong] = [&tally.right, &tally.wrong].map(|count| count.load(Ordering::Relaxed));
+        let errors = tally.failed.lock().unwrap().clone();
+        let failed: usize = errors.values().sum();
+        println!("thread-safe {thread_safe}: {right} right, {wrong} wrong, {failed} failed: {errors:#?}");
         assert_eq!((right + failed, wrong), (CALLERS * CALLS * (EVERY - 1) / EVERY, 0));
         assert!(failed * 100 <= right + failed, "{failed} of {} failed", right + failed);
         works(&library).await;

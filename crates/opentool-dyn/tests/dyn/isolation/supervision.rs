@@ -209,6 +209,26 @@ async fn a_function_that_keeps_crashing_is_refused_with_the_last_cause_and_no_ot
 }
 
 #[tokio::test]
+async fn a_function_that_is_answered_is_not_refused_however_late_that_is_read() {
+    let library = hostile(Permissions::new());
+    for _ in 0..9 {
+        works(&library).await;
+        let first = call(&library, "sleep_for", json!({ "milliseconds": 60 }));
+        let divided = call(&library, "divide", json!({ "a": 4, "b": 2 }));
+        let crashed = failure(&library, "divide", json!({ "a": 1, "b": 0 }));
+        // The only thread of the runtime reads nothing until the worker has ended.
+        let busy = async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            std::thread::sleep(Duration::from_millis(200));
+        };
+        let (first, divided, crashed, ()) = tokio::join!(first, divided, crashed, busy);
+        first.unwrap();
+        assert_eq!(divided.unwrap(), json!({ "result": 2 }));
+        assert!(crashed.contains("SIGFPE"), "{crashed}");
+    }
+}
+
+#[tokio::test]
 async fn a_handle_of_a_worker_that_ended_is_refused() {
     let library = hostile(Permissions::new());
     let object = call(&library, "object_new", json!({})).await.unwrap();
