@@ -5,7 +5,7 @@
 pub(crate) mod body;
 pub(crate) mod current;
 pub(crate) mod frontend;
-mod headers;
+pub(crate) mod headers;
 pub(crate) mod hosts;
 pub(crate) mod keys;
 pub(crate) mod opentool;

@@ -82,6 +82,7 @@ pub use crate::http::frontend::{
     BodySender, CallCounter, ClientGone, CountedCall, Frontend, FrontendRequest, FrontendResponse, RequestBody,
     TooManyCalls,
 };
+pub use crate::http::headers::HeaderValues;
 pub use crate::http::keys::KeyError;
 pub use config::{Config, ConfigBuilder, ConfigError};
 pub use connections::bound::BoundServer;

@@ -1,14 +1,15 @@
 //! The open connections of a listener: what each one does, since when, and which must close.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::future::poll_fn;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use futures_util::task::AtomicWaker;
 use opentool_core::MemoryBudget;
-use tokio::sync::Notify;
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +55,8 @@ pub(super) struct Connection {
     /// The bytes of large heads over all connections.
     head_budget: MemoryBudget,
     close_reason: AtomicU8,
-    signal: Notify,
+    /// Wakes the task of the connection when it must close.
+    signal: AtomicWaker,
     /// Whether the request that is answered has arrived to its last byte.
     request_complete: AtomicBool,
     /// Wakes the reader that keeps the end of what the client sends to itself while a request is answered.
@@ -108,15 +110,29 @@ impl Connection {
 
     /// Asks the connection to close. Only a stronger reason replaces one that was given before.
     pub(super) fn close(&self, reason: CloseReason) {
-        if self.close_reason.fetch_max(reason as u8, Relaxed) < reason as u8 {
-            self.signal.notify_one();
+        if self.close_reason.fetch_max(reason as u8, Release) < reason as u8 {
+            self.signal.wake();
         }
     }
 
-    /// Waits until the connection must close.
-    pub(super) async fn closing(&self) -> CloseReason {
-        self.signal.notified().await;
-        match self.close_reason.load(Relaxed) {
+    /// Waits until the connection must close for a stronger reason than one that is known.
+    ///
+    /// Only the task of the connection may wait. Its waker is registered once and not on every poll, of which a request has several
+    /// (`scripts/bench http`).
+    pub(super) fn closing(&self, known: CloseReason) -> impl Future<Output = CloseReason> {
+        let mut registered: Option<Waker> = None;
+        poll_fn(move |cx| {
+            if !registered.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+                self.signal.register(cx.waker());
+                registered = Some(cx.waker().clone());
+            }
+            let reason = self.close_reason();
+            if reason as u8 > known as u8 { Poll::Ready(reason) } else { Poll::Pending }
+        })
+    }
+
+    fn close_reason(&self) -> CloseReason {
+        match self.close_reason.load(Acquire) {
             0 => CloseReason::None,
             1 => CloseReason::Idle,
             2 => CloseReason::HeadTimeout,
@@ -198,7 +214,7 @@ impl ConnectionRegistry {
             clock: self.clock.clone(),
             head_budget: self.head_budget.clone(),
             close_reason: AtomicU8::new(CloseReason::None as u8),
-            signal: Notify::new(),
+            signal: AtomicWaker::new(),
             request_complete: AtomicBool::new(false),
             answered: AtomicWaker::new(),
         });

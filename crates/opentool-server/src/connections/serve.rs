@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
 #[cfg(feature = "tls")]
@@ -19,7 +19,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::registry::{BusyGuard, CloseReason, Connection, Phase};
 use super::request_body::TrackedBody;
-use super::socket::TrackedSocket;
+use super::socket::{ClientSocket, TrackedSocket};
 use super::transport::Transport;
 use crate::http::current::CurrentService;
 use crate::http::refusal::Refusal;
@@ -63,7 +63,7 @@ pub(super) async fn handle_connection(
     tokio::select! {
         biased;
         first = socket.peek(&mut byte) => if !matches!(first, Ok(1)) { return },
-        _ = connection.closing() => return,
+        _ = connection.closing(CloseReason::None) => return,
     }
     connection.enter(Phase::Head);
     match &listener.transport {
@@ -73,7 +73,7 @@ pub(super) async fn handle_connection(
             let acceptor = TlsAcceptor::from(Arc::clone(&*certificates.get()));
             let accepted = tokio::select! {
                 accepted = Box::pin(acceptor.accept(socket)) => accepted,
-                _ = connection.closing() => return,
+                _ = connection.closing(CloseReason::None) => return,
             };
             match accepted {
                 Ok(socket) => {
@@ -88,14 +88,17 @@ pub(super) async fn handle_connection(
     }
 }
 
-async fn serve_http<S>(socket: S, listener: Arc<ListenerState>, peer: SocketAddr, connection: Arc<Connection>)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+async fn serve_http<S: ClientSocket>(
+    socket: S,
+    listener: Arc<ListenerState>,
+    peer: SocketAddr,
+    connection: Arc<Connection>,
+) {
     let mut http = http1::Builder::new();
     // No more is read ahead than a head may have: it bounds what an idle client can make the server hold.
     http.max_buf_size(listener.limits.max_header_size)
         .max_header_size(listener.limits.max_header_size)
+        .half_close(S::CAN_PEEK)
         // The listener watches the time of idle connections and of slow heads alike.
         .header_read_timeout(None)
         // The body is copied to the head and written with it: for a short answer that is cheaper than a list of buffers
@@ -113,7 +116,7 @@ where
     let mut http = http.serve_connection(io, service);
     let close_timer = sleep(Duration::ZERO);
     tokio::pin!(close_timer);
-    let mut closing = false;
+    let mut close_reason = CloseReason::None;
     loop {
         tokio::select! {
             // What the client has sent comes first.
@@ -124,12 +127,12 @@ where
                 }
                 return;
             }
-            reason = connection.closing() => match reason {
+            reason = connection.closing(close_reason) => match reason {
                 CloseReason::None => {}
                 CloseReason::Idle => {
                     std::pin::Pin::new(&mut http).graceful_shutdown();
                     close_timer.as_mut().reset(Instant::now() + CLOSE_TIMEOUT);
-                    closing = true;
+                    close_reason = reason;
                 }
                 CloseReason::Evicted => return,
                 CloseReason::HeadTimeout | CloseReason::OverBudget => {
@@ -146,7 +149,7 @@ where
                     return;
                 }
             },
-            () = &mut close_timer, if closing => {
+            () = &mut close_timer, if close_reason == CloseReason::Idle => {
                 if connection.phase() != Phase::Busy {
                     return;
                 }

@@ -12,6 +12,7 @@ use http::{Method, StatusCode};
 use opentool_core::{BoxFuture, Cancellation, ErrorKind, Host, Journal, MemoryBudget, MemoryReservation, TraceContext};
 use tokio::sync::mpsc;
 
+use super::headers::{self, HeaderValues};
 use super::record::{CallNote, RunningCall};
 use super::response::{self, EventStream, HttpResponse, WriterGuard};
 use super::state::ServerState;
@@ -139,6 +140,13 @@ impl<'a> FrontendRequest<'a> {
     #[must_use]
     pub fn headers(&self) -> &'a HeaderMap {
         &self.parts.headers
+    }
+
+    /// Finds the values of some headers, in the order of the names. One pass over the headers of a request costs less than two look-ups by
+    /// name (`scripts/bench mcp`).
+    #[must_use]
+    pub fn find_headers<const N: usize>(&self, names: [&HeaderName; N]) -> [HeaderValues<'a>; N] {
+        headers::find(&self.parts.headers, names)
     }
 
     /// Returns the path below that of the frontend, as it was sent: empty, or with a slash at its beginning.

@@ -15,80 +15,103 @@ const TIMEOUT: HeaderName = HeaderName::from_static("opentool-timeout-ms");
 /// names does (`scripts/bench http`).
 #[derive(Clone, Copy, Default)]
 pub(crate) struct RequestHeaders<'a> {
-    pub(crate) accept: Header<'a>,
-    pub(crate) authorization: Header<'a>,
-    pub(crate) content_encoding: Header<'a>,
-    pub(crate) content_type: Header<'a>,
-    pub(crate) host: Header<'a>,
-    pub(crate) origin: Header<'a>,
-    pub(crate) traceparent: Header<'a>,
-    pub(crate) tracestate: Header<'a>,
-    pub(crate) idempotency_key: Header<'a>,
+    pub(crate) accept: HeaderValues<'a>,
+    pub(crate) authorization: HeaderValues<'a>,
+    pub(crate) content_encoding: HeaderValues<'a>,
+    pub(crate) content_type: HeaderValues<'a>,
+    pub(crate) host: HeaderValues<'a>,
+    pub(crate) origin: HeaderValues<'a>,
+    pub(crate) traceparent: HeaderValues<'a>,
+    pub(crate) tracestate: HeaderValues<'a>,
+    pub(crate) idempotency_key: HeaderValues<'a>,
     /// How many milliseconds the caller waits.
-    pub(crate) timeout: Header<'a>,
+    pub(crate) timeout: HeaderValues<'a>,
 }
 
-/// The values of one header.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Header<'a> {
+impl<'a> RequestHeaders<'a> {
+    pub(crate) fn new(headers: &'a HeaderMap) -> Self {
+        let names = [
+            &ACCEPT,
+            &AUTHORIZATION,
+            &CONTENT_ENCODING,
+            &CONTENT_TYPE,
+            &HOST,
+            &ORIGIN,
+            &TRACEPARENT,
+            &TRACESTATE,
+            &IDEMPOTENCY_KEY,
+            &TIMEOUT,
+        ];
+        let [
+            accept,
+            authorization,
+            content_encoding,
+            content_type,
+            host,
+            origin,
+            traceparent,
+            tracestate,
+            idempotency_key,
+            timeout,
+        ] = find(headers, names);
+        Self {
+            accept,
+            authorization,
+            content_encoding,
+            content_type,
+            host,
+            origin,
+            traceparent,
+            tracestate,
+            idempotency_key,
+            timeout,
+        }
+    }
+}
+
+/// Finds the values of some headers, in the order of the names.
+pub(crate) fn find<'a, const N: usize>(headers: &'a HeaderMap, names: [&HeaderName; N]) -> [HeaderValues<'a>; N] {
+    let mut found = [HeaderValues::default(); N];
+    for (name, value) in headers {
+        let Some(index) = names.iter().position(|wanted| *wanted == name) else { continue };
+        let header = &mut found[index];
+        match header.first {
+            None => header.first = Some(value),
+            Some(_) => header.repeated = Some((headers, name)),
+        }
+    }
+    found
+}
+
+/// The values of one header of a request.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HeaderValues<'a> {
     first: Option<&'a HeaderValue>,
     /// Where there are several: all headers, and the name.
     repeated: Option<(&'a HeaderMap, &'a HeaderName)>,
 }
 
-impl<'a> RequestHeaders<'a> {
-    pub(crate) fn new(headers: &'a HeaderMap) -> Self {
-        let mut found = Self::default();
-        for (name, value) in headers {
-            let header = if *name == HOST {
-                &mut found.host
-            } else if *name == CONTENT_TYPE {
-                &mut found.content_type
-            } else if *name == ACCEPT {
-                &mut found.accept
-            } else if *name == AUTHORIZATION {
-                &mut found.authorization
-            } else if *name == ORIGIN {
-                &mut found.origin
-            } else if *name == CONTENT_ENCODING {
-                &mut found.content_encoding
-            } else if *name == TRACEPARENT {
-                &mut found.traceparent
-            } else if *name == TRACESTATE {
-                &mut found.tracestate
-            } else if *name == IDEMPOTENCY_KEY {
-                &mut found.idempotency_key
-            } else if *name == TIMEOUT {
-                &mut found.timeout
-            } else {
-                continue;
-            };
-            match header.first {
-                None => header.first = Some(value),
-                Some(_) => header.repeated = Some((headers, name)),
-            }
-        }
-        found
-    }
-}
-
-impl<'a> Header<'a> {
+impl<'a> HeaderValues<'a> {
     /// Returns the first value.
-    pub(crate) fn first(self) -> Option<&'a HeaderValue> {
+    #[must_use]
+    pub fn first(self) -> Option<&'a HeaderValue> {
         self.first
     }
 
     /// Returns the value, where there is exactly one.
-    pub(crate) fn only(self) -> Option<&'a HeaderValue> {
+    #[must_use]
+    pub fn only(self) -> Option<&'a HeaderValue> {
         self.first.filter(|_| !self.is_repeated())
     }
 
-    pub(crate) fn is_repeated(self) -> bool {
+    /// Says whether the header is there more than once.
+    #[must_use]
+    pub fn is_repeated(self) -> bool {
         self.repeated.is_some()
     }
 
     /// Returns all values.
-    pub(crate) fn all(self) -> impl Iterator<Item = &'a HeaderValue> {
+    pub fn all(self) -> impl Iterator<Item = &'a HeaderValue> {
         let others = self.repeated.map(|(headers, name)| headers.get_all(name).iter().skip(1));
         self.first.into_iter().chain(others.into_iter().flatten())
     }

@@ -6,7 +6,7 @@
 use http::Uri;
 use http::header::HeaderValue;
 
-use super::headers::Header;
+use super::headers::HeaderValues;
 use super::refusal::Refusal;
 
 /// The names that reach this machine from itself.
@@ -32,18 +32,18 @@ impl HostPattern {
         Self { name: name.to_ascii_lowercase(), port: port.map(str::to_owned) }
     }
 
-    /// Says whether a host is this one, with or without the dot of its root.
-    fn matches(&self, host: &str) -> bool {
+    /// Says whether a host is this one, with or without the dot of its root, where `is_same` compares names.
+    fn matches(&self, host: &[u8], is_same: fn(&[u8], &[u8]) -> bool) -> bool {
         let Some((name, rest)) = host.split_at_checked(self.name.len()) else { return false };
-        if !self.name.eq_ignore_ascii_case(name) {
+        if !is_same(name, self.name.as_bytes()) {
             return false;
         }
-        match rest.strip_prefix('.').unwrap_or(rest).split_at_checked(1) {
-            None => self.port.is_none(),
-            Some((":", port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
-                self.port.as_ref().is_none_or(|only| only == port)
+        match rest.strip_prefix(b".").unwrap_or(rest) {
+            [] => self.port.is_none(),
+            [b':', port @ ..] if port.iter().all(u8::is_ascii_digit) => {
+                self.port.as_ref().is_none_or(|only| only.as_bytes() == port)
             }
-            Some(_) => false,
+            _ => false,
         }
     }
 }
@@ -62,19 +62,18 @@ impl AllowedHosts {
         matches!(self, Self::Listed(_))
     }
 
-    pub(crate) fn check(&self, uri: &Uri, header: Header<'_>) -> Result<(), Refusal> {
+    pub(crate) fn check(&self, uri: &Uri, header: HeaderValues<'_>) -> Result<(), Refusal> {
         let Self::Listed(listed) = self else { return Ok(()) };
         let twice = header.is_repeated();
         let header = header.first().map(HeaderValue::as_bytes).unwrap_or_default();
         // Where the request line names a host, that one counts.
-        let host = match uri.authority() {
-            Some(authority) => authority.as_str(),
-            None => std::str::from_utf8(header).unwrap_or_default(),
-        };
-        if !twice && listed.iter().any(|pattern| pattern.matches(host)) {
+        let host = uri.authority().map_or(header, |authority| authority.as_str().as_bytes());
+        let is_listed = |is_same| listed.iter().any(|pattern| pattern.matches(host, is_same));
+        // Nearly all clients write it in lower case, and comparing the bytes costs a fifth of the other (`scripts/bench http`).
+        if !twice && (is_listed(<[u8]>::eq) || is_listed(<[u8]>::eq_ignore_ascii_case)) {
             return Ok(());
         }
-        Err(Refusal::not_allowed("host", host))
+        Err(Refusal::not_allowed("host", std::str::from_utf8(host).unwrap_or_default()))
     }
 }
 

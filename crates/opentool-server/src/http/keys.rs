@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use subtle::ConstantTimeEq;
 
-use super::headers::Header;
+use super::headers::HeaderValues;
 use crate::file::{FileError, WatchedFiles};
 
 /// How many characters a key of a file has at least.
@@ -80,7 +80,7 @@ impl KeyRing {
     }
 
     /// Returns the name of the key that a request carries; none where it has no valid key, or several.
-    pub(crate) fn find_name(&self, authorization: Header<'_>) -> Option<Arc<str>> {
+    pub(crate) fn find_name(&self, authorization: HeaderValues<'_>) -> Option<Arc<str>> {
         self.find_secret(without_scheme(authorization.only()?.as_bytes().trim_ascii()))
     }
 

@@ -8,7 +8,7 @@ use http::header::{
 use http::request::Parts;
 use http::{Method, StatusCode};
 
-use super::headers::{Header, RequestHeaders};
+use super::headers::{HeaderValues, RequestHeaders};
 use super::refusal::Refusal;
 use super::response::{HttpResponse, empty};
 
@@ -28,7 +28,7 @@ pub(crate) struct AllowedOrigins {
 }
 
 impl AllowedOrigins {
-    pub(crate) fn check(&self, origin: Header<'_>) -> Result<(), Refusal> {
+    pub(crate) fn check(&self, origin: HeaderValues<'_>) -> Result<(), Refusal> {
         let refused = origin.all().find(|origin| !self.allows(origin));
         match refused {
             None => Ok(()),

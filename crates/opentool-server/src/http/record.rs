@@ -125,6 +125,10 @@ impl RunningCall {
         Self { metrics: metrics.clone(), tool, outcome: None, started: Instant::now(), _in_flight: in_flight }
     }
 
+    pub(crate) fn tool(&self) -> &str {
+        &self.tool
+    }
+
     pub(crate) fn finish(&mut self, outcome: Option<ErrorKind>) {
         self.outcome = Some(outcome);
     }

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 use super::super::body;
-use super::super::headers::{Header, RequestHeaders};
+use super::super::headers::{HeaderValues, RequestHeaders};
 use super::super::record::RequestRecord;
 use super::super::refusal::Refusal;
 use super::super::response::HttpResponse;
@@ -45,10 +45,11 @@ pub(super) fn admit<'a>(
     state: &ServerState,
     headers: &RequestHeaders<'_>,
     body: &'a [u8],
-) -> Result<(CallRequest<'a>, InFlight), Refused> {
+) -> Result<(ToolCall, InFlight, RequestId<'a>), Refused> {
     let request = read(body, is_json(headers.content_type))?;
     let in_flight = enter(state, request.id)?;
-    Ok((request, in_flight))
+    let call = ToolCall::new(request.id.to_text(), &*request.method, request.params);
+    Ok((call, in_flight, request.id))
 }
 
 fn read(body: &[u8], is_json: bool) -> Result<CallRequest<'_>, Refused> {
@@ -127,7 +128,7 @@ pub(super) fn accepts(headers: &RequestHeaders<'_>, content_type: &str) -> bool 
 }
 
 /// Says whether the content type is JSON: absent, or with the subtype `json` or the suffix `+json`.
-fn is_json(content_type: Header<'_>) -> bool {
+fn is_json(content_type: HeaderValues<'_>) -> bool {
     let Some(value) = content_type.first() else { return true };
     if value == "application/json" {
         return !content_type.is_repeated();
@@ -139,7 +140,7 @@ fn is_json(content_type: Header<'_>) -> bool {
 }
 
 /// Says whether the body is not encoded.
-fn is_identity(content_encoding: Header<'_>) -> bool {
+fn is_identity(content_encoding: HeaderValues<'_>) -> bool {
     let mut encodings = content_encoding.all().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
     encodings
         .all(|encoding| matches!(encoding.trim_ascii(), b"") || encoding.trim_ascii().eq_ignore_ascii_case(b"identity"))

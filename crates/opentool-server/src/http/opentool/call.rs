@@ -33,11 +33,10 @@ pub(super) async fn answer<B: Body<Data = Bytes>>(
     if bytes.len() > LARGE_BODY {
         return Box::pin(answer_large(host, state, headers, (bytes, reservation), context, record)).await;
     }
-    let (request, in_flight) = admit(state, headers, &bytes)?;
-    let call = ToolCall::new(request.id.to_text(), &*request.method, request.params);
+    let (call, in_flight, id) = admit(state, headers, &bytes)?;
     let mut running = RunningCall::new(&state.metrics, in_flight, Arc::clone(&call.name));
-    let to = Recipient { id: request.id, reads_output };
-    if let Some(terms) = CallTerms::read(headers, request.id)? {
+    let to = Recipient { id, reads_output };
+    if let Some(terms) = CallTerms::read(headers, id)? {
         let call = TermedCall { call, terms, running, reservation };
         return Ok(Box::pin(answer_on_terms(host, state, call, context, to, record)).await);
     }
@@ -103,24 +102,26 @@ async fn answer_large(
     Ok(json(StatusCode::OK, answer))
 }
 
-async fn run(
-    host: &Host,
-    state: &ServerState,
+/// Runs a call and words its answer. The call is moved to its box at once: an argument of an async function takes its place twice.
+fn run<'a>(
+    host: &'a Host,
+    state: &'a ServerState,
     call: ToolCall,
-    context: &ToolContext,
-    to: Recipient<'_>,
-    running: &mut RunningCall,
-) -> Vec<u8> {
-    let name = Arc::clone(&call.name);
+    context: &'a ToolContext,
+    to: Recipient<'a>,
+    running: &'a mut RunningCall,
+) -> impl Future<Output = Vec<u8>> + 'a {
     let mut running_call = Box::pin(host.run_until_dropped(call, context));
-    match until_cut_off(&state.shutdown, running_call.as_mut()).await {
-        Ok(outcome) => {
-            running.finish(error_kind(&outcome));
-            answer::outcome(&outcome, to)
-        }
-        Err(error) => {
-            running.finish(Some(error.kind()));
-            answer::tool_error(&error, &name, to)
+    async move {
+        match until_cut_off(&state.shutdown, running_call.as_mut()).await {
+            Ok(outcome) => {
+                running.finish(error_kind(&outcome));
+                answer::outcome(&outcome, to)
+            }
+            Err(error) => {
+                running.finish(Some(error.kind()));
+                answer::tool_error(&error, running.tool(), to)
+            }
         }
     }
 }

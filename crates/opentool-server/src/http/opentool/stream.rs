@@ -49,9 +49,8 @@ pub(super) async fn answer<B: Body<Data = Bytes>>(
         context.insert_typed(state.settings.body.budget.clone());
         admit_large(state, headers, bytes, reservation).await?
     } else {
-        let (request, in_flight) = admit(state, headers, &bytes)?;
-        let call = ToolCall::new(request.id.to_text(), &*request.method, request.params);
-        OwnedCall { call, id: request.id.as_json().into(), in_flight, reservation }
+        let (call, in_flight, id) = admit(state, headers, &bytes)?;
+        OwnedCall { call, id: id.as_json().into(), in_flight, reservation }
     };
     let terms = CallTerms::read(headers, RequestId::new(Some(&id)))?;
     if let Some(terms) = &terms {
