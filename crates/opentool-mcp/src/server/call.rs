@@ -31,18 +31,19 @@ pub(crate) struct CallRequest {
     /// Under which token, as its JSON, the client wants to hear of progress.
     pub(crate) progress_token: Option<Box<str>>,
     /// The trace that the request itself names.
-    pub(crate) trace: Option<TraceContext>,
+    pub(crate) trace: Option<Box<TraceContext>>,
     /// What makes the call the same one however often it is sent.
-    key: Option<IdempotencyKey>,
-    input: Input,
+    key: Option<Box<IdempotencyKey>>,
+    /// Whether the client can be asked, which the stateless revisions say in each call.
+    can_ask: bool,
+    /// Set where the call continues another one.
+    input: Option<Box<Input>>,
 }
 
-/// What a call of a stateless revision says about questions.
-#[derive(Default)]
+/// What a call of a stateless revision says about the questions of the call before it.
 struct Input {
-    can_ask: bool,
     /// The name of the call that this one continues.
-    state: Option<String>,
+    state: String,
     answers: HashMap<String, Box<RawValue>>,
 }
 
@@ -69,33 +70,32 @@ impl CallRequest {
         let state = meta.tracestate.and_then(JsonText::string);
         let key = match meta.idempotency_key {
             None => None,
-            Some(key) => Some(key.string().and_then(|key| IdempotencyKey::parse(&key)).ok_or_else(|| {
+            Some(key) => Some(Box::new(key.string().and_then(|key| IdempotencyKey::parse(&key)).ok_or_else(|| {
                 let rule = IdempotencyKey::RULE;
                 ProtocolError::invalid_params(format!("`dev.opentool/idempotency-key` in `_meta`: {rule}"))
-            })?),
+            })?)),
         };
         Ok(Self {
             call: ToolCall::new(&*id, &*name, arguments),
             progress_token: meta.progress_token.map(|token| token.get().into()),
             key,
-            input: Input {
-                can_ask: ask::answers_questions(meta.capabilities),
-                state: params.request_state.and_then(JsonText::string).map(Cow::into_owned),
-                answers: read_answers(params.input_responses)?,
-            },
-            trace: match (trace, state) {
-                (Some(trace), Some(state)) => Some(trace.with_tracestate(state)),
-                (trace, _) => trace,
-            },
+            can_ask: ask::answers_questions(meta.capabilities),
+            input: Input::read(params)?.map(Box::new),
+            trace: trace.map(|trace| {
+                Box::new(match state {
+                    Some(state) => trace.with_tracestate(state),
+                    None => trace,
+                })
+            }),
         })
     }
 
     /// Takes up the questions of a call: those that it has answers to, and those that it will have.
     pub(crate) fn asking(&mut self, engine: &Engine, key_name: Option<&Arc<str>>) -> Result<Asking, ProtocolError> {
-        let Input { can_ask, state, answers } = std::mem::take(&mut self.input);
         let identity = CallIdentity::new(&self.call, key_name);
         let mut known = HashMap::new();
-        if let Some(state) = state {
+        if let Some(input) = self.input.take() {
+            let Input { state, answers } = *input;
             let resumed = engine.pending.resume(&state, &identity).ok_or_else(|| {
                 ProtocolError::invalid_params(
                     "`requestState` is none of this call, is used up or has expired: call without it",
@@ -107,7 +107,7 @@ impl CallRequest {
                 known.insert(key, ask::read_answer(response.get()).map_err(unusable_answer)?);
             }
         }
-        Ok(Asking { collector: Collector::new(known), can_ask, identity })
+        Ok(Asking { collector: Collector::new(known), can_ask: self.can_ask, identity })
     }
 
     /// Says whether the call has a key, so that it goes on without its client and can be asked for again.
@@ -124,16 +124,16 @@ impl CallRequest {
     ) -> ToolContext {
         let Some(key) = &self.key else { return context };
         let caller = key_name.map(|name| &**name).unwrap_or_default();
-        let scope = match &self.input.state {
-            Some(state) => format!("{caller}\n{state}"),
+        let scope = match &self.input {
+            Some(input) => format!("{caller}\n{}", input.state),
             None => caller.to_owned(),
         };
-        context.with_idempotency_key(journal.clone(), key.clone().of_caller(scope))
+        context.with_idempotency_key(journal.clone(), IdempotencyKey::clone(key).of_caller(scope))
     }
 
     /// Returns the context of the call: with the trace that it names, otherwise that of its transport.
     pub(crate) fn context(&self, of_transport: Option<&TraceContext>) -> ToolContext {
-        match self.trace.as_ref().or(of_transport) {
+        match self.trace.as_deref().or(of_transport) {
             Some(trace) => ToolContext::new().with_typed(trace.clone()),
             None => ToolContext::new(),
         }
@@ -172,19 +172,31 @@ pub(crate) struct CallFrame<'a> {
 }
 
 /// Runs a call and words its answer.
-pub(crate) async fn run(
-    frame: CallFrame<'_>,
+///
+/// The call is moved to a box of its own at once, so that no future of a call is larger than 1,024 bytes, which the allocator keeps at
+/// hand (`scripts/bench mcp`).
+pub(crate) fn run<'a>(
+    frame: CallFrame<'a>,
     call: ToolCall,
-    context: &ToolContext,
-    progress: Option<ProgressReport<'_>>,
-    asking: Option<&Asking>,
-) -> FinishedCall {
-    let CallFrame { engine, host, caller, id } = frame;
-    // In a box of its own, so that no future of a call is larger than 1,024 bytes, which the allocator keeps at hand (`scripts/bench mcp`).
-    let running: BoxFuture<'_, _> = match progress {
+    context: &'a ToolContext,
+    progress: Option<ProgressReport<'a>>,
+    asking: Option<&'a Asking>,
+) -> impl Future<Output = FinishedCall> + 'a {
+    let CallFrame { host, caller, .. } = frame;
+    let running: BoxFuture<'a, _> = match progress {
         None => Box::pin(host.run_until_dropped(call, context).map(Ok)),
         Some(report) => Box::pin(watch(host, call, context, caller.revision, report)),
     };
+    word_outcome(frame, running, asking)
+}
+
+/// Waits for the outcome of a call and words it.
+async fn word_outcome(
+    frame: CallFrame<'_>,
+    running: BoxFuture<'_, Result<Outcome, ToolError>>,
+    asking: Option<&Asking>,
+) -> FinishedCall {
+    let CallFrame { engine, host, caller, id } = frame;
     let outcome = match asking {
         None => running.await,
         Some(asking) => tokio::select! {
@@ -250,12 +262,18 @@ fn input_required(frame: CallFrame<'_>, asking: &Asking, questions: &[(String, Q
     FinishedCall::new(answer::result(id, result), None)
 }
 
-/// Reads the answers that a client gives with a call, each as its text.
-fn read_answers(responses: Option<JsonText<'_>>) -> Result<HashMap<String, Box<RawValue>>, ProtocolError> {
-    match responses {
-        Some(responses) => serde_json::from_str(responses.get()).map_err(unusable_answer),
-        None => Ok(HashMap::new()),
+impl Input {
+    /// Reads what a call continues; none where it is a new one. Answers without a name of what they continue must be readable all the same.
+    fn read(params: &Params<'_>) -> Result<Option<Self>, ProtocolError> {
+        let answers = read_answers(params.input_responses)?;
+        let state = params.request_state.and_then(JsonText::string);
+        Ok(state.map(|state| Self { state: state.into_owned(), answers: answers.unwrap_or_default() }))
     }
+}
+
+/// Reads the answers that a client gives with a call, each as its text.
+fn read_answers(responses: Option<JsonText<'_>>) -> Result<Option<HashMap<String, Box<RawValue>>>, ProtocolError> {
+    responses.map(|responses| serde_json::from_str(responses.get()).map_err(unusable_answer)).transpose()
 }
 
 fn unusable_answer(reason: serde_json::Error) -> ProtocolError {

@@ -6,7 +6,7 @@ use opentool_spec::json::{JsonError, JsonErrorKind, Lexer};
 
 use super::error::ProtocolError;
 use super::json_text::JsonText;
-use super::members::Members;
+use super::members::read_members;
 
 /// A message of a client.
 #[derive(Debug)]
@@ -66,44 +66,32 @@ pub(crate) struct Meta<'a> {
     pub(crate) idempotency_key: Option<JsonText<'a>>,
 }
 
-const MESSAGE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
-
-const PARAMS: [&str; 10] = [
-    "_meta",
-    "name",
-    "arguments",
-    "cursor",
-    "notifications",
-    "protocolVersion",
-    "capabilities",
-    "inputResponses",
-    "requestState",
-    "requestId",
-];
-
-const META: [&str; 6] = [
-    "io.modelcontextprotocol/protocolVersion",
-    "io.modelcontextprotocol/clientCapabilities",
-    "progressToken",
-    "traceparent",
-    "tracestate",
-    "dev.opentool/idempotency-key",
-];
+/// The members of a message, each as its text but for the parameters.
+#[derive(Default)]
+struct MessageMembers<'a> {
+    jsonrpc: Option<JsonText<'a>>,
+    id: Option<JsonText<'a>>,
+    method: Option<JsonText<'a>>,
+    params_text: Option<JsonText<'a>>,
+    result: Option<JsonText<'a>>,
+    error: Option<JsonText<'a>>,
+    /// A message whose parameters are wrong is still answered under its id, which may come after them.
+    params_error: Option<ProtocolError>,
+    repeated: Option<&'static str>,
+}
 
 impl<'a> Message<'a> {
     /// Reads a message from its text, in one pass.
     pub(crate) fn read(text: &'a [u8]) -> Result<Self, Unreadable<'a>> {
         let text = read_utf8(text)?;
-        let mut params = Ok(Params::default());
-        let members = read_members(text, &mut params).map_err(|error| not_json(&error.describe(text)))?;
+        let mut params = Params::default();
+        let members = MessageMembers::read(text, &mut params).map_err(|error| not_json(&error.describe(text)))?;
         let invalid = |message: &str, id| Unreadable { error: ProtocolError::invalid_request(message), id };
-        let Some(Members { values, repeated }) = members else {
-            return Err(invalid("a message is one JSON object", None));
-        };
+        let Some(members) = members else { return Err(invalid("a message is one JSON object", None)) };
+        let MessageMembers { jsonrpc, id: given_id, method, result, error, params_error, repeated, .. } = members;
         if let Some(name) = repeated {
             return Err(invalid(&format!("`{name}` is there twice"), None));
         }
-        let [jsonrpc, given_id, method, _, result, error] = values;
         let id = given_id.filter(|id| id.is_id());
         if jsonrpc.map(JsonText::get) != Some(r#""2.0""#) {
             return Err(invalid(r#"`jsonrpc` must be "2.0""#, id));
@@ -116,7 +104,9 @@ impl<'a> Message<'a> {
             };
         };
         let Some(method) = method.string() else { return Err(invalid("`method` must be a string", id)) };
-        let params = params.map_err(|error| Unreadable { error, id })?;
+        if let Some(error) = params_error {
+            return Err(Unreadable { error, id });
+        }
         match (given_id, id) {
             (None, _) => Ok(Self::Notification { method, params }),
             (Some(_), Some(id)) => Ok(Self::Request { id, method, params }),
@@ -166,97 +156,138 @@ fn not_json(reason: &str) -> Unreadable<'static> {
     Unreadable { error, id: None }
 }
 
-/// What came of the parameters: a message whose parameters are wrong is still answered under its id, which may come after them.
-type ReadParams<'a> = Result<Params<'a>, ProtocolError>;
-
-/// Reads the members of a message, and its parameters; none where the text is no object.
-fn read_members<'a>(text: &'a str, params: &mut ReadParams<'a>) -> Result<Option<Members<'a, 6>>, JsonError> {
-    let mut lexer = Lexer::new(text);
-    lexer.skip_whitespace();
-    let members = if lexer.peek() == Some(b'{') {
-        Some(Members::read_with(&mut lexer, MESSAGE, |name, lexer| match name {
-            "params" => Params::read(lexer).map(|read| *params = read),
-            _ => lexer.skip_unlimited_value(),
-        })?)
-    } else {
-        lexer.skip_unlimited_value()?;
-        None
-    };
-    lexer.expect_end().map(|()| members)
+impl<'a> MessageMembers<'a> {
+    /// Reads the members of a message, and its parameters; none where the text is no object.
+    fn read(text: &'a str, params: &mut Params<'a>) -> Result<Option<Self>, JsonError> {
+        let mut lexer = Lexer::new(text);
+        lexer.skip_whitespace();
+        if lexer.peek() != Some(b'{') {
+            lexer.skip_unlimited_value()?;
+            return lexer.expect_end().map(|()| None);
+        }
+        let mut read = Self::default();
+        read_members(&mut lexer, |name, lexer| {
+            let (name, value) = match name {
+                "jsonrpc" => ("jsonrpc", &mut read.jsonrpc),
+                "id" => ("id", &mut read.id),
+                "method" => ("method", &mut read.method),
+                "params" => ("params", &mut read.params_text),
+                "result" => ("result", &mut read.result),
+                "error" => ("error", &mut read.error),
+                _ => return lexer.skip_unlimited_value(),
+            };
+            let start = lexer.position();
+            if name == "params" {
+                params.read(lexer, &mut read.params_error)?;
+            } else {
+                lexer.skip_unlimited_value()?;
+            }
+            if value.replace(JsonText::known(lexer.since(start))).is_some() {
+                read.repeated = Some(name);
+            }
+            Ok(())
+        })?;
+        lexer.expect_end().map(|()| Some(read))
+    }
 }
 
 impl<'a> Params<'a> {
-    fn read(lexer: &mut Lexer<'a>) -> Result<ReadParams<'a>, JsonError> {
+    /// Reads the parameters; what is wrong with them, though it is JSON, goes to `error`.
+    fn read(&mut self, lexer: &mut Lexer<'a>, error: &mut Option<ProtocolError>) -> Result<(), JsonError> {
         if lexer.peek() != Some(b'{') {
-            return no_object(lexer, "`params`");
+            return skip_no_object(lexer, "`params`", error);
         }
-        let mut meta = Ok(Meta::default());
-        let Members { values, repeated } = Members::read_with(lexer, PARAMS, |name, lexer| match name {
-            "_meta" => Meta::read(lexer).map(|read| meta = read),
-            _ => lexer.skip_unlimited_value(),
+        let (mut meta_text, mut repeated) = (None, None);
+        read_members(lexer, |name, lexer| {
+            let (name, value) = match name {
+                "_meta" => ("_meta", &mut meta_text),
+                "name" => ("name", &mut self.name),
+                "arguments" => ("arguments", &mut self.arguments),
+                "cursor" => ("cursor", &mut self.cursor),
+                "notifications" => ("notifications", &mut self.notifications),
+                "protocolVersion" => ("protocolVersion", &mut self.protocol_version),
+                "capabilities" => ("capabilities", &mut self.capabilities),
+                "inputResponses" => ("inputResponses", &mut self.input_responses),
+                "requestState" => ("requestState", &mut self.request_state),
+                "requestId" => ("requestId", &mut self.request_id),
+                _ => return lexer.skip_unlimited_value(),
+            };
+            let start = lexer.position();
+            if name == "_meta" {
+                self.meta.read(lexer, error)?;
+            } else {
+                lexer.skip_unlimited_value()?;
+            }
+            if value.replace(JsonText::known(lexer.since(start))).is_some() {
+                repeated = Some(name);
+            }
+            Ok(())
         })?;
-        let [
-            _,
-            name,
-            arguments,
-            cursor,
-            notifications,
-            protocol_version,
-            capabilities,
-            input_responses,
-            request_state,
-            request_id,
-        ] = values.map(not_null);
-        let meta = match (meta, repeated) {
-            (Ok(meta), None) => meta,
-            (Err(error), _) => return Ok(Err(error)),
-            (_, Some(name)) => return Ok(Err(given_twice(name))),
-        };
-        Ok(Ok(Self {
-            meta,
-            name,
-            arguments,
-            cursor,
-            notifications,
-            protocol_version,
-            capabilities,
-            input_responses,
-            request_state,
-            request_id,
-        }))
+        let Self { name, arguments, cursor, notifications, .. } = self;
+        drop_nulls([name, arguments, cursor, notifications]);
+        let Self { protocol_version, capabilities, input_responses, request_state, request_id, .. } = self;
+        drop_nulls([protocol_version, capabilities, input_responses, request_state, request_id]);
+        note_repeated(repeated, error);
+        Ok(())
     }
 }
 
 impl<'a> Meta<'a> {
-    fn read(lexer: &mut Lexer<'a>) -> Result<Result<Self, ProtocolError>, JsonError> {
+    fn read(&mut self, lexer: &mut Lexer<'a>, error: &mut Option<ProtocolError>) -> Result<(), JsonError> {
         if lexer.peek() != Some(b'{') {
-            return no_object(lexer, "`_meta`");
+            return skip_no_object(lexer, "`_meta`", error);
         }
-        let Members { values, repeated } = Members::read(lexer, META)?;
-        let [revision, capabilities, progress_token, traceparent, tracestate, idempotency_key] = values.map(not_null);
-        Ok(match repeated {
-            None => Ok(Self {
-                revision,
-                capabilities,
-                progress_token: progress_token.filter(|token| token.is_id()),
-                traceparent,
-                tracestate,
-                idempotency_key,
-            }),
-            Some(name) => Err(given_twice(name)),
-        })
+        let mut repeated = None;
+        read_members(lexer, |name, lexer| {
+            let (name, value) = match name {
+                "io.modelcontextprotocol/protocolVersion" => {
+                    ("io.modelcontextprotocol/protocolVersion", &mut self.revision)
+                }
+                "io.modelcontextprotocol/clientCapabilities" => {
+                    ("io.modelcontextprotocol/clientCapabilities", &mut self.capabilities)
+                }
+                "progressToken" => ("progressToken", &mut self.progress_token),
+                "traceparent" => ("traceparent", &mut self.traceparent),
+                "tracestate" => ("tracestate", &mut self.tracestate),
+                "dev.opentool/idempotency-key" => ("dev.opentool/idempotency-key", &mut self.idempotency_key),
+                _ => return lexer.skip_unlimited_value(),
+            };
+            let start = lexer.position();
+            lexer.skip_unlimited_value()?;
+            if value.replace(JsonText::known(lexer.since(start))).is_some() {
+                repeated = Some(name);
+            }
+            Ok(())
+        })?;
+        let Self { revision, capabilities, progress_token, traceparent, tracestate, idempotency_key } = self;
+        drop_nulls([revision, capabilities, traceparent, tracestate, idempotency_key]);
+        *progress_token = progress_token.filter(|token| token.is_id());
+        note_repeated(repeated, error);
+        Ok(())
     }
 }
 
-/// Reads what should be an object and is none; `null` counts as nothing.
-fn no_object<T: Default>(lexer: &mut Lexer<'_>, name: &str) -> Result<Result<T, ProtocolError>, JsonError> {
+/// Steps over what should be an object and is none; `null` counts as nothing.
+fn skip_no_object(lexer: &mut Lexer<'_>, name: &str, error: &mut Option<ProtocolError>) -> Result<(), JsonError> {
     let is_null = lexer.peek() == Some(b'n');
     lexer.skip_unlimited_value()?;
-    Ok(if is_null { Ok(T::default()) } else { Err(ProtocolError::invalid_params(format!("{name} must be an object"))) })
+    if !is_null {
+        error.get_or_insert_with(|| ProtocolError::invalid_params(format!("{name} must be an object")));
+    }
+    Ok(())
 }
 
-fn given_twice(name: &str) -> ProtocolError {
-    ProtocolError::invalid_params(format!("`{name}` is there twice"))
+fn note_repeated(name: Option<&str>, error: &mut Option<ProtocolError>) {
+    if let Some(name) = name {
+        error.get_or_insert_with(|| ProtocolError::invalid_params(format!("`{name}` is there twice")));
+    }
+}
+
+/// Members that are `null` count as absent.
+fn drop_nulls<const N: usize>(members: [&mut Option<JsonText<'_>>; N]) {
+    for member in members {
+        *member = not_null(*member);
+    }
 }
 
 /// A member that is `null` counts as absent.

@@ -12,12 +12,13 @@ use opentool_server::{FrontendRequest, FrontendResponse, RequestBody};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::Instrument;
 
+use super::events;
+use super::headers::McpHeaders;
 use super::lazy_events::LazyEvents;
 use super::replay::ReplayBudget;
 use super::reply::Answer;
 use super::sessions::{Session, Sessions};
 use super::task::{CallTask, PlannedCall};
-use super::{events, headers};
 use crate::server::answer;
 use crate::server::ask;
 use crate::server::call::CallRequest;
@@ -42,7 +43,6 @@ pub(crate) struct Endpoint {
 }
 
 /// What to do about a message.
-#[expect(clippy::large_enum_variant, reason = "one is made for each message, and nearly all of them are calls")]
 enum Action<'a> {
     /// Nothing more: it is a notification.
     Accepted,
@@ -76,41 +76,47 @@ impl Endpoint {
     }
 
     fn post<'a>(&'a self, mut request: FrontendRequest<'a>) -> BoxFuture<'a, FrontendResponse> {
-        let headers = request.headers();
-        if !headers::is_json(headers) {
+        let headers = McpHeaders::read(&request);
+        if !headers.is_json() {
             let error = ProtocolError::invalid_request("the content type must be application/json");
             return ready(Answer::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, answer::error(None, &error)));
         }
-        if !headers::accepts_json(headers) && !headers::accepts_events(headers) {
+        if !headers.accepts_json() && !headers.accepts_events() {
             let error = ProtocolError::invalid_request("Accept must name application/json and text/event-stream");
             return ready(Answer::new(StatusCode::NOT_ACCEPTABLE, answer::error(None, &error)));
         }
         let body = request.take_body();
         if Message::is_array(&body) {
-            return Box::pin(self.answer_batch(request, body));
+            return Box::pin(self.answer_batch(request, headers, body));
         }
         let action = match Message::read(&body) {
-            Ok(message) => self.decide(&request, message),
+            Ok(message) => self.decide(&request, &headers, message),
             Err(unreadable) => Action::Answer(Answer::bad_request(unreadable.id, &unreadable.error)),
         };
         match action {
             Action::Accepted => ready(FrontendResponse::empty(StatusCode::ACCEPTED)),
             Action::Answer(answer) => ready(answer),
             Action::Later(answer) => Box::pin(async move { answer.await.into() }),
-            Action::Call(planned) => self.call(&request, planned, body),
-            Action::Listen { id, filter } => ready(self.open_subscription(&request, id, filter)),
+            Action::Call(planned) => self.call(&request, &headers, planned, body),
+            Action::Listen { id, filter } => ready(self.open_subscription(&request, &headers, id, filter)),
         }
     }
 
-    fn decide<'a>(&'a self, request: &FrontendRequest<'a>, message: Message<'_>) -> Action<'a> {
-        let headers = request.headers();
+    fn decide<'a>(
+        &'a self,
+        request: &FrontendRequest<'a>,
+        headers: &McpHeaders<'_>,
+        message: Message<'_>,
+    ) -> Action<'a> {
         match message {
-            Message::Response { id, result } => self.answered(request, id, result),
-            Message::Notification { method, params } => self.notified(request, &method, &params),
-            Message::Request { id, method, params } => match headers::revision(headers, &method, &params) {
+            Message::Response { id, result } => self.answered(request, headers, id, result),
+            Message::Notification { method, params } => self.notified(request, headers, &method, &params),
+            Message::Request { id, method, params } => match headers.revision(&method, &params) {
                 Err(error) => Action::Answer(Answer::bad_request(Some(id), &error)),
-                Ok(revision) if revision.is_stateless() => self.stateless(request, id, &method, &params, revision),
-                Ok(revision) => match self.session(request) {
+                Ok(revision) if revision.is_stateless() => {
+                    self.stateless(request, headers, id, &method, &params, revision)
+                }
+                Ok(revision) => match self.session(request, headers) {
                     Err(answer) => Action::Answer(answer),
                     Ok(session) => self.legacy(request, id, &method, &params, revision, session),
                 },
@@ -122,14 +128,15 @@ impl Endpoint {
     fn stateless<'a>(
         &'a self,
         request: &FrontendRequest<'a>,
+        headers: &McpHeaders<'_>,
         id: JsonText<'_>,
         method: &str,
         params: &Params<'_>,
         revision: Revision,
     ) -> Action<'a> {
-        let (headers, host) = (request.headers(), request.host());
+        let host = request.host();
         let caller = Caller { revision, has_key: request.key_name().is_some() };
-        if let Err(error) = headers::check_stateless(headers, method, params) {
+        if let Err(error) = headers.check_stateless(method, params) {
             return Action::Answer(Answer::bad_request(Some(id), &error));
         }
         match method {
@@ -139,7 +146,7 @@ impl Endpoint {
                 Ok(call) => {
                     let mirrored = self.engine.mirrored(host);
                     let mirrored = mirrored.as_ref().map_or(&[][..], |mirrored| mirrored.of_tool(&call.call.name));
-                    match headers::check_mirrored(headers, mirrored, params.arguments) {
+                    match headers.check_mirrored(mirrored, params.arguments) {
                         Ok(()) => plan(id, call, caller, None),
                         Err(error) => Action::Answer(Answer::bad_request(Some(id), &error)),
                     }
@@ -212,8 +219,14 @@ impl Endpoint {
     }
 
     /// Takes note of a notification; the stateless revisions have none over HTTP.
-    fn notified(&self, request: &FrontendRequest<'_>, method: &str, params: &Params<'_>) -> Action<'static> {
-        match self.session(request) {
+    fn notified(
+        &self,
+        request: &FrontendRequest<'_>,
+        headers: &McpHeaders<'_>,
+        method: &str,
+        params: &Params<'_>,
+    ) -> Action<'static> {
+        match self.session(request, headers) {
             Err(answer) => Action::Answer(answer),
             Ok(session) => {
                 if let (Some(session), "notifications/cancelled", Some(id)) = (session, method, params.request_id) {
@@ -228,10 +241,11 @@ impl Endpoint {
     fn answered(
         &self,
         request: &FrontendRequest<'_>,
+        headers: &McpHeaders<'_>,
         id: JsonText<'_>,
         result: Option<JsonText<'_>>,
     ) -> Action<'static> {
-        match self.session(request) {
+        match self.session(request, headers) {
             Err(answer) => Action::Answer(answer),
             Ok(session) => {
                 if let Some(session) = session {
@@ -243,8 +257,8 @@ impl Endpoint {
     }
 
     /// Finds the session that a request names; one that names none is served without.
-    fn session(&self, request: &FrontendRequest<'_>) -> Result<Option<Arc<Session>>, Answer> {
-        let Some(id) = headers::session(request.headers()) else { return Ok(None) };
+    fn session(&self, request: &FrontendRequest<'_>, headers: &McpHeaders<'_>) -> Result<Option<Arc<Session>>, Answer> {
+        let Some(id) = headers.session() else { return Ok(None) };
         match self.sessions.find(id, request.key_name()) {
             Some(session) => Ok(Some(session)),
             None => {
@@ -255,18 +269,22 @@ impl Endpoint {
     }
 
     /// Answers several messages at once, which one revision allows.
-    async fn answer_batch<'a>(&'a self, request: FrontendRequest<'a>, body: RequestBody) -> FrontendResponse {
-        let request = &request;
+    async fn answer_batch<'a>(
+        &'a self,
+        request: FrontendRequest<'a>,
+        headers: McpHeaders<'a>,
+        body: RequestBody,
+    ) -> FrontendResponse {
+        let (request, headers) = (&request, &headers);
         let messages = match Message::split(&body, MAX_BATCH + 1) {
             Ok(messages) => messages,
             Err(unreadable) => return Answer::bad_request(unreadable.id, &unreadable.error).into(),
         };
-        let headers = request.headers();
-        let session = match self.session(request) {
+        let session = match self.session(request, headers) {
             Ok(session) => session,
             Err(answer) => return answer.into(),
         };
-        let revision = match (&session, headers::legacy_revision(headers)) {
+        let revision = match (&session, headers.legacy_revision()) {
             (Some(session), _) => session.revision,
             (None, Ok(revision)) => revision,
             (None, Err(error)) => return Answer::bad_request(None, &error).into(),
@@ -286,11 +304,11 @@ impl Endpoint {
             async move {
                 match Message::read(message.get().as_bytes()) {
                     Ok(Message::Response { id, result }) => {
-                        self.answered(request, id, result);
+                        self.answered(request, headers, id, result);
                         None
                     }
                     Ok(Message::Notification { method, params }) => {
-                        self.notified(request, &method, &params);
+                        self.notified(request, headers, &method, &params);
                         None
                     }
                     Ok(Message::Request { id, method, .. }) if method == "initialize" => {
@@ -329,6 +347,7 @@ impl Endpoint {
     fn call<'a>(
         &'a self,
         request: &FrontendRequest<'a>,
+        headers: &McpHeaders<'_>,
         planned: PlannedCall,
         mut body: RequestBody,
     ) -> BoxFuture<'a, FrontendResponse> {
@@ -336,8 +355,7 @@ impl Endpoint {
         body.release();
         let is_stateless = planned.caller.revision.is_stateless();
         let can_ask = planned.session.as_ref().is_some_and(|session| session.can_ask);
-        let streams =
-            (planned.request.progress_token.is_some() || can_ask) && headers::accepts_events(request.headers());
+        let streams = (planned.request.progress_token.is_some() || can_ask) && headers.accepts_events();
         let session = planned.session.clone();
         // In the older revisions a client that goes away has not cancelled its call; with a key it may ask for the answer again.
         let ends_with_client = is_stateless && !planned.request.is_keyed();
@@ -365,8 +383,14 @@ impl Endpoint {
         }
     }
 
-    fn open_subscription(&self, request: &FrontendRequest<'_>, id: Box<str>, filter: Filter) -> FrontendResponse {
-        if !headers::accepts_events(request.headers()) {
+    fn open_subscription(
+        &self,
+        request: &FrontendRequest<'_>,
+        headers: &McpHeaders<'_>,
+        id: Box<str>,
+        filter: Filter,
+    ) -> FrontendResponse {
+        if !headers.accepts_events() {
             let error = ProtocolError::invalid_request("Accept must name text/event-stream");
             return Answer::new(StatusCode::NOT_ACCEPTABLE, answer::error(Some(JsonText::known(&id)), &error)).into();
         }
@@ -387,13 +411,14 @@ impl Endpoint {
     /// Opens the stream on which a session hears of changes; without a session, or without changes, there is none. A client that
     /// names the last event of a call's stream gets the rest of that stream instead.
     fn open_session_stream(&self, request: &FrontendRequest<'_>) -> FrontendResponse {
-        let session = match self.session(request) {
+        let headers = McpHeaders::read(request);
+        let session = match self.session(request, &headers) {
             Ok(Some(session)) => session,
             Ok(None) => return not_allowed(),
             Err(answer) => return answer.into(),
         };
-        let accepts_events = headers::accepts_events(request.headers());
-        let resumed = headers::last_event(request.headers()).and_then(|event| session.streams.find(event));
+        let accepts_events = headers.accepts_events();
+        let resumed = headers.last_event().and_then(|event| session.streams.find(event));
         if let Some((stream, received)) = resumed.filter(|_| accepts_events) {
             let (response, sink) = events::open();
             tokio::spawn(async move { stream.resume(received, sink).await });
@@ -420,7 +445,8 @@ impl Endpoint {
     }
 
     fn end_session(&self, request: &FrontendRequest<'_>) -> FrontendResponse {
-        match (self.session(request), headers::session(request.headers())) {
+        let headers = McpHeaders::read(request);
+        match (self.session(request, &headers), headers.session()) {
             (Ok(Some(_)), Some(id)) => {
                 self.sessions.end(id);
                 FrontendResponse::empty(StatusCode::NO_CONTENT)
