@@ -178,7 +178,10 @@ impl Dispatcher<'_> {
                 request
             };
             let others = idle.fetch_sub(1, Ordering::Relaxed) - 1;
-            if others == 0 && count.load(Ordering::Relaxed) < self.plan.max_concurrency() {
+            // Counted before it runs: one thread too many would answer a call whose turn it is not.
+            let most = self.plan.max_concurrency();
+            let add = |count: usize| (count < most).then_some(count + 1);
+            if others == 0 && count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok() {
                 let work = move || {
                     if self.serve_in_thread(scope, requests, idle, count).is_err() {
                         // The pipes are closed, so the parent cannot be reached.
@@ -186,8 +189,8 @@ impl Dispatcher<'_> {
                     }
                 };
                 // Where no thread can be started, the existing ones do the work.
-                if thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_ok() {
-                    count.fetch_add(1, Ordering::Relaxed);
+                if thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_err() {
+                    count.fetch_sub(1, Ordering::Relaxed);
                 }
             }
             self.answer(request, &text, &mut out)?;
