@@ -97,13 +97,15 @@ impl RequestReader {
 #[derive(Debug)]
 pub(super) struct ReplyWriter {
     replies: PipeWriter,
+    /// What each write carries, so that the sandbox lets it pass.
+    key: u32,
     /// What is written at once. It is locked for the whole of a reply, which may be longer than a pipe holds.
     frame: Mutex<Vec<u8>>,
 }
 
 impl ReplyWriter {
-    pub(super) fn new(replies: PipeWriter) -> Self {
-        ReplyWriter { replies, frame: Mutex::default() }
+    pub(super) fn new(replies: PipeWriter, key: u32) -> Self {
+        ReplyWriter { replies, key, frame: Mutex::default() }
     }
 
     pub(super) fn send(&self, kind: ReplyKind, notes: u8, request: Request, payload: &[u8]) -> io::Result<()> {
@@ -116,8 +118,8 @@ impl ReplyWriter {
         if whole {
             frame.extend_from_slice(payload);
         }
-        process::write(&self.replies, &frame)?;
-        if whole { Ok(()) } else { process::write(&self.replies, payload) }
+        process::write(&self.replies, self.key, &frame)?;
+        if whole { Ok(()) } else { process::write(&self.replies, self.key, payload) }
     }
 }
 
