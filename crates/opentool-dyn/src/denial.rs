@@ -16,6 +16,8 @@ pub(crate) enum Operation {
     Write = 4,
     /// To end, stop or look into other processes.
     Control = 5,
+    /// To write into the pipe of its worker.
+    Pipe = 6,
 }
 
 /// An operation that the sandbox denied to a library.
@@ -59,8 +61,8 @@ impl Operation {
     }
 
     pub(crate) fn from_code(code: u32) -> Option<Operation> {
-        use Operation::{Control, Network, Process, Program, Write};
-        [Network, Process, Program, Write, Control].into_iter().find(|operation| *operation as u32 == code & 0xf)
+        use Operation::{Control, Network, Pipe, Process, Program, Write};
+        [Network, Process, Program, Write, Control, Pipe].into_iter().find(|operation| *operation as u32 == code & 0xf)
     }
 
     /// What the library sees: the error that a system without the permission would give.
@@ -68,6 +70,7 @@ impl Operation {
         match self {
             Operation::Network | Operation::Write => libc::EACCES,
             Operation::Process | Operation::Program | Operation::Control => libc::EPERM,
+            Operation::Pipe => libc::EBADF,
         }
     }
 }
@@ -140,6 +143,7 @@ impl Denial {
                 "it tried to control other processes, which is refused: the operator permits it with `--allow unsafe`"
                     .to_owned()
             }
+            Operation::Pipe => "it tried to write into the pipe of its worker, which is never permitted".to_owned(),
         }
     }
 }

@@ -12,6 +12,8 @@ mod filter;
 mod limits;
 #[cfg(target_os = "linux")]
 mod linked;
+#[cfg(unix)]
+mod reply_pipe;
 #[cfg(target_os = "linux")]
 mod syscalls;
 #[cfg(target_os = "linux")]
@@ -23,6 +25,8 @@ use std::os::fd::RawFd;
 use std::path::Path;
 
 pub use confinement::Confinement;
+#[cfg(unix)]
+pub(crate) use reply_pipe::ReplyPipe;
 
 #[cfg(unix)]
 use crate::Permissions;
@@ -41,13 +45,14 @@ pub(crate) fn confine(
     library: &Path,
     page: &'static SharedPage,
     own: &[RawFd],
+    replies: ReplyPipe,
 ) -> Result<Confinement, String> {
     let mut confinement = Confinement::default();
     match limits::apply(permissions) {
         Ok(()) => confinement.limits = true,
         Err(error) => confinement.missing.push(format!("limits: {error}")),
     }
-    confine_further(permissions, library, page, own, &mut confinement)?;
+    confine_further(permissions, library, page, own, replies, &mut confinement)?;
     if !confinement.files && !permissions.allows_unconfined_files() {
         without_confined_files(permissions)?;
     }
@@ -76,6 +81,7 @@ fn confine_further(
     library: &Path,
     page: &'static SharedPage,
     own: &[RawFd],
+    replies: ReplyPipe,
     confinement: &mut Confinement,
 ) -> Result<(), String> {
     limits::drop_capabilities();
@@ -91,7 +97,7 @@ fn confine_further(
         Err(error) => confinement.missing.push(format!("files: {error}")),
     }
     let own: Vec<RawFd> = own.iter().copied().chain([trap::NULL]).collect();
-    let filtered = trap::catch(page).and_then(|()| syscalls::apply(permissions, confinement.files, &own));
+    let filtered = trap::catch(page).and_then(|()| syscalls::apply(permissions, confinement.files, &own, replies));
     match filtered {
         Ok(()) => confinement.system_calls = true,
         Err(error) => confinement.missing.push(format!("system calls: {error}")),
@@ -105,6 +111,7 @@ fn confine_further(
     _library: &Path,
     _page: &'static SharedPage,
     _own: &[RawFd],
+    _replies: ReplyPipe,
     confinement: &mut Confinement,
 ) -> Result<(), String> {
     let system = std::env::consts::OS;

@@ -3,9 +3,10 @@
 //! A call that was given up before it began never begins: the page says which one that is, faster than a pipe could. It also keeps
 //! what the library was denied last, which would otherwise be lost with a crash.
 //!
-//! The library can write to it, since it runs in the worker's address space. So nothing that is read here decides whether a
-//! call is sent again, and a call after which its own record is not as it must be has failed. The worker looks at that before it
-//! answers: when the parent reads the answer, a later call may have run, and what that did to the page is not this one's.
+//! The library can write to it, since it runs in the worker's address space. So that a call has
+//! begun is believed, and nothing that is read here lets a call be sent again that may have begun by what else is known. A call
+//! after which its own record is not as it must be has failed. The worker looks at that before it answers: when the parent reads
+//! the answer, a later call may have run, and what that did to the page is not this one's.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};

@@ -6,6 +6,7 @@
 mod calls;
 mod process;
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +18,7 @@ use crate::closure;
 use crate::engine::Engine;
 use crate::plan::Plan;
 use crate::protocol::{HelloMessage, MARK, REPLIES, REQUESTS, ReadyMessage, ReplyKind};
-use crate::sandbox;
+use crate::sandbox::{self, ReplyPipe};
 use crate::shared_page::SharedPage;
 
 /// Whether this program can be started again as a worker.
@@ -81,8 +82,9 @@ fn run(parent: i32) -> io::Result<()> {
         let shared = [0, 1, 2, REQUESTS, REPLIES, crate::protocol::PAGE];
         opentool_child::split(parent, std::time::Duration::ZERO, &shared)?;
     }
-    let replies = ReplyWriter::new(replies);
-    match load(&hello, page) {
+    let key = RandomState::new().hash_one(parent) as u32;
+    let replies = ReplyWriter::new(replies, key);
+    match load(&hello, page, ReplyPipe { fd: REPLIES, key }) {
         Ok((plan, engine, ready)) => {
             let ready = serde_json::to_vec(&ready).map_err(io::Error::from)?;
             replies.send(ReplyKind::Ready, 0, request, &ready)?;
@@ -92,14 +94,18 @@ fn run(parent: i32) -> io::Result<()> {
     }
 }
 
-fn load(hello: &HelloMessage, page: &'static SharedPage) -> Result<(Arc<Plan>, Engine, ReadyMessage), LoadError> {
+fn load(
+    hello: &HelloMessage,
+    page: &'static SharedPage,
+    replies: ReplyPipe,
+) -> Result<(Arc<Plan>, Engine, ReadyMessage), LoadError> {
     let plan = Plan::parse(&hello.document).map_err(|error| LoadError::new(&hello.library, error.to_string()))?;
     let plan = Arc::new(plan);
     if plan.has_callbacks() {
         // libffi reads what the sandbox hides, once.
         closure::warm_up();
     }
-    let confinement = sandbox::confine(&hello.permissions, &hello.library, page, &[REQUESTS, REPLIES])
+    let confinement = sandbox::confine(&hello.permissions, &hello.library, page, &[REQUESTS, REPLIES], replies)
         .map_err(|reason| LoadError::new(&hello.library, reason))?;
     let engine = Engine::load(plan.clone(), &hello.library, hello.options)?;
     Ok((plan, engine, ReadyMessage { confinement }))

@@ -16,8 +16,8 @@ const CALLS: usize = 40;
 const EVERY: usize = 10;
 
 /// Those that write to the shared page and into the pipe are among them.
-const HOSTILE: [&str; 7] =
-    ["smash_page", "smash_pipe", "abort_now", "forge_own", "forge_later", "forge_huge", "crash_later"];
+const HOSTILE: [&str; 8] =
+    ["smash_page", "smash_pipe", "smash_copy", "abort_now", "forge_own", "forge_later", "forge_huge", "crash_later"];
 
 /// A folder with the library that the tests of `opentool-dyn` attack their workers with, and its document.
 fn folder() -> TestFolder {
@@ -58,7 +58,8 @@ fn each_attack_is_one_error_of_a_call() {
     let call = |name: &str| folder.run(&["call", "attacker.json", name, "--library", "./libattacker.so"]);
     for (name, reason) in [
         ("smash_page", "the library wrote into memory of its worker that is not its own"),
-        ("smash_pipe", "the library wrote into the pipe of its worker"),
+        ("smash_pipe", "it tried to write into the pipe of its worker, which is never permitted"),
+        ("smash_copy", "the library wrote into the pipe of its worker"),
         ("abort_now", "SIGABRT"),
     ] {
         let ran = call(name);

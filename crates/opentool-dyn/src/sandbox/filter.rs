@@ -25,6 +25,7 @@ const RETURN: u16 = 0x06;
 const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
 const ARGUMENTS: u32 = 16;
+const LAST_ARGUMENT: u32 = 5;
 
 /// What becomes of a system call.
 #[derive(Debug, Clone, Copy)]
@@ -106,6 +107,18 @@ impl Filter {
             self.action(*action);
         }
         self.push(LOAD, 0, 0, NUMBER);
+    }
+
+    /// Takes an action where the first argument is a descriptor and the lower half of the last one is not a key. The call itself does
+    /// not look at that one. Others are allowed.
+    pub(super) fn without_key(&mut self, call: libc::c_long, fd: u32, key: u32, action: FilterAction) {
+        self.push(JUMP_IF_EQUAL, 0, 6, call as u32);
+        self.load_argument(0);
+        self.push(JUMP_IF_EQUAL, 0, 2, fd);
+        self.load_argument(LAST_ARGUMENT);
+        self.push(JUMP_IF_EQUAL, 0, 1, key);
+        self.action(FilterAction::Allow);
+        self.action(action);
     }
 
     /// Installs the filter; it cannot be removed. A call without a rule is allowed.

@@ -4,8 +4,9 @@ use std::io;
 use std::os::fd::RawFd;
 
 use super::filter::{Filter, FilterAction};
+use super::reply_pipe::ReplyPipe;
 use crate::Permissions;
-use crate::denial::Operation::{self, Control, Network, Process, Program, Write};
+use crate::denial::Operation::{self, Control, Network, Pipe, Process, Program, Write};
 use crate::denial::SPAWN_DENIED;
 
 /// What no tool needs: to change the machine, its clock, its mounts, its kernel, or to see through it.
@@ -198,7 +199,7 @@ const OWNER_OF_SOCKET: [u32; 2] = [0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP *
 const EVERY_BIT: u32 = u32::MAX;
 
 /// Installs the filter. `own` are the descriptors that the worker cannot do without.
-pub(super) fn apply(permissions: &Permissions, landlocked: bool, own: &[RawFd]) -> io::Result<()> {
+pub(super) fn apply(permissions: &Permissions, landlocked: bool, own: &[RawFd], replies: ReplyPipe) -> io::Result<()> {
     let mut filter = Filter::new()
         .ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "opentool has no filter for this processor"))?;
     let free = permissions.allows_unsafe();
@@ -207,6 +208,10 @@ pub(super) fn apply(permissions: &Permissions, landlocked: bool, own: &[RawFd]) 
         if free { FilterAction::Fail(operation.errno()) } else { FilterAction::Trap(trap) }
     };
 
+    if !free {
+        // The first rule, since it is for every reply.
+        keep_unwritten(&mut filter, replies);
+    }
     for call in NEVER {
         filter.always(call, FilterAction::Fail(libc::EPERM));
     }
@@ -335,6 +340,15 @@ fn others(filter: &mut Filter) {
     for call in [libc::SYS_setpriority, libc::SYS_ioprio_set] {
         filter.by_argument(call, 1, EVERY_BIT, &own, no);
     }
+}
+
+/// Keeps a library that writes to whatever descriptor it finds from writing into the pipe of the replies.
+///
+/// One that copies the descriptor first can: the parent notices that.
+fn keep_unwritten(filter: &mut Filter, replies: ReplyPipe) {
+    let (fd, refused) = (replies.fd as u32, FilterAction::Trap(Pipe.code(None)));
+    filter.without_key(libc::SYS_write, fd, replies.key, refused);
+    filter.by_argument(libc::SYS_writev, 0, EVERY_BIT, &[(fd, refused)], FilterAction::Allow);
 }
 
 /// Keeps the worker's own pipes from a library that closes or replaces whatever it finds.

@@ -86,8 +86,8 @@ pub(super) enum Received {
 pub(super) enum Damage {
     /// The pipe: it has bytes that are no frame of the worker.
     Pipe,
-    /// The record of a call on the shared page.
-    Page,
+    /// The record of a call on the shared page. `has_stopped` where the worker has found that itself, and runs nothing more.
+    Page { has_stopped: bool },
 }
 
 impl From<InvalidFrame> for Damage {
@@ -100,7 +100,7 @@ impl From<Damage> for ExitCause {
     fn from(damage: Damage) -> ExitCause {
         match damage {
             Damage::Pipe => ExitCause::InvalidFrame,
-            Damage::Page => ExitCause::DamagedPage,
+            Damage::Page { .. } => ExitCause::DamagedPage,
         }
     }
 }
@@ -147,6 +147,8 @@ pub(super) struct Connection {
     pub(super) answered: Vec<usize>,
     /// Those that wait in the worker for others to end, in the order in which they begin.
     queued: VecDeque<u64>,
+    /// What the library has damaged, after which no answer counts.
+    damage: Option<Damage>,
     /// Whether handles are open, which would be lost with the worker.
     pub(super) has_handles: bool,
     pub(super) spinner: Spinner,
@@ -194,6 +196,7 @@ impl Connection {
             wants_answered: false,
             answered: Vec::new(),
             queued: VecDeque::new(),
+            damage: None,
             has_handles: false,
             spinner: Spinner::default(),
             yields: Attempts::default(),
@@ -304,7 +307,10 @@ impl Connection {
             }
         };
         match self.take_replies() {
-            Err(damage) => Received::Damaged(damage),
+            Err(damage) => {
+                self.damage = Some(damage);
+                Received::Damaged(damage)
+            }
             Ok(()) if full => Received::Some,
             Ok(()) => Received::All,
         }
@@ -326,7 +332,9 @@ impl Connection {
                 (_, CallRecord::NotBegun) => false,
             };
             if reply.kind == ReplyKind::Damaged || !can_be_true {
-                return Err(Damage::Page);
+                // Where calls run at the same time, the other threads go on.
+                let has_stopped = reply.kind == ReplyKind::Damaged && self.max_concurrency == 1;
+                return Err(Damage::Page { has_stopped });
             }
             let text = if matches!(slot.caller, Caller::Gone) { Vec::new() } else { text.to_vec() };
             let (kind, mut notes) = (reply.kind, Notes::from_bits(reply.notes));
@@ -451,20 +459,23 @@ impl Connection {
 
     /// Ends the connection of a worker that has exited, after the rest of its answers was read: answers all calls in flight.
     ///
-    /// A call cannot have begun where others were to run before it, or where the worker has not read the whole of its request.
-    /// What the shared page says does not count.
+    /// A call cannot have begun where the worker has not read the whole of its request, or where others were to run before it and
+    /// nothing shows that the worker went on to it.
     pub(super) fn close(mut self, exit: &Arc<WorkerExit>) -> Closed {
         let read = self.written.saturating_sub(unread(&self.requests));
-        let may_have_begun = |slot: &PendingCall| slot.id != 0 && slot.since.is_some() && slot.ends_at <= read;
-        let running = self.slots.iter().filter(|slot| may_have_begun(slot));
+        let was_read = |slot: &PendingCall| slot.id != 0 && slot.ends_at <= read;
+        let running = self.slots.iter().filter(|slot| was_read(slot) && slot.since.is_some());
         let running: Vec<_> = running.map(|slot| (slot.function, slot.id)).collect();
+        let last_begun = self.last_begun_of_queued(exit);
         let mut kept = Vec::new();
         // In the order in which they were sent, so that they are sent again in that order.
         self.slots.sort_unstable_by_key(|slot| slot.id);
         for slot in self.slots.iter_mut().filter(|slot| slot.id != 0) {
             let id = slot.id;
-            let answer = if may_have_begun(slot) {
-                let (is_cause, is_one_of_many) = (exit.is_caused_by(id), running.len() > 1);
+            let answer = if was_read(slot) && (slot.since.is_some() || last_begun.is_some_and(|last| id <= last)) {
+                // One that began though it was not its turn may have ended as it should.
+                let is_one_of_many = running.len() > 1 || slot.since.is_none();
+                let is_cause = exit.is_caused_by(id);
                 Answer::WorkerExited { exit: exit.clone(), is_cause, is_one_of_many }
             } else {
                 Answer::Retry
@@ -480,6 +491,24 @@ impl Connection {
             reader.abort();
         }
         Closed { kept, running }
+    }
+
+    /// The last call that the worker may have begun though the answers do not show that it was its turn.
+    ///
+    /// The library can write to the shared page: that a call has begun is believed, that it has not only where the record is still
+    /// of that call. Calls begin in the order in which they were sent, so that all before the last one have begun, too.
+    fn last_begun_of_queued(&self, exit: &WorkerExit) -> Option<u64> {
+        let may_have_gone_on = match self.damage {
+            Some(Damage::Page { has_stopped }) => !has_stopped,
+            Some(Damage::Pipe) => true,
+            None => exit.cause == ExitCause::ClosedPipes,
+        };
+        let may_have_begun = |id: &&u64| match self.page.record(**id) {
+            CallRecord::Begun => true,
+            CallRecord::Overwritten => may_have_gone_on,
+            CallRecord::NotBegun => false,
+        };
+        self.queued.iter().rev().find(may_have_begun).copied()
     }
 }
 

@@ -97,13 +97,15 @@ impl RequestReader {
 #[derive(Debug)]
 pub(super) struct ReplyWriter {
     replies: PipeWriter,
+    /// What each write carries, so that the sandbox lets it pass.
+    key: u32,
     /// What is written at once. It is locked for the whole of a reply, which may be longer than a pipe holds.
     frame: Mutex<Vec<u8>>,
 }
 
 impl ReplyWriter {
-    pub(super) fn new(replies: PipeWriter) -> Self {
-        ReplyWriter { replies, frame: Mutex::default() }
+    pub(super) fn new(replies: PipeWriter, key: u32) -> Self {
+        ReplyWriter { replies, key, frame: Mutex::default() }
     }
 
     pub(super) fn send(&self, kind: ReplyKind, notes: u8, request: Request, payload: &[u8]) -> io::Result<()> {
@@ -116,8 +118,8 @@ impl ReplyWriter {
         if whole {
             frame.extend_from_slice(payload);
         }
-        process::write(&self.replies, &frame)?;
-        if whole { Ok(()) } else { process::write(&self.replies, payload) }
+        process::write(&self.replies, self.key, &frame)?;
+        if whole { Ok(()) } else { process::write(&self.replies, self.key, payload) }
     }
 }
 
@@ -178,7 +180,10 @@ impl Dispatcher<'_> {
                 request
             };
             let others = idle.fetch_sub(1, Ordering::Relaxed) - 1;
-            if others == 0 && count.load(Ordering::Relaxed) < self.plan.max_concurrency() {
+            // Counted before it runs: one thread too many would answer a call whose turn it is not.
+            let most = self.plan.max_concurrency();
+            let add = |count: usize| (count < most).then_some(count + 1);
+            if others == 0 && count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok() {
                 let work = move || {
                     if self.serve_in_thread(scope, requests, idle, count).is_err() {
                         // The pipes are closed, so the parent cannot be reached.
@@ -186,8 +191,8 @@ impl Dispatcher<'_> {
                     }
                 };
                 // Where no thread can be started, the existing ones do the work.
-                if thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_ok() {
-                    count.fetch_add(1, Ordering::Relaxed);
+                if thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_err() {
+                    count.fetch_sub(1, Ordering::Relaxed);
                 }
             }
             self.answer(request, &text, &mut out)?;

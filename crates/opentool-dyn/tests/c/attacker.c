@@ -62,6 +62,13 @@ done:
     return header;
 }
 
+/* The pipe of the replies by another descriptor, which the sandbox lets pass. */
+static int copied(void) {
+    static int fd = -1;
+    if (fd < 0) fd = dup(REPLIES);
+    return fd;
+}
+
 static void append(const char *path) {
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (fd < 0 || write(fd, "x", 1) != 1) abort();
@@ -78,14 +85,16 @@ int rewind_and_crash(const char *path) {
     abort();
 }
 int smash_page(void) { memset((void *)page(), 0x5a, SLOTS * 8); return 7; }
-int smash_pipe(void) { return write(REPLIES, "not a frame of the worker, and longer than one", 46) == 46 ? 7 : 0; }
+static int smash(int fd) { return write(fd, "not a frame of the worker, and longer than one", 46) == 46 ? 7 : 0; }
+int smash_pipe(void) { return smash(REPLIES); }
+int smash_copy(void) { return smash(copied()); }
 
 /* Says of a call that is not answered yet that it was not made. */
 int forge_skip(const char *path) {
     struct header header = last_reply();
     append(path);
     header.length = 0, header.kind = 3, header.notes = 0, header.id += SLOTS;
-    return header.nonce && write(REPLIES, &header, sizeof header) == sizeof header ? 7 : 0;
+    return header.nonce && write(copied(), &header, sizeof header) == sizeof header ? 7 : 0;
 }
 /* Answers itself, which a library can do anyway. */
 int forge_own(void) {
@@ -94,7 +103,7 @@ int forge_own(void) {
     header.length = 13, header.notes = 0, header.id += SLOTS;
     memcpy(frame, &header, sizeof header);
     memcpy(frame + sizeof header, "{\"result\":66}", 13);
-    return header.nonce && write(REPLIES, frame, sizeof frame) == sizeof frame ? 7 : 0;
+    return header.nonce && write(copied(), frame, sizeof frame) == sizeof frame ? 7 : 0;
 }
 /* Answers calls that wait behind this one. */
 int forge_later(void) {
@@ -108,7 +117,7 @@ int forge_later(void) {
             header.id = (id / SLOTS + next) * SLOTS + slot;
             memcpy(frame, &header, sizeof header);
             memcpy(frame + sizeof header, "{\"result\":66}", 13);
-            if (write(REPLIES, frame, sizeof frame) < 0) return 0;
+            if (write(copied(), frame, sizeof frame) < 0) return 0;
         }
     return 7;
 }
@@ -118,9 +127,9 @@ int forge_huge(void) {
     struct header header = last_reply();
     if (!header.nonce) return 0;
     header.length = 900u << 20, header.notes = 0, header.id += SLOTS;
-    if (write(REPLIES, &header, sizeof header) != sizeof header) return 0;
+    if (write(copied(), &header, sizeof header) != sizeof header) return 0;
     for (int i = 0; i < 900; i++)
-        if (write(REPLIES, zeroes, sizeof zeroes) < 0) return 0;
+        if (write(copied(), zeroes, sizeof zeroes) < 0) return 0;
     return 7;
 }
 

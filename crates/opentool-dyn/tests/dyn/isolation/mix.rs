@@ -19,8 +19,8 @@ const CALLS: usize = 60;
 const EVERY: usize = 10;
 
 /// Those that write to the page and into the pipe are among them.
-const HOSTILE: [&str; 7] =
-    ["smash_page", "smash_pipe", "abort_now", "forge_own", "forge_later", "forge_huge", "crash_later"];
+const HOSTILE: [&str; 8] =
+    ["smash_page", "smash_pipe", "smash_copy", "abort_now", "forge_own", "forge_later", "forge_huge", "crash_later"];
 
 /// What came of the good calls.
 #[derive(Default)]
