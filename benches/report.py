@@ -338,6 +338,7 @@ def page():
     print(f"{versions()}.\n")
     print(f"Machine: {machine()}; {datetime.date.today():%d %B %Y}, commit `{output('git', 'rev-parse', '--short', 'HEAD')}`.\n")
     print("One server is alive at a time, on core 0; what calls it is on core 1; the peers take turns in an order of chance, round after round.")
+    print("A server is under load for a second before it is measured; what its start costs has a table of its own.")
     print("Every cell is the median of the rounds, with the least and the greatest behind it. Compare the ratios, which are taken round by")
     print("round, and not the figures of two machines or two days.\n")
     print("## The figures that were set\n")
