@@ -14,7 +14,7 @@ use opentool_chat::{
 use opentool_journal::{CallRecord, Redaction, RunEvent, RunRecord, RunSummary, SqliteJournal, StepRecord};
 use serde_json::{Value, json};
 
-use super::chat::Chat;
+use super::{chat::Chat, json_always::JsonAlways};
 use crate::{
     exit_status::ExitStatus,
     failure::Failure,
@@ -68,6 +68,8 @@ Examples:
   opentool runs decide --journal calls.sqlite RUN 0 --give-up 'the order was cancelled by hand'
   opentool runs decide --journal runs.sqlite RUN 1.0 --approve
 
+With --json, there is an object {run, place, decision}; the decision is approve, deny, edit, happened, again or give-up.
+
 Exit codes: 0 decided; 2 wrong usage, no such call, or the journal cannot be used.";
 
 const FORK: &str = "\
@@ -83,13 +85,15 @@ const EXPORT: &str = "\
 Examples:
   opentool runs export --journal calls.sqlite RUN > run.jsonl
 
-Standard output: JSON Lines, the run first, then its steps and calls.
+Standard output, with --json and without: JSON Lines, the run first, then its steps and calls.
 
 Exit codes: 0 printed; 2 wrong usage, no such run, or the journal cannot be used.";
 
 const DELETE: &str = "\
 Examples:
   opentool runs delete --journal calls.sqlite RUN
+
+With --json, there is an object {run}.
 
 Exit codes: 0 deleted; 2 wrong usage, no such run, or the journal cannot be used.";
 
@@ -164,12 +168,17 @@ enum RunsCommand {
         /// Take the values of members of this name out, too; repeatable
         #[arg(long, value_name = "NAME")]
         redact: Vec<String>,
+        #[command(flatten)]
+        json: JsonAlways,
     },
     /// Delete a run
     #[command(after_help = DELETE)]
     Delete {
         /// The id of the run
         run: String,
+        /// Print JSON; its shape is described below
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -191,6 +200,9 @@ struct Decide {
     place: String,
     #[command(flatten)]
     decision: DecisionOptions,
+    /// Print JSON; its shape is described below
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -264,30 +276,33 @@ impl Runs {
                 let record = journal.run(run).await.map_err(Failure::journal)?;
                 Ok(if *json { as_value(&record) } else { timeline(&record) })
             }
-            RunsCommand::Decide(Decide { run, place, decision }) => {
-                match decision.decision()? {
+            RunsCommand::Decide(Decide { run, place, decision: options, json }) => {
+                match options.decision()? {
                     Decided::Approval(decision) => journal.decide_approval(run, place, decision).await,
                     Decided::Outcome(decision) => journal.decide_call(run, place, decision).await,
                 }
                 .map_err(Failure::journal)?;
+                if *json {
+                    return Ok(to_line(&json!({ "run": run, "place": place, "decision": options.name() })));
+                }
                 note(&format_args!("decided about call {} of run {}", visible(place), visible(run)));
                 Ok(String::new())
             }
             // It was done without opening the journal here.
             RunsCommand::Resume(_) => Ok(String::new()),
             RunsCommand::Fork { run, step, yes, json } => match fork::fork(journal, run, *step, *yes).await? {
-                Some(fork) if *json => Ok(format!("{}\n", json!({ "run": fork }))),
+                Some(fork) if *json => Ok(to_line(&json!({ "run": fork }))),
                 Some(fork) => Ok(format!("{fork}\n")),
                 None => Ok(String::new()),
             },
-            RunsCommand::Export { run, redact } => {
+            RunsCommand::Export { run, redact, json: _ } => {
                 let export = journal.export(run).await.map_err(Failure::journal)?;
                 let redacted = export.redacted(&Redaction::new().names(redact));
                 Ok(redacted.map_err(|error| Failure::journal(error.into()))?.to_string())
             }
-            RunsCommand::Delete { run } => {
+            RunsCommand::Delete { run, json } => {
                 journal.delete(run).await.map_err(Failure::journal)?;
-                Ok(String::new())
+                Ok(if *json { to_line(&json!({ "run": run })) } else { String::new() })
             }
         }
     }
@@ -302,6 +317,18 @@ enum Decided {
 }
 
 impl DecisionOptions {
+    /// The option that was given, which says what is decided.
+    fn name(&self) -> &'static str {
+        let given = [
+            (self.approve, "approve"),
+            (self.deny.is_some(), "deny"),
+            (self.edit.is_some(), "edit"),
+            (self.happened.is_some(), "happened"),
+            (self.give_up.is_some(), "give-up"),
+        ];
+        given.iter().find(|(is_given, _)| *is_given).map_or("again", |(_, name)| name)
+    }
+
     fn decision(&self) -> Result<Decided, Failure> {
         if let Some(edited) = &self.edit {
             if !serde_json::from_str::<Value>(edited).is_ok_and(|value| value.is_object()) {
@@ -326,10 +353,13 @@ fn to_lines(runs: &[RunSummary]) -> String {
     for run in runs {
         let mut value = serde_json::to_value(run).unwrap_or_default();
         value["shown_state"] = run.shown_state().into();
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{}", visible_json(&value.to_string()));
+        text.push_str(&to_line(&value));
     }
     text
+}
+
+fn to_line(value: &Value) -> String {
+    format!("{}\n", visible_json(&value.to_string()))
 }
 
 fn table(runs: &[RunSummary]) -> String {

@@ -29,6 +29,7 @@ pub(super) use self::{
 };
 use self::{
     address::{PORT_OPTIONS, free_port},
+    announce::Banner,
     fingerprints::Fingerprints,
     options::Options,
     page::PageContent,
@@ -80,6 +81,9 @@ keys and certificates again.
 Also known: --toolPort, --apiKeys, --opentoolServer{Tag,Host,Port,ApiKeys}, as the OpenTool
 guideline has them.
 
+With --json, there is an object once the server can be called: {version, url, mcp, page, operation, needs_key, model,
+sources: [{source, tools, isolation}]}; what is left out is null. The page's address has no token in it.
+
 Exit codes: 0 stopped; 2 wrong usage, or the address cannot be bound; 3 a source cannot be
 reached; 4 it refused its API key.";
 
@@ -95,6 +99,9 @@ pub(super) struct Serve {
     /// Opens the web page in a browser: that of BROWSER, otherwise the usual one
     #[arg(long)]
     open: bool,
+    /// Print JSON; its shape is described below
+    #[arg(long)]
+    json: bool,
 }
 
 impl Serve {
@@ -109,7 +116,7 @@ impl Serve {
         let runtime = runtime.map_err(|source| Failure::Runtime { source })?;
         let _entered = runtime.enter();
         let opened = setup.open(&mut seen, &HashSet::new(), true)?;
-        let served = runtime.block_on(serve(setup, opened, seen, self.open, Export::active()));
+        let served = runtime.block_on(serve(setup, opened, seen, self, Export::active()));
         // A tool on the blocking pool may never end; its callers have their answers.
         runtime.shutdown_background();
         served?;
@@ -121,13 +128,13 @@ async fn serve(
     setup: Setup,
     opened: Opened,
     seen: Fingerprints,
-    open: bool,
+    Serve { open, json, .. }: &Serve,
     export: Option<&'static Export>,
 ) -> Result<(), Failure> {
     let signals = signals::listen().map_err(|source| Failure::Runtime { source })?;
     let hangups = signals::Hangups::listen().map_err(|source| Failure::Runtime { source })?;
     let Opened { options, sources, model, file } = opened;
-    let browser = if open { Some(page::find_browser(&options)?) } else { None };
+    let browser = if *open { Some(page::find_browser(&options)?) } else { None };
     let set = ToolSet::attach(sources, None, &options).await?;
     let changed = ChangeSignal::new();
     let Prepared { host, config, forward } = prepare(&options, &set, export, &changed)?;
@@ -145,7 +152,8 @@ async fn serve(
     let server = mounted(&options, Server::from_host(&host).config(config), page);
     let (name, port) = (options.host.as_deref().unwrap_or(DEFAULT_HOST), options.port.unwrap_or(DEFAULT_PORT));
     let bound = server.bind((name, port)).await.map_err(|error| explain(error, name, port))?;
-    announce::announce(&options, &bound, &set, model_name.as_ref(), file.is_some());
+    let (model, has_file, has_page) = (model_name.as_ref(), file.is_some(), tokens.is_some());
+    Banner { options: &options, bound: &bound, set: &set, model, has_file, has_page }.print(*json);
     let _page = page::offer(&options, &bound, tokens, browser.as_ref())?;
     let handle = bound.reload_handle();
     let file = file.map(|file| file.name());

@@ -122,6 +122,20 @@ fn an_export_is_without_the_secrets_that_are_named() {
     assert_eq!(redacted.lines().count(), plain.lines().count());
 }
 
+#[test]
+fn what_is_deleted_and_exported_can_be_had_as_json() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let folder = TestFolder::new();
+    let (journal, id) = runtime.block_on(run_with_effects(&folder.path("runs.sqlite"), &Arc::default()));
+    runtime.block_on(journal.close());
+    let runs = |arguments: &[&str]| folder.run(&[&["runs", "--journal", "runs.sqlite"], arguments].concat());
+    assert_eq!(runs(&["export", &id, "--json"]).stdout, runs(&["export", &id]).stdout);
+    let deleted = runs(&["delete", &id, "--json"]);
+    assert_eq!(json(&deleted.stdout), serde_json::json!({ "run": id }), "{deleted:?}");
+    let missing = runs(&["delete", &id, "--json"]);
+    assert_eq!((missing.code, missing.stdout.as_str()), (Some(2), ""), "{missing:?}");
+}
+
 /// A server with a function `pay` whose effects are counted by its argument, and which takes its time.
 fn backend(effects: Arc<Mutex<HashMap<u64, usize>>>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

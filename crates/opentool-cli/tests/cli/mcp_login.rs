@@ -160,10 +160,13 @@ fn a_login_lets_every_command_in() {
     // By the name of a table, and with a browser on another machine: the URL is pasted.
     let table = format!("[sources.guarded]\nkind = \"mcp\"\nurl = \"{}\"\n", guarded.url());
     let config = folder.put("tools.toml", table);
-    let (mut child, url) = login(&folder, &["--config", config.to_str().unwrap(), "guarded"]);
-    let redirected = redirect(&url);
+    let (mut child, line) = login(&folder, &["--config", config.to_str().unwrap(), "guarded", "--json"]);
+    let redirected = redirect(json(&line)["url"].as_str().unwrap());
     writeln!(child.stdin.take().unwrap(), "\n{redirected}").unwrap();
-    assert!(child.wait().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let last = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(json(&last), serde_json::json!({ "server": guarded.url() }));
     assert_eq!(call().code, Some(0));
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::serving::{MAX_WAIT, Script, Served, document, envelope};
 use super::*;
@@ -26,6 +26,33 @@ fn without_a_source_the_demo_tools_are_served() {
     let wrong = served.call("add", json!({ "a": "one", "b": 2 }));
     assert_eq!(wrong["error"]["code"], 400);
     assert!(wrong["error"]["message"].as_str().unwrap().starts_with("Invalid Arguments: /a"), "{wrong}");
+}
+
+#[test]
+fn what_is_served_can_be_had_as_json() {
+    let folder = TestFolder::new();
+    let served = Served::start(&folder, &["demo", "--json"], &[]);
+    let base = format!("http://{}", served.address);
+    let mut said = json(&served.announcement);
+    let tools = served.get("/opentool/load").json()["functions"].as_array().unwrap().len();
+    assert_eq!(
+        said["sources"].take(),
+        json!([{ "source": "the demo tools", "tools": tools, "isolation": "in this process" }])
+    );
+    let expected = json!({
+        "version": env!("CARGO_PKG_VERSION"), "url": format!("{base}/opentool"), "mcp": format!("{base}/mcp"),
+        "page": format!("{base}/ui"), "operation": base, "needs_key": false, "model": null, "sources": null,
+    });
+    assert_eq!(said, expected);
+
+    let arguments = ["demo", "--json", "--no-mcp", "--no-page", "--prefix", "/", "--admin-addr", "127.0.0.1:0"];
+    let served = Served::start(&folder, &arguments, &[("OPENTOOL_API_KEY", "s3cret")]);
+    let said = json(&served.announcement);
+    assert_eq!([&said["mcp"], &said["page"]], [&Value::Null; 2]);
+    assert_eq!(said["needs_key"], true);
+    assert_eq!(said["url"], format!("http://{}", served.address));
+    assert_ne!(said["operation"], said["url"]);
+    assert!(!served.announcement.contains("s3cret"));
 }
 
 #[cfg(target_os = "linux")]

@@ -74,7 +74,8 @@ impl Served {
         });
         let announcement = announcement(child.stdout.take().unwrap());
         let listening = announcement.lines().next().and_then(|line| line.strip_prefix("listening on "));
-        let Some(url) = listening.map(str::to_owned) else {
+        let as_json = || Some(serde_json::from_str::<Value>(&announcement).ok()?["url"].as_str()?.to_owned());
+        let Some(url) = listening.map(str::to_owned).or_else(as_json) else {
             let _ = child.kill();
             let _ = child.wait();
             panic!("it does not listen: {announcement}{}", logged.lock().unwrap());
@@ -149,7 +150,7 @@ fn announcement(stdout: ChildStdout) -> String {
     while let Ok(line) = heard.recv_timeout(MAX_WAIT) {
         announcement.push_str(&line);
         announcement.push('\n');
-        if line.starts_with("try it:") {
+        if line.starts_with("try it:") || line.starts_with('{') {
             break;
         }
     }

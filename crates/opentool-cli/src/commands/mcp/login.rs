@@ -10,6 +10,7 @@ use std::{
 
 use clap::Args;
 use opentool_mcp::{OAuthLogin, PendingLogin, ServerUrl};
+use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::ExitStatus;
@@ -30,6 +31,8 @@ Examples:
 The URL to open is printed, and opened in a browser. The browser comes back to a port of this machine; where it
 runs on another one, paste the URL that it was sent to (with --no-browser). The tokens stand in a file that only
 you can read, are renewed when they end, and are used by every command that gets the same URL.
+
+With --json, there is an object {url} with the URL to open, and, once you are logged in, a second one {server}.
 
 Exit codes: 0 logged in; 2 wrong usage; 4 the login failed.";
 
@@ -58,6 +61,9 @@ pub(super) struct Login {
     /// The port of this machine to which the browser comes back [default: a free one]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
+    /// Print JSON; its shape is described below
+    #[arg(long)]
+    json: bool,
 }
 
 impl Login {
@@ -70,7 +76,8 @@ impl Login {
         let url = self.url()?;
         let login = self.prepared(&url)?.begin().await.map_err(Failure::mcp)?;
         note(&"Open this URL in a browser and log in:");
-        write_data(&format!("{}\n", login.url())).map_err(Failure::output)?;
+        let opened = if self.json { json!({ "url": login.url() }).to_string() } else { login.url().to_owned() };
+        write_data(&format!("{opened}\n")).map_err(Failure::output)?;
         if self.no_browser {
             note(&"Then, if the browser is not on this machine, paste the URL here that it was sent to.");
             self.finish_by_hand(&login).await?;
@@ -79,6 +86,9 @@ impl Login {
             login.wait().await.map_err(Failure::mcp)?;
         }
         note(&format_args!("logged in at {}", visible(&url)));
+        if self.json {
+            write_data(&format!("{}\n", json!({ "server": url }))).map_err(Failure::output)?;
+        }
         Ok(())
     }
 

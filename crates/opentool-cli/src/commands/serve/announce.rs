@@ -6,54 +6,78 @@ use std::{
 };
 
 use opentool_server::BoundServer;
-use serde_json::Value;
+use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{
     super::{access::API_KEY_VARIABLE, model::ModelName},
     options::Options,
+    page,
     tool_set::ToolSet,
 };
-use crate::{report::counted, source::Source, terminal::visible};
-
-/// Prints what is served, where, and how to call it: at a terminal all of it, otherwise what a program looks for.
-pub(super) fn announce(
-    options: &Options,
-    bound: &BoundServer,
-    set: &ToolSet,
-    model: Option<&ModelName>,
-    has_file: bool,
-) {
-    let Ok(address) = bound.local_addr() else { return };
-    let banner = Banner { options, address: reachable(address), admin: bound.admin_addr(), set, model, has_file };
-    let text = if io::stdout().is_terminal() { banner.for_people() } else { banner.for_programs() };
-    // A closed standard output is no reason not to serve.
-    let mut stdout = anstream::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-}
+use crate::{
+    report::counted,
+    source::Source,
+    terminal::{visible, visible_json},
+};
 
 /// What there is to say about a server that listens.
-struct Banner<'a> {
-    options: &'a Options,
-    address: SocketAddr,
-    admin: Option<SocketAddr>,
-    set: &'a ToolSet,
-    model: Option<&'a ModelName>,
+pub(super) struct Banner<'a> {
+    pub(super) options: &'a Options,
+    pub(super) bound: &'a BoundServer,
+    pub(super) set: &'a ToolSet,
+    pub(super) model: Option<&'a ModelName>,
     /// Whether there is a configuration file.
-    has_file: bool,
+    pub(super) has_file: bool,
+    /// Whether the web page is served.
+    pub(super) has_page: bool,
 }
 
 impl Banner<'_> {
+    /// Prints what is served, where, and how to call it: as JSON, or at a terminal all of it, otherwise what a program looks for.
+    pub(super) fn print(&self, json: bool) {
+        let Ok(address) = self.bound.local_addr() else { return };
+        let address = reachable(address);
+        let text = if json {
+            visible_json(&self.as_json(address).to_string()).into_owned() + "\n"
+        } else if io::stdout().is_terminal() {
+            self.for_people(address)
+        } else {
+            self.for_programs(address)
+        };
+        // A closed standard output is no reason not to serve.
+        let mut stdout = anstream::stdout().lock();
+        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    }
+
+    /// What `--json` prints. The page is without its token, which lets its reader in.
+    fn as_json(&self, address: SocketAddr) -> Value {
+        let base = format!("{}://{address}", self.scheme());
+        let sources = self.set.sources().map(|(source, toolbox)| {
+            json!({ "source": source.to_string(), "tools": toolbox.len(), "isolation": source.isolation() })
+        });
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "url": self.url(address),
+            "mcp": self.options.mcp_path().map(|path| format!("{base}{path}")),
+            "page": self.has_page.then(|| format!("{base}{}", page::PATH)),
+            "operation": self.bound.admin_addr().map_or(base, |admin| format!("http://{admin}")),
+            "needs_key": self.options.has_keys(),
+            "model": self.model.map(ModelName::to_string),
+            "sources": sources.collect::<Vec<_>>(),
+        })
+    }
+
     /// The lines that programs look for.
-    fn for_programs(&self) -> String {
-        format!("{}{}", self.addresses(), self.example())
+    fn for_programs(&self, address: SocketAddr) -> String {
+        format!("{}{}", self.addresses(address), self.example(address))
     }
 
     /// At most a screen.
-    fn for_people(&self) -> String {
+    fn for_people(&self, address: SocketAddr) -> String {
         let version = env!("CARGO_PKG_VERSION");
-        let (sources, addresses, example, next) = (self.sources(), self.addresses(), self.example(), self.next());
-        format!("opentool {version}\n\n{sources}\n{addresses}{}{example}\n{next}", self.auth())
+        let (addresses, example, next) = (self.addresses(address), self.example(address), self.next(address));
+        format!("opentool {version}\n\n{}\n{addresses}{}{example}\n{next}", self.sources(), self.auth())
     }
 
     /// The sources with the number of their tools, and where their calls run.
@@ -76,14 +100,13 @@ impl Banner<'_> {
     }
 
     /// Where the server is called, a line each. What is mounted has its line here.
-    fn addresses(&self) -> String {
-        let Banner { options, address, admin, model, .. } = self;
-        let mut lines = vec![format!("listening on {}", self.url())];
-        if let Some(path) = options.mcp_path() {
+    fn addresses(&self, address: SocketAddr) -> String {
+        let mut lines = vec![format!("listening on {}", self.url(address))];
+        if let Some(path) = self.options.mcp_path() {
             lines.push(format!("MCP clients:  {}://{address}{}", self.scheme(), visible(&path)));
         }
-        lines.extend(admin.map(|admin| format!("operator's routes on http://{admin}")));
-        lines.extend(model.map(|model| format!("model:  {}", visible(&model.to_string()))));
+        lines.extend(self.bound.admin_addr().map(|admin| format!("operator's routes on http://{admin}")));
+        lines.extend(self.model.map(|model| format!("model:  {}", visible(&model.to_string()))));
         lines.into_iter().map(|line| line + "\n").collect()
     }
 
@@ -100,7 +123,7 @@ impl Banner<'_> {
     }
 
     /// A command that works as it stands.
-    fn example(&self) -> String {
+    fn example(&self, address: SocketAddr) -> String {
         let key = match self.options.has_keys() {
             true => format!(" -H \"Authorization: Bearer ${API_KEY_VARIABLE}\""),
             false => String::new(),
@@ -110,15 +133,15 @@ impl Banner<'_> {
         } else {
             "/load"
         };
-        format!("try it:  curl{key} {}{what}\n", self.url())
+        format!("try it:  curl{key} {}{what}\n", self.url(address))
     }
 
     /// What one may want to do next: commands that work as they stand.
-    fn next(&self) -> String {
+    fn next(&self, address: SocketAddr) -> String {
         let server = match self.options.prefix {
             // Where there is no path, clients take the usual one.
-            None => format!("{}://{}", self.scheme(), self.address),
-            Some(_) => self.url(),
+            None => format!("{}://{address}", self.scheme()),
+            Some(_) => self.url(address),
         };
         let call = match self.callable() {
             Some(call) => (format!("opentool call {server} {call}"), "call a tool"),
@@ -157,10 +180,10 @@ impl Banner<'_> {
     }
 
     /// The base of the OpenTool routes.
-    fn url(&self) -> String {
+    fn url(&self, address: SocketAddr) -> String {
         let prefix = self.options.prefix.as_deref().unwrap_or("/opentool").trim_matches('/');
         let prefix = if prefix.is_empty() { String::new() } else { format!("/{prefix}") };
-        visible(&format!("{}://{}{prefix}", self.scheme(), self.address)).into_owned()
+        visible(&format!("{}://{address}{prefix}", self.scheme())).into_owned()
     }
 }
 

@@ -160,7 +160,8 @@ fn an_approval_is_given_by_another_process_and_acted_on_by_a_third() {
     let twice = decide(&["1.0", "--approve"]);
     assert_eq!(twice.code, Some(2));
     assert!(twice.stderr.contains("no call at `1.0` of run"), "{}", twice.stderr);
-    assert_eq!(decide(&["1.1", "--deny", "one is enough"]).code, Some(0));
+    let denied = decide(&["1.1", "--deny", "one is enough", "--json"]);
+    assert_eq!(json(&denied.stdout), value!({ "run": run, "place": "1.1", "decision": "deny" }), "{denied:?}");
     assert!(decide(&["1.2", "--edit", "no JSON"]).stderr.contains("`--edit` takes the arguments as a JSON object"));
     assert_eq!(decide(&["1.2", "--edit", r#"{"n":30}"#]).code, Some(0));
     assert_eq!(bank.keys(1), Vec::<String>::new(), "nothing runs before the run goes on");
@@ -233,7 +234,8 @@ fn a_chat_that_was_killed_goes_on_without_a_second_payment() {
     let waits = runs(&folder, &model, &["resume", once, "--yes"]);
     assert_eq!(waits.code, Some(7), "{}", waits.stderr);
     assert!(waits.stderr.contains("was interrupted, and may have had its effect"), "{}", waits.stderr);
-    assert_eq!(runs(&folder, &model, &["decide", once, "1.0", "--happened", "7"]).code, Some(0));
+    let decided = runs(&folder, &model, &["decide", once, "1.0", "--happened", "7", "--json"]);
+    assert_eq!(json(&decided.stdout)["decision"], "happened", "{decided:?}");
     for _ in 0..2 {
         let resumed = runs(&folder, &model, &["resume", once]);
         assert_eq!((resumed.code, resumed.stdout.as_str()), (Some(0), "Paid.\n"), "{}", resumed.stderr);
