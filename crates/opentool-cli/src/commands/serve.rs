@@ -1,7 +1,7 @@
 //! `opentool serve`: tools over HTTP.
 
 mod address;
-mod announce;
+mod banner;
 mod file;
 mod fingerprints;
 mod options;
@@ -29,7 +29,7 @@ pub(super) use self::{
 };
 use self::{
     address::{PORT_OPTIONS, free_port},
-    announce::Banner,
+    banner::Banner,
     fingerprints::Fingerprints,
     options::Options,
     page::PageContent,
@@ -82,7 +82,8 @@ Also known: --toolPort, --apiKeys, --opentoolServer{Tag,Host,Port,ApiKeys}, as t
 guideline has them.
 
 With --json, there is an object once the server can be called: {version, url, mcp, page, operation, needs_key, model,
-sources: [{source, tools, isolation}]}; what is left out is null. The page's address has no token in it.
+sources: [{source, tools, isolation}]}; what is left out is null. The page's address has no token in it;
+`--open` opens the page.
 
 Exit codes: 0 stopped; 2 wrong usage, or the address cannot be bound; 3 a source cannot be
 reached; 4 it refused its API key.";
@@ -154,7 +155,7 @@ async fn serve(
     let bound = server.bind((name, port)).await.map_err(|error| explain(error, name, port))?;
     let (model, has_file, has_page) = (model_name.as_ref(), file.is_some(), tokens.is_some());
     Banner { options: &options, bound: &bound, set: &set, model, has_file, has_page }.print(*json);
-    let _page = page::offer(&options, &bound, tokens, browser.as_ref())?;
+    let _page = page::offer(&options, &bound, tokens, browser.as_ref(), !json)?;
     let handle = bound.reload_handle();
     let file = file.map(|file| file.name());
     let reloader =

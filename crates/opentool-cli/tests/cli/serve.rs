@@ -31,7 +31,7 @@ fn without_a_source_the_demo_tools_are_served() {
 #[test]
 fn what_is_served_can_be_had_as_json() {
     let folder = TestFolder::new();
-    let served = Served::start(&folder, &["demo", "--json"], &[]);
+    let mut served = Served::start(&folder, &["demo", "--json"], &[]);
     let base = format!("http://{}", served.address);
     let mut said = json(&served.announcement);
     let tools = served.get("/opentool/load").json()["functions"].as_array().unwrap().len();
@@ -44,6 +44,9 @@ fn what_is_served_can_be_had_as_json() {
         "page": format!("{base}/ui"), "operation": base, "needs_key": false, "model": null, "sources": null,
     });
     assert_eq!(said, expected);
+    served.signal("TERM");
+    assert!(served.wait().success());
+    assert_eq!(served.later_output(), Vec::<String>::new(), "one object and nothing else");
 
     let arguments = ["demo", "--json", "--no-mcp", "--no-page", "--prefix", "/", "--admin-addr", "127.0.0.1:0"];
     let served = Served::start(&folder, &arguments, &[("OPENTOOL_API_KEY", "s3cret")]);

@@ -33,6 +33,8 @@ pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     /// Everything it said before it could be called.
     pub(crate) announcement: String,
+    /// The lines that follow on standard output.
+    output: Mutex<mpsc::Receiver<String>>,
     logged: Arc<Mutex<String>>,
 }
 
@@ -72,7 +74,8 @@ impl Served {
                 log.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
             }
         });
-        let announcement = announcement(child.stdout.take().unwrap());
+        let output = lines(child.stdout.take().unwrap());
+        let announcement = announcement(&output);
         let listening = announcement.lines().next().and_then(|line| line.strip_prefix("listening on "));
         let as_json = || Some(serde_json::from_str::<Value>(&announcement).ok()?["url"].as_str()?.to_owned());
         let Some(url) = listening.map(str::to_owned).or_else(as_json) else {
@@ -82,7 +85,12 @@ impl Served {
         };
         let authority = url.split('/').nth(2).unwrap();
         let address = authority.parse().unwrap();
-        Served { child, url, address, announcement, logged }
+        Served { child, url, address, announcement, output: Mutex::new(output), logged }
+    }
+
+    /// What it said on standard output after its announcement, once it has ended.
+    pub(crate) fn later_output(&self) -> Vec<String> {
+        self.output.lock().unwrap().iter().collect()
     }
 
     /// What it said on standard error so far.
@@ -138,16 +146,21 @@ impl Drop for Served {
     }
 }
 
-/// What a server says until it can be called, or until it has nothing more to say.
-fn announcement(stdout: ChildStdout) -> String {
+/// The lines that a server prints, as they come.
+fn lines(stdout: ChildStdout) -> mpsc::Receiver<String> {
     let (said, heard) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
             let _ = said.send(line);
         }
     });
+    heard
+}
+
+/// What a server says until it can be called, or until it has nothing more to say.
+fn announcement(output: &mpsc::Receiver<String>) -> String {
     let mut announcement = String::new();
-    while let Ok(line) = heard.recv_timeout(MAX_WAIT) {
+    while let Ok(line) = output.recv_timeout(MAX_WAIT) {
         announcement.push_str(&line);
         announcement.push('\n');
         if line.starts_with("try it:") || line.starts_with('{') {

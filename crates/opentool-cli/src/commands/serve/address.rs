@@ -1,6 +1,6 @@
-//! The address of a server where none is given, and another one where it is taken.
+//! The address of a server: where none is given, where it is taken, and how this machine reaches it.
 
-use std::net::TcpListener;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
 use opentool_server::ListenAddr;
 
@@ -13,4 +13,14 @@ pub(super) const PORT_OPTIONS: [&str; 4] = ["--port", "-t", "--toolPort", "--ope
 pub(super) fn free_port(host: &str, taken: u16) -> u16 {
     let near = (taken..taken.saturating_add(20)).skip(1);
     near.into_iter().find(|port| TcpListener::bind(ListenAddr::from((host, *port)).to_string()).is_ok()).unwrap_or(0)
+}
+
+/// The address under which this machine reaches the server.
+pub(super) fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
 }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
-    announce::reachable,
+    address::reachable,
     options::Options,
     tool_set::{ShownSource, ToolSet},
 };
@@ -150,13 +150,14 @@ fn in_path(program: &str) -> Option<PathBuf> {
     env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| is_program(path))
 }
 
-/// Lets people in: prints the address of the page to a terminal, and opens it in a browser. What is returned is kept while the server
+/// Lets people in: prints the address of the page to a terminal unless `--json` has standard output, and opens it in a browser. What is returned is kept while the server
 /// runs.
 pub(super) fn offer(
     options: &Options,
     bound: &BoundServer,
     tokens: Option<PageTokens>,
     browser: Option<&Browser>,
+    prints: bool,
 ) -> Result<Option<OpenedPage>, Failure> {
     let (Some(tokens), Ok(address)) = (tokens, bound.local_addr()) else { return Ok(None) };
     let url = url(options, address);
@@ -165,7 +166,9 @@ pub(super) fn offer(
         None => None,
     };
     let file = opened.as_ref().map(|opened| opened.0.clone());
-    print_address(&url, &tokens, browser.is_some());
+    if prints {
+        print_address(&url, &tokens, browser.is_some());
+    }
     tokio::spawn(async move {
         loop {
             tokens.used().await;
@@ -173,7 +176,9 @@ pub(super) fn offer(
             if let Some(file) = &file {
                 drop(file.lock().unwrap_or_else(PoisonError::into_inner).take());
             }
-            print_address(&url, &tokens, true);
+            if prints {
+                print_address(&url, &tokens, true);
+            }
         }
     });
     Ok(opened)

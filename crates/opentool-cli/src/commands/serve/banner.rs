@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, IsTerminal as _, Write as _},
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    net::SocketAddr,
 };
 
 use opentool_server::BoundServer;
@@ -11,6 +11,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::{
     super::{access::API_KEY_VARIABLE, model::ModelName},
+    address::reachable,
     options::Options,
     page,
     tool_set::ToolSet,
@@ -185,14 +186,4 @@ impl Banner<'_> {
         let prefix = if prefix.is_empty() { String::new() } else { format!("/{prefix}") };
         visible(&format!("{}://{address}{prefix}", self.scheme())).into_owned()
     }
-}
-
-/// The address under which this machine reaches the server.
-pub(super) fn reachable(address: SocketAddr) -> SocketAddr {
-    let ip = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    SocketAddr::new(ip, address.port())
 }
