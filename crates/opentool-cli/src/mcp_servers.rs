@@ -130,6 +130,14 @@ impl McpServers {
         }
     }
 
+    /// The URLs of those that have one.
+    pub(crate) fn urls(&self) -> impl Iterator<Item = &str> {
+        self.servers.iter().filter_map(|server| match &server.place {
+            Place::Url(url) => Some(url.as_str()),
+            Place::Command(_) => None,
+        })
+    }
+
     /// Starts or connects to the servers and returns their tools.
     pub(crate) async fn attach(
         &self,

@@ -336,12 +336,14 @@ impl Source {
         }
     }
 
-    /// The URL of the OpenTool server that has the functions.
-    pub(crate) fn server_url(&self) -> Option<&str> {
+    /// The URLs of the servers that answer its calls, and of those that answer the steps of a workflow.
+    pub(crate) fn server_urls(&self) -> Vec<&str> {
         match &self.kind {
-            Kind::Url(url) => Some(url),
-            Kind::Document(document) => document.server.as_ref().map(|server| server.url.as_str()),
-            _ => None,
+            Kind::Url(url) => vec![url],
+            Kind::Document(document) => document.server.iter().map(|server| server.url.as_str()).collect(),
+            Kind::Mcp(servers) => servers.urls().collect(),
+            Kind::Workflow(workflow) => workflow.tools.iter().flat_map(|(source, _)| source.server_urls()).collect(),
+            Kind::Demo | Kind::Described(_) | Kind::Library(_) => Vec::new(),
         }
     }
 

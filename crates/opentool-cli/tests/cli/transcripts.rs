@@ -206,6 +206,23 @@ fn a_source_that_would_be_the_server_itself_leads_to_another_port() {
 }
 
 #[test]
+fn an_mcp_source_at_the_port_of_the_server_leads_to_another_port() {
+    let folder = TestFolder::new();
+    let served = Served::start(&folder, &[], &[]);
+    let port = served.address.port().to_string();
+    let transcript = Transcript::of(&folder, &["serve", &format!("mcp+http://localhost:{port}/mcp"), "--port", &port]);
+    let free = transcript.next_step().rsplit(' ').next().unwrap().to_owned();
+    let transcript = transcript.hiding(&free, "[free port]").hiding(&port, "[port]");
+    transcript.matches("an_mcp_source_that_is_the_server_itself");
+    let gateway = transcript.start();
+    assert_eq!(gateway.address.port().to_string(), free);
+    assert_eq!(
+        gateway.call("add", serde_json::json!({ "a": 1, "b": 2 }))["result"],
+        serde_json::json!({ "result": "3" })
+    );
+}
+
+#[test]
 fn a_wrong_key_leads_to_the_place_of_the_right_one() {
     let folder = TestFolder::new();
     let served = Served::start(&folder, &[], &[("OPENTOOL_API_KEY", "right")]);

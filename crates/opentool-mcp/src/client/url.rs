@@ -69,6 +69,11 @@ impl ServerUrl {
         Self { url: url.into(), key: None, headers: Vec::new(), ca_certificates: None, tokens: None }
     }
 
+    /// The URL as it was given, with what may be secret in it.
+    pub fn as_str(&self) -> &str {
+        &self.url
+    }
+
     /// Sets the key that is sent as a bearer token.
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
         self.key = ApiKey::new(key);

@@ -4,6 +4,15 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
 use opentool_server::ListenAddr;
 
+use super::options::Options;
+use crate::{
+    failure::Failure,
+    next_step,
+    setting::is_loopback,
+    source::{Source, local_port, shown_url},
+    terminal::visible,
+};
+
 pub(crate) const DEFAULT_HOST: &str = "127.0.0.1";
 pub(crate) const DEFAULT_PORT: u16 = 9627;
 /// The names of the option that sets the port.
@@ -23,4 +32,21 @@ pub(super) fn reachable(address: SocketAddr) -> SocketAddr {
         ip => ip,
     };
     SocketAddr::new(ip, address.port())
+}
+
+/// Refuses a source that is this server itself: each call would come back as another one, until no more may run.
+pub(super) fn check_source(options: &Options, source: &Source) -> Result<(), Failure> {
+    let (host, port) = (options.host.as_deref().unwrap_or(DEFAULT_HOST), options.port.unwrap_or(DEFAULT_PORT));
+    let is_any = host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified());
+    if !is_any && !is_loopback(host) {
+        return Ok(());
+    }
+    let Some(own) = source.server_urls().into_iter().find(|url| local_port(url) == Some(port)) else { return Ok(()) };
+    let free = free_port(host, port);
+    let message = format!(
+        "{} is at {}, which would be this server itself: take another port with `--port {free}`",
+        visible(&source.to_string()),
+        visible(&shown_url(own))
+    );
+    Err(Failure::Serve { message, next: next_step::with_option(&PORT_OPTIONS, &free.to_string()) })
 }

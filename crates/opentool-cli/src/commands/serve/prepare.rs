@@ -1,26 +1,19 @@
 //! A set of tools, made ready to be served: [`prepare`].
 
-use std::net::IpAddr;
-
 use opentool::{ChangeSignal, Executor, Host};
 use opentool_server::{ConfigBuilder, ConfigError};
 use tokio::task::AbortHandle;
 
 use super::{
     super::{access::API_KEY_VARIABLE, known},
-    address::{DEFAULT_HOST, DEFAULT_PORT, PORT_OPTIONS, free_port},
     options::Options,
     tool_set::{SetSource, ToolSet},
 };
 use crate::{
     failure::Failure,
     limits::executor,
-    next_step,
-    setting::is_loopback,
-    source::{local_port, shown_url},
     sources::Joined,
     telemetry::{self, Export},
-    terminal::visible,
 };
 
 /// What serves a set of tools: with the options' executor and settings.
@@ -38,7 +31,6 @@ pub(super) fn prepare(
     export: Option<&'static Export>,
     changed: &ChangeSignal,
 ) -> Result<Prepared, Failure> {
-    check_addresses(options, set)?;
     let joined = set.join()?;
     known::check(&options.known.metadata(), &joined.names)?;
     let forward = joined.tools.changes().map(|mut changes| {
@@ -53,25 +45,6 @@ pub(super) fn prepare(
     let source = SetSource::new(set, &joined, changed);
     let host = executor_for(options, &joined).host(source);
     Ok(Prepared { host, config: set.with_states(config(options, export)?), forward })
-}
-
-/// Refuses a source that is this server itself: each call would come back as another one, until no more may run.
-fn check_addresses(options: &Options, set: &ToolSet) -> Result<(), Failure> {
-    let (host, port) = (options.host.as_deref().unwrap_or(DEFAULT_HOST), options.port.unwrap_or(DEFAULT_PORT));
-    let is_any = host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified());
-    if !is_any && !is_loopback(host) {
-        return Ok(());
-    }
-    let own = set.sources().find(|(source, _)| source.server_url().and_then(local_port) == Some(port));
-    let Some((source, _)) = own else { return Ok(()) };
-    let url = source.server_url().map(shown_url).unwrap_or_default();
-    let free = free_port(host, port);
-    let message = format!(
-        "{} is at {}, which would be this server itself: take another port with `--port {free}`",
-        visible(&source.to_string()),
-        visible(&url)
-    );
-    Err(Failure::Serve { message, next: next_step::with_option(&PORT_OPTIONS, &free.to_string()) })
 }
 
 /// The same for a server that keeps its tools, which need not be asked for then.

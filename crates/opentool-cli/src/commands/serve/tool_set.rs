@@ -16,6 +16,7 @@ use opentool_server::ConfigBuilder;
 use tokio::task::AbortHandle;
 
 use super::{
+    address::check_source,
     options::Options,
     setup::{OpenedSource, SourceEntry},
     slot::SourceSlot,
@@ -70,6 +71,12 @@ impl ToolSet {
         before: Option<&ToolSet>,
         options: &Options,
     ) -> Result<Self, Failure> {
+        // Before any is connected to, since one may be this server, which does not listen yet.
+        for entry in &entries {
+            if let SourceEntry::Opened(opened) = entry {
+                check_source(options, &opened.source)?;
+            }
+        }
         let connect = connect_options(options)?;
         let mut set = ToolSet { parts: Vec::with_capacity(entries.len()) };
         for entry in entries {
