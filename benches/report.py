@@ -133,7 +133,7 @@ TABLES = {
     ),
     "size": Table(
         "Size of the program",
-        "In MB (10⁶ bytes): what `cargo build --release` makes, and under *release* what `scripts/release` made, where it was run before.",
+        "In MB (10⁶ bytes): what `cargo build --profile bench` makes, and under *release* what `scripts/release` made, where it was run before.",
         ["axum", "rmcp", "opentool", "release"],
         [("whole", "as built, MB"), ("stripped", "stripped, MB")],
         unequal=["`axum` also has hyper's and jsonrpsee's server in it. opentool has SQLite, TLS, libffi and a C parser."],
