@@ -10,7 +10,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 use std::hint::black_box;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
@@ -178,15 +179,20 @@ fn many_at_once(runtime: &Runtime) {
     println!("  {} bytes a waiting call (resident), of which its future is {future}", (peak - before) / MANY);
 }
 
-/// The time from a call to its result for a tool that does nothing on a thread of the pool, beside tokio alone.
-fn pool_hop(runtime: &Runtime) {
+/// The time from a call to its result for a tool that does nothing on a thread of the pool, beside tokio alone and two threads that
+/// wake each other: what a machine takes for that differs most. `taskset -c 1` leaves out the way to another core.
+///
+/// On a worker thread, where a server runs its calls. A runtime of one thread would be woken twice for each call here: tokio's
+/// feature `test-util`, which the tests of this crate need, makes every task of the pool do so when it ends.
+fn pool_hop() {
     const HOPS: usize = 20_000;
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let host = Executor::new().host(FnTool::new("add", |i: Pair| i.a + i.b));
     let median = |mut times: Vec<Duration>| {
         times.sort_unstable();
         times[times.len() / 2].as_secs_f64() * 1e6
     };
-    let (ours, tokio) = runtime.block_on(async {
+    let measured = runtime.spawn(async move {
         let (mut ours, mut tokio) = (Vec::with_capacity(HOPS), Vec::with_capacity(HOPS));
         for _ in 0..HOPS {
             let start = Instant::now();
@@ -199,9 +205,26 @@ fn pool_hop(runtime: &Runtime) {
         }
         (median(ours), median(tokio))
     });
+    let (ours, tokio) = runtime.block_on(measured).unwrap();
+    let threads = median(two_threads(HOPS));
     println!("one call of a sync tool on the blocking pool, median of {HOPS}");
+    println!("  two threads alone      {threads:5.1} µs");
     println!("  spawn_blocking by hand {tokio:5.1} µs");
     println!("  through the executor   {ours:5.1} µs (at most 20)");
+}
+
+/// How long it takes to wake another thread and to be woken by it.
+fn two_threads(times: usize) -> Vec<Duration> {
+    let (ask, asked) = mpsc::sync_channel(1);
+    let (answer, answered) = mpsc::sync_channel(1);
+    thread::spawn(move || asked.iter().try_for_each(|()| answer.send(())));
+    let wake = |_| {
+        let start = Instant::now();
+        ask.send(()).unwrap();
+        answered.recv().unwrap();
+        start.elapsed()
+    };
+    (0..times).map(wake).collect()
 }
 
 /// How many bytes of the process are in memory.
@@ -231,6 +254,6 @@ fn main() {
         look_up(&runtime);
     }
     if wanted("pool") {
-        pool_hop(&runtime);
+        pool_hop();
     }
 }
