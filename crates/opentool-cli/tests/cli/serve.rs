@@ -164,11 +164,11 @@ fn a_key_opens_the_server_and_its_name_in_the_options_does_not_matter() {
     let folder = TestFolder::with("keys", "ci:from-file\n");
     let served = Served::start(
         &folder,
-        &["-k", "one", "--apiKeys", "two", "--opentoolServerApiKeys", "three,four", "--api-keys-file", "keys"],
+        &["-k", "key-one", "--apiKeys", "two", "--opentoolServerApiKeys", "three,four", "--api-keys-file", "keys"],
         &[("OPENTOOL_API_KEY", "not-this-one")],
     );
     let status = |key: &str| served.ask("GET", "/opentool/version", &[("authorization", key)], "").status;
-    for key in ["Bearer one", "two", "bearer three", "four", "from-file"] {
+    for key in ["Bearer key-one", "two", "bearer three", "four", "from-file"] {
         assert_eq!(status(key), 200, "{key}");
     }
     for key in ["Bearer five", "not-this-one", "three,four"] {
@@ -177,7 +177,7 @@ fn a_key_opens_the_server_and_its_name_in_the_options_does_not_matter() {
     assert_eq!(served.get("/opentool/version").status, 401);
     let log = served.logged();
     assert!(log.contains("shows in `ps`"), "{log}");
-    assert!(!served.announcement.contains("one") && served.announcement.contains("$OPENTOOL_API_KEY"));
+    assert!(!served.announcement.contains("key-one") && served.announcement.contains("$OPENTOOL_API_KEY"));
 }
 
 #[test]

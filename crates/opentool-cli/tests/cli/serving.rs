@@ -76,7 +76,7 @@ impl Served {
         });
         let output = lines(child.stdout.take().unwrap());
         let announcement = announcement(&output);
-        let listening = announcement.lines().next().and_then(|line| line.strip_prefix("listening on "));
+        let listening = announcement.lines().find_map(|line| line.strip_prefix("listening on "));
         let as_json = || Some(serde_json::from_str::<Value>(&announcement).ok()?["url"].as_str()?.to_owned());
         let Some(url) = listening.map(str::to_owned).or_else(as_json) else {
             let _ = child.kill();
@@ -160,10 +160,15 @@ fn lines(stdout: ChildStdout) -> mpsc::Receiver<String> {
 /// What a server says until it can be called, or until it has nothing more to say.
 fn announcement(output: &mpsc::Receiver<String>) -> String {
     let mut announcement = String::new();
+    let mut next_commands = None;
     while let Ok(line) = output.recv_timeout(MAX_WAIT) {
         announcement.push_str(&line);
         announcement.push('\n');
-        if line.starts_with("try it:") || line.starts_with('{') {
+        next_commands = match next_commands {
+            Some(count) => Some(count + 1),
+            None => (line == "next:").then_some(0),
+        };
+        if next_commands == Some(3) || line.starts_with('{') {
             break;
         }
     }

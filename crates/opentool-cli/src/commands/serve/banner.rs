@@ -1,9 +1,6 @@
 //! What `opentool serve` prints once it can be called.
 
-use std::{
-    io::{self, IsTerminal as _, Write as _},
-    net::SocketAddr,
-};
+use std::{io::Write as _, net::SocketAddr};
 
 use opentool_server::BoundServer;
 use serde_json::{Value, json};
@@ -35,16 +32,14 @@ pub(super) struct Banner<'a> {
 }
 
 impl Banner<'_> {
-    /// Prints what is served, where, and how to call it: as JSON, or at a terminal all of it, otherwise what a program looks for.
+    /// Prints what is served, where, and how to call it, for people or as JSON.
     pub(super) fn print(&self, json: bool) {
         let Ok(address) = self.bound.local_addr() else { return };
         let address = reachable(address);
         let text = if json {
             visible_json(&self.as_json(address).to_string()).into_owned() + "\n"
-        } else if io::stdout().is_terminal() {
-            self.for_people(address)
         } else {
-            self.for_programs(address)
+            self.as_text(address)
         };
         // A closed standard output is no reason not to serve.
         let mut stdout = anstream::stdout().lock();
@@ -69,13 +64,8 @@ impl Banner<'_> {
         })
     }
 
-    /// The lines that programs look for.
-    fn for_programs(&self, address: SocketAddr) -> String {
-        format!("{}{}", self.addresses(address), self.example(address))
-    }
-
     /// At most a screen.
-    fn for_people(&self, address: SocketAddr) -> String {
+    fn as_text(&self, address: SocketAddr) -> String {
         let version = env!("CARGO_PKG_VERSION");
         let (addresses, example, next) = (self.addresses(address), self.example(address), self.next(address));
         format!("opentool {version}\n\n{}\n{addresses}{}{example}\n{next}", self.sources(), self.auth())
