@@ -25,6 +25,7 @@ mod respondent;
 mod runs;
 mod schema;
 mod serve;
+mod tool_set_options;
 mod tools;
 mod trust;
 mod version;
@@ -234,12 +235,10 @@ impl Cli {
             // These contact no server, so there is nothing to log.
             _ => {}
         }
+        // There is a subcommand, or there would be no `Cli`.
+        let given = matches.subcommand().map_or(&matches, |(_, given)| given);
         match &cli.command {
-            Command::Serve(serve) => {
-                // There is a subcommand, or there would be no `Serve`.
-                let given = matches.subcommand().map_or(&matches, |(_, given)| given);
-                serve.run(given)
-            }
+            Command::Serve(serve) => serve.run(given),
             Command::Init(init) => init.run(),
             Command::Trust(trust) => trust.run(),
             Command::Doctor(doctor) => doctor.run(),
@@ -247,7 +246,7 @@ impl Cli {
             Command::Call(call) => call.run(),
             Command::Chat(chat) => chat.run(),
             Command::Models(models) => models.run(),
-            Command::Mcp(mcp) => mcp.run(),
+            Command::Mcp(mcp) => mcp.run(given),
             Command::Runs(runs) => runs.run(),
             Command::Load(load) => load.run(),
             Command::Version(version) => version.run(),

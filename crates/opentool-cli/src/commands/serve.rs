@@ -26,6 +26,9 @@ use tokio::sync::oneshot;
 pub(super) use self::{
     address::{DEFAULT_HOST, DEFAULT_PORT},
     file::{file_table, settings},
+    prepare::set_host,
+    setup::OpenedSet,
+    tool_set::ToolSet,
 };
 use self::{
     address::{PORT_OPTIONS, free_port},
@@ -36,7 +39,6 @@ use self::{
     prepare::{Prepared, config_problem, fixed_host, prepare},
     reload::Reloader,
     setup::{Opened, Setup},
-    tool_set::ToolSet,
 };
 use super::{
     ExitStatus,
@@ -88,7 +90,7 @@ sources: [{source, tools, isolation}]}; what is left out is null. The page's add
 Exit codes: 0 stopped; 2 wrong usage, or the address cannot be bound; 3 a source cannot be
 reached; 4 it refused its API key.";
 
-/// Serve tools over HTTP, to OpenTool and MCP clients: the demo tools, or those of other servers
+/// Serve tools over HTTP, to OpenTool and MCP clients: those of opentool.toml, the demo tools, or those of other sources
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Serve {
@@ -107,7 +109,7 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) fn run(&self, matches: &ArgMatches) -> Result<ExitStatus, Failure> {
-        let given = [&self.options.api_key, &self.options.listed_api_keys, &self.options.source_api_key];
+        let given = [&self.options.api_key, &self.options.listed_api_keys, &self.options.set.source_api_key];
         if given.iter().any(|keys| !keys.is_empty()) {
             warn_of_visible_key();
         }
@@ -136,7 +138,7 @@ async fn serve(
     let hangups = signals::Hangups::listen().map_err(|source| Failure::Runtime { source })?;
     let Opened { options, sources, model, file } = opened;
     let browser = if *open { Some(page::find_browser(&options)?) } else { None };
-    let set = ToolSet::attach(sources, None, &options).await?;
+    let set = ToolSet::attach(sources, None, &options.set).await?;
     let changed = ChangeSignal::new();
     let Prepared { host, config, forward } = prepare(&options, &set, export, &changed)?;
     let host = if file.is_some() { host } else { fixed_host(&options, &set)? };

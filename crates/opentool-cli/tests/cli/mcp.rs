@@ -26,6 +26,7 @@ impl Agent {
         for variable in ["OPENTOOL_API_KEY", "RUST_LOG"] {
             command.env_remove(variable);
         }
+        command.env("XDG_STATE_HOME", folder.path("state"));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
         Agent { child, input, output }
@@ -50,7 +51,7 @@ impl Agent {
         initialized
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         self.send(&value!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }));
         self.receive()
     }

@@ -2,6 +2,7 @@
 
 use serde_json::json as value;
 
+use super::mcp::Agent;
 use super::serving::{Script, Served, document};
 use super::*;
 
@@ -80,6 +81,50 @@ fn serve_offers_all_tables_of_a_file_or_those_that_are_named() {
         ran.stderr.contains("`ownn` is neither a file nor a source; did you mean `own` of opentool.toml?"),
         "{ran:?}"
     );
+}
+
+#[test]
+fn an_agent_gets_what_the_file_describes_where_it_names_no_source() {
+    let closed = "http://127.0.0.1:1";
+    let tables = format!(
+        "port = 1\nmax-body = \"4k\"\n[sources.bell]\nkind = \"opentool\"\nurl = \"{closed}\"\n\n{}[sources.own]\n\
+         kind = \"demo\"\nonly = [\"multiply\"]\n",
+        program()
+    );
+    let folder = TestFolder::with("opentool.toml", tables);
+    let ran = folder.run(&["mcp"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("opentool.toml is not trusted, so its sources are not used"), "{ran:?}");
+    assert!(ran.stderr.contains("opentool mcp --config opentool.toml"), "{ran:?}");
+    assert!(!is_started(&folder), "an untrusted file starts nothing");
+    assert_eq!(folder.run(&["trust", "--yes"]).code, Some(0));
+
+    let mut agent = Agent::start(&folder, &[]);
+    let listed = agent.ask("tools/list", value!({}))["result"]["tools"].take();
+    let names: Vec<_> = listed.as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(names, ["my_add", "my_delete_note", "multiply"], "the others are there while one is down");
+    assert_eq!(agent.call("my_add", value!({ "a": 1, "b": 2 }))["content"][0]["text"], "3");
+    let refused = agent.ask("tools/call", value!({ "name": "multiply", "arguments": { "a": "1".repeat(5_000) } }));
+    assert!(refused["error"]["message"].as_str().unwrap().contains("4096"), "a limit of the file: {refused}");
+    let mut agent = Agent::start(&folder, &["--max-body", "8k"]);
+    let ran = agent.ask("tools/call", value!({ "name": "multiply", "arguments": { "a": "1".repeat(5_000) } }));
+    assert_eq!(ran["result"]["isError"], true, "the command line goes before the file: {ran}");
+    let mut agent = Agent::start(&folder, &["demo"]);
+    assert_eq!(agent.call("add", value!({ "a": 1, "b": 2 }))["content"][0]["text"], "3", "a source that is named");
+}
+
+#[test]
+fn an_agent_hears_that_a_source_of_the_file_came_back() {
+    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let tables = format!("[sources.bell]\nkind = \"opentool\"\nurl = \"http://{address}/opentool\"\n");
+    let folder = TestFolder::with("opentool.toml", tables);
+    let mut agent = Agent::start(&folder, &["--config", "opentool.toml"]);
+    agent.initialize("2025-11-25", value!({}));
+    assert_eq!(agent.ask("tools/list", value!({}))["result"]["tools"], value!([]));
+    let port = address.port().to_string();
+    let _served = Served::start_exactly(&TestFolder::new(), &["demo", "--port", &port], &[]);
+    assert_eq!(agent.receive()["method"], "notifications/tools/list_changed");
+    assert_eq!(agent.call("add", value!({ "a": 1, "b": 2 }))["content"][0]["text"], "3");
 }
 
 #[test]
@@ -244,4 +289,12 @@ fn an_agent_is_told_where_the_file_of_its_sources_is() {
     let arguments = json(&ran.stdout)["mcpServers"]["opentool"]["args"].clone();
     let file = std::fs::canonicalize(folder.path("opentool.toml")).unwrap();
     assert_eq!(arguments, value!(["mcp", "tools", "--config", file]), "{ran:?}");
+    for (given, expected) in [
+        (&["mcp", "--print-config"][..], value!(["mcp", "--config", file])),
+        (&["mcp", "demo", "--print-config"], value!(["mcp", "demo"])),
+        (&["mcp", "--config", "opentool.toml", "--print-config"], value!(["mcp", "--config", file])),
+    ] {
+        let ran = folder.run(given);
+        assert_eq!(json(&ran.stdout)["mcpServers"]["opentool"]["args"], expected, "{ran:?}");
+    }
 }

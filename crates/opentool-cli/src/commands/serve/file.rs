@@ -41,17 +41,21 @@ impl FileContent {
         FileContent { options: Options::default(), sources: NamedSources::none(), model: None, api_keys: Vec::new() }
     }
 
-    /// Reads what stands in a file. A file that was not named must be trusted, unless nothing in it needs that. The files of keys are
-    /// looked at before they are read.
-    pub(super) fn of_file(file: &ConfigFile, seen: &mut Fingerprints) -> Result<(Self, SettingsUsed), Failure> {
-        let (mut content, settings) = parse_file(file)?;
-        let is_trusted = file.check_trust(settings.iter(), "serve")?;
-        for file in content.api_keys.iter().filter_map(SecretText::file) {
+    /// Reads what stands in a file, for a command. A file that was not named must be trusted, unless nothing in it needs that.
+    pub(super) fn of_file(file: &ConfigFile, command: &'static str) -> Result<(Self, SettingsUsed), Failure> {
+        let (content, settings) = parse_file(file, command)?;
+        let is_trusted = file.check_trust(settings.iter(), command)?;
+        Ok((content, SettingsUsed { settings, is_trusted }))
+    }
+
+    /// Reads the keys of callers. Their files are looked at before they are read.
+    pub(super) fn read_keys(&mut self, seen: &mut Fingerprints) -> Result<(), Failure> {
+        for file in self.api_keys.iter().filter_map(SecretText::file) {
             seen.add(file);
         }
         let key = |key: &SecretText| key.read().map(Secret::new);
-        content.options.api_key = content.api_keys.iter().map(key).collect::<Result<_, _>>()?;
-        Ok((content, SettingsUsed { settings, is_trusted }))
+        self.options.api_key = self.api_keys.iter().map(key).collect::<Result<_, _>>()?;
+        Ok(())
     }
 }
 
@@ -87,7 +91,7 @@ fn short(key: &str) -> &str {
 
 /// What stands in a file, in its order.
 pub(in crate::commands) fn settings(file: &ConfigFile) -> Result<Vec<Setting>, Failure> {
-    Ok(parse_file(file)?.1)
+    Ok(parse_file(file, "serve")?.1)
 }
 
 /// What may stand in a file.
@@ -163,10 +167,10 @@ fn page_table() -> ConfigTable {
     ConfigTable::new(format!("`[{PAGE}]`"), vec![ConfigKey::new("enabled", ValueForm::Flag, enabled)])
 }
 
-fn parse_file(file: &ConfigFile) -> Result<(FileContent, Vec<Setting>), Failure> {
+fn parse_file(file: &ConfigFile, command: &'static str) -> Result<(FileContent, Vec<Setting>), Failure> {
     let mut faults = Faults::default();
     let content = match faults.take(parse(&file.text)) {
-        Some(parsed) => FileReader::new(file).read(parsed.get_ref(), &mut faults),
+        Some(parsed) => FileReader::new(file, command).read(parsed.get_ref(), &mut faults),
         None => None,
     };
     faults.check(file)?;
@@ -177,6 +181,8 @@ fn parse_file(file: &ConfigFile) -> Result<(FileContent, Vec<Setting>), Failure>
 /// Reads a file. Options are turned into a command line, so that both mean the same to the last check.
 struct FileReader<'a> {
     file: &'a ConfigFile,
+    /// The command that reads it.
+    command: &'static str,
     table: ConfigTable,
     arguments: Vec<String>,
     sources: Vec<String>,
@@ -187,9 +193,10 @@ struct FileReader<'a> {
 }
 
 impl<'a> FileReader<'a> {
-    fn new(file: &'a ConfigFile) -> Self {
+    fn new(file: &'a ConfigFile, command: &'static str) -> Self {
         FileReader {
             file,
+            command,
             table: file_table(),
             arguments: Vec::new(),
             sources: Vec::new(),
@@ -223,7 +230,7 @@ impl<'a> FileReader<'a> {
         // Each option was checked by itself; two of them may not go together.
         let options = faults.take(options.map_err(|error| ConfigFault::new(0..0, first_line(&error))))?;
         let options = Options { retention: self.retention, page_enabled: self.page, ..options };
-        let sources = NamedSources::from_tables(file.clone(), tables, "serve");
+        let sources = NamedSources::from_tables(file.clone(), tables, self.command);
         Some((FileContent { options, sources, model, api_keys: self.api_keys }, settings))
     }
 
@@ -322,7 +329,7 @@ mod tests {
 
     fn parse(text: &str) -> Result<Options, String> {
         let file = ConfigFile::from_text(text);
-        parse_file(&file).map(|(content, _)| content.options).map_err(|failure| failure.to_string())
+        parse_file(&file, "serve").map(|(content, _)| content.options).map_err(|failure| failure.to_string())
     }
 
     #[test]
@@ -340,7 +347,7 @@ mod tests {
             "#,
         )
         .unwrap();
-        assert_eq!(options.sources, ["a.json", "http://b"]);
+        assert_eq!(options.set.sources, ["a.json", "http://b"]);
         assert_eq!((options.port, options.host.as_deref()), (Some(8080), Some("::1")));
         assert_eq!((options.enable_stop, options.cors, options.insecure_no_auth), (Some(true), Some(false), None));
         assert_eq!(options.drain_timeout, Some(Duration::from_secs(120)));
@@ -365,14 +372,14 @@ mod tests {
             "#,
         )
         .unwrap();
-        assert_eq!((options.max_body, options.max_result), (Some(512 << 10), Some(4 << 20)));
+        assert_eq!((options.set.max_body, options.set.max_result), (Some(512 << 10), Some(4 << 20)));
         assert_eq!(options.max_buffered, Some(1 << 20));
         assert_eq!(options.max_connections.map(usize::from), Some(10));
-        assert_eq!(options.max_calls.map(usize::from), Some(5));
-        assert_eq!(options.libraries.timeout(), Some(Duration::from_secs(120)));
+        assert_eq!(options.set.max_calls.map(usize::from), Some(5));
+        assert_eq!(options.set.libraries.timeout(), Some(Duration::from_secs(120)));
         assert_eq!(options.half_close_timeout, Some(Duration::ZERO));
-        assert!(options.certificates.read().is_err(), "there is no such file");
-        assert!(options.source_keys.read().is_err());
+        assert!(options.set.certificates.read().is_err(), "there is no such file");
+        assert!(options.set.source_keys.read().is_err());
     }
 
     #[test]
@@ -417,7 +424,7 @@ mod tests {
             assert!(error.contains(problem) && error.contains(help), "{text}:\n{error}");
             assert!(!error.contains("planted") && error.contains(" --> opentool.toml:"), "{text}:\n{error}");
         }
-        assert!(parse("qqq = 1").unwrap_err().contains("there are sources, mcp, tools, host, port, "));
+        assert!(parse("qqq = 1").unwrap_err().contains("there are sources, mcp, tools, "));
     }
 
     #[test]

@@ -4,26 +4,14 @@ use std::{env, num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use clap::Args;
 
-use super::super::{
-    access::{API_KEY_VARIABLE, CaOptions, SourceKeyOptions},
-    known::KnownOptions,
-    model::ModelOptions,
-};
-use crate::{libraries::LibraryOptions, secret::Secret, size::size, time::duration};
+use super::super::{access::API_KEY_VARIABLE, model::ModelOptions, tool_set_options::ToolSetOptions};
+use crate::{secret::Secret, size::size, time::duration};
 
 /// Every option may be absent, so that the file is read after the command line.
 #[derive(Debug, Default, Args)]
 pub(super) struct Options {
-    /// Where tools come from: an OpenTool document with `server.url`, an OpenDyn or OpenWorkflow document, the base URL of a server,
-    /// an MCP server (mcp+https://…, or the file of an agent), a `[sources.NAME]` of the configuration file, or `demo`
-    #[arg(value_name = "SOURCE")]
-    pub(super) sources: Vec<String>,
-    /// The command of an MCP server, as a source; repeatable
-    #[arg(long, value_name = "COMMAND")]
-    pub(super) mcp: Vec<String>,
-    /// Where the functions come from that the steps of an OpenWorkflow document call; repeatable
-    #[arg(long, value_name = "SOURCE")]
-    pub(super) tools: Vec<String>,
+    #[command(flatten)]
+    pub(super) set: ToolSetOptions,
 
     /// The address to bind [default: 127.0.0.1]
     #[arg(long, alias = "opentoolServerHost", help_heading = "Address")]
@@ -89,40 +77,15 @@ pub(super) struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(hide_possible_values = true, help_heading = "Who may call")]
     pub(super) cors: Option<bool>,
-    /// The API key of a source's server: KEY where there is one such source, otherwise SOURCE=KEY; repeatable
-    #[arg(long, value_name = "[SOURCE=]KEY", help_heading = "Who may call")]
-    pub(super) source_api_key: Vec<Secret>,
-    #[command(flatten)]
-    pub(super) source_keys: SourceKeyOptions,
-    #[command(flatten)]
-    pub(super) certificates: CaOptions,
-
-    #[command(flatten)]
-    pub(super) known: KnownOptions,
-
-    /// How large the body of a request may be, such as 512k or 16M [default: 16M]
-    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Running")]
-    pub(super) max_body: Option<usize>,
-    /// How large the result of a call may be [default: 1M]
-    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Running")]
-    pub(super) max_result: Option<usize>,
     /// How much memory all requests together may take, for their bodies and the check of long arguments [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Running")]
     pub(super) max_buffered: Option<usize>,
     /// How many connections may be open; at the limit the one that was idle longest is closed [default: 4096]
     #[arg(long, value_name = "COUNT", help_heading = "Running")]
     pub(super) max_connections: Option<NonZeroUsize>,
-    /// How many calls may run at once; further ones are refused [default: 1024]
-    #[arg(long, value_name = "COUNT", help_heading = "Running")]
-    pub(super) max_calls: Option<NonZeroUsize>,
     /// How long a call may run after its client closed its side of the connection [default: 2s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Running")]
     pub(super) half_close_timeout: Option<Duration>,
-    /// Refuses arguments that have another format (date-time, email, uri and so on) than their schema states; by default
-    /// `format` is an annotation
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    #[arg(hide_possible_values = true, help_heading = "Running")]
-    pub(super) assert_formats: Option<bool>,
     /// A file in which calls with an `Idempotency-Key` are recorded, so that their outcomes survive the server; without it they are kept in
     /// memory
     #[arg(long, value_name = "FILE", help_heading = "Running")]
@@ -150,9 +113,6 @@ pub(super) struct Options {
 
     #[command(flatten)]
     pub(super) model: ModelOptions,
-
-    #[command(flatten)]
-    pub(super) libraries: LibraryOptions,
 }
 
 /// How long a journal keeps what it has.

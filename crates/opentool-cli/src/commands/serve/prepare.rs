@@ -1,18 +1,16 @@
 //! A set of tools, made ready to be served: [`prepare`].
 
-use opentool::{ChangeSignal, Executor, Host};
+use opentool::{ChangeSignal, Host};
 use opentool_server::{ConfigBuilder, ConfigError};
 use tokio::task::AbortHandle;
 
 use super::{
-    super::{access::API_KEY_VARIABLE, known},
+    super::{access::API_KEY_VARIABLE, known, tool_set_options::ToolSetOptions},
     options::Options,
     tool_set::{SetSource, ToolSet},
 };
 use crate::{
     failure::Failure,
-    limits::executor,
-    sources::Joined,
     telemetry::{self, Export},
 };
 
@@ -31,6 +29,16 @@ pub(super) fn prepare(
     export: Option<&'static Export>,
     changed: &ChangeSignal,
 ) -> Result<Prepared, Failure> {
+    let (host, forward) = set_host(&options.set, set, changed)?;
+    Ok(Prepared { host, config: set.with_states(config(options, export)?), forward })
+}
+
+/// The host of a set of tools whose sources may be down for a while, and what passes on their signals.
+pub(in crate::commands) fn set_host(
+    options: &ToolSetOptions,
+    set: &ToolSet,
+    changed: &ChangeSignal,
+) -> Result<(Host, Option<AbortHandle>), Failure> {
     let joined = set.join()?;
     known::check(&options.known.metadata(), &joined.names)?;
     let forward = joined.tools.changes().map(|mut changes| {
@@ -43,20 +51,13 @@ pub(super) fn prepare(
         forwarding.abort_handle()
     });
     let source = SetSource::new(set, &joined, changed);
-    let host = executor_for(options, &joined).host(source);
-    Ok(Prepared { host, config: set.with_states(config(options, export)?), forward })
+    Ok((options.executor(&joined).host(source), forward))
 }
 
 /// The same for a server that keeps its tools, which need not be asked for then.
 pub(super) fn fixed_host(options: &Options, set: &ToolSet) -> Result<Host, Failure> {
     let joined = set.join()?;
-    Ok(executor_for(options, &joined).host(joined.tools.clone()))
-}
-
-fn executor_for(options: &Options, joined: &Joined<'_>) -> Executor {
-    let executor =
-        executor(options.libraries.timeout(), options.max_result).assert_formats(options.assert_formats == Some(true));
-    options.known.approve(executor, joined).build()
+    Ok(options.set.executor(&joined).host(joined.tools.clone()))
 }
 
 fn config(options: &Options, export: Option<&'static Export>) -> Result<ConfigBuilder, Failure> {
@@ -70,7 +71,7 @@ fn config(options: &Options, export: Option<&'static Export>) -> Result<ConfigBu
     if let Some(url) = &options.public_url {
         config = config.public_url(url);
     }
-    if let Some(bytes) = options.max_body {
+    if let Some(bytes) = options.set.max_body {
         config = config.max_body(bytes);
     }
     for host in &options.allowed_host {
@@ -103,7 +104,7 @@ fn config(options: &Options, export: Option<&'static Export>) -> Result<ConfigBu
     if let Some(connections) = options.max_connections {
         config = config.max_connections(connections.get());
     }
-    if let Some(calls) = options.max_calls {
+    if let Some(calls) = options.set.max_calls {
         config = config.max_calls_in_flight(calls.get());
     }
     if let Some(timeout) = options.half_close_timeout {

@@ -117,7 +117,7 @@ impl Reloader {
     /// Serves what was opened, in place of what is served now; says what differs.
     async fn take(&mut self, opened: Opened) -> Result<String, Failure> {
         let Opened { options, sources, model, .. } = opened;
-        let set = ToolSet::attach(sources, Some(&self.set), &options).await?;
+        let set = ToolSet::attach(sources, Some(&self.set), &options.set).await?;
         let replaced = prepare(&options, &set, self.export, &self.changed).and_then(|ready| {
             self.handle.replace(&ready.host, ready.config).map(|()| ready.forward).map_err(config_failure)
         });
@@ -138,7 +138,7 @@ impl Reloader {
         let report = difference(&self.set, &set) + &model_difference(self.model.as_ref(), model_name.as_ref());
         self.model = model_name;
         say_what_waits(&self.options, &options);
-        let wait = self.set.longest_call(&self.options);
+        let wait = self.set.longest_call(&self.options.set);
         let earlier = std::mem::replace(&mut self.set, set).without(&self.set);
         self.options = options;
         if !earlier.is_empty() {

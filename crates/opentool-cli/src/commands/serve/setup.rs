@@ -15,8 +15,10 @@ use super::{
         access::API_KEY_VARIABLE,
         chat::{RunDetails, StartedWith},
         model::{ModelName, ModelTable},
+        tool_set_options::ToolSetOptions,
     },
-    file::FileContent,
+    address::check_source,
+    file::{FileContent, SettingsUsed},
     fingerprints::Fingerprints,
     options::Options,
 };
@@ -37,6 +39,36 @@ pub(super) struct Setup {
     given: ArgMatches,
 }
 
+/// What `opentool mcp` offers where no source is named.
+pub(in crate::commands) struct OpenedSet {
+    pub(in crate::commands) options: ToolSetOptions,
+    pub(in crate::commands) sources: Vec<SourceEntry>,
+}
+
+impl OpenedSet {
+    /// Opens what a configuration file describes, where there is one.
+    pub(in crate::commands) fn of_file(config: Option<&Path>, given: &ArgMatches) -> Result<Option<Self>, Failure> {
+        let Some((file, content, used)) = read_for_mcp(config)? else { return Ok(None) };
+        used.announce(&file);
+        let mut options = content.options.set;
+        options.update_from_arg_matches(given).map_err(|error| Failure::usage(error.to_string()))?;
+        let sources = open_sources(&options, &content.sources, &mut Fingerprints::default(), &HashSet::new())?;
+        Ok(Some(OpenedSet { options, sources }))
+    }
+
+    /// The path of that file.
+    pub(in crate::commands) fn file(config: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+        Ok(read_for_mcp(config)?.map(|(file, ..)| file.path().to_owned()))
+    }
+}
+
+/// Reads a file that describes sources or says how they are used.
+fn read_for_mcp(config: Option<&Path>) -> Result<Option<(ConfigFile, FileContent, SettingsUsed)>, Failure> {
+    let Some(file) = ConfigFile::given_or_found(config)? else { return Ok(None) };
+    let (content, used) = FileContent::of_file(&file, "mcp")?;
+    Ok(Some((file, content, used)))
+}
+
 /// The options of a server, and its sources.
 pub(super) struct Opened {
     pub(super) options: Options,
@@ -46,14 +78,14 @@ pub(super) struct Opened {
 }
 
 /// A source of a server.
-pub(super) enum SourceEntry {
+pub(in crate::commands) enum SourceEntry {
     /// One that is the same as before, by its signature.
     Kept(String),
     Opened(Box<OpenedSource>),
 }
 
 /// A source that was opened, with the key of its server.
-pub(super) struct OpenedSource {
+pub(in crate::commands) struct OpenedSource {
     pub(super) source: Source,
     pub(super) key: Option<String>,
     /// Equal to another one where nothing about the source differs.
@@ -70,8 +102,8 @@ impl Setup {
         // A file that was found is found, and judged, again.
         let config = self.config.as_deref();
         let demo = ["demo".to_owned()];
-        let is_nothing_named = options.sources.is_empty() && options.mcp.is_empty();
-        let sources = if is_nothing_named { &demo[..] } else { &options.sources };
+        let options = &options.set;
+        let sources = if options.is_nothing_named() { &demo[..] } else { &options.sources };
         RunDetails::of_page(&StartedWith {
             model,
             sources,
@@ -103,7 +135,8 @@ impl Setup {
         let file = ConfigFile::given_or_found(self.config.as_deref())?;
         let FileContent { mut options, sources: named, model, .. } = match &file {
             Some(file) => {
-                let (content, used) = FileContent::of_file(file, seen)?;
+                let (mut content, used) = FileContent::of_file(file, "serve")?;
+                content.read_keys(seen)?;
                 if is_first {
                     used.announce(file);
                 }
@@ -119,7 +152,16 @@ impl Setup {
             seen.add(key);
         }
         let model = options.model.chat_model(model.as_ref())?;
-        let sources = open_sources(&options, &named, seen, known)?;
+        let mut sources = open_sources(&options.set, &named, seen, known)?;
+        if options.set.is_nothing_named() {
+            sources.extend(demo_library(known));
+        }
+        // Before any is connected to, since one may be this server, which does not listen yet.
+        for entry in &sources {
+            if let SourceEntry::Opened(opened) = entry {
+                check_source(&options, &opened.source)?;
+            }
+        }
         Ok(Opened { options, sources, model, file })
     }
 }
@@ -132,7 +174,7 @@ fn prefer_environment(options: &mut Options) {
 }
 
 fn open_sources(
-    options: &Options,
+    options: &ToolSetOptions,
     named: &NamedSources,
     seen: &mut Fingerprints,
     known: &HashSet<String>,
@@ -142,13 +184,12 @@ fn open_sources(
     }
     let read_keys = options.source_keys.read()?;
     let keys: Vec<_> = options.source_api_key.iter().chain(&read_keys).map(Secret::expose).collect();
-    let is_nothing_named = options.sources.is_empty() && options.mcp.is_empty();
     let mut signatures = Vec::new();
     for word in &options.sources {
         signatures.push(signature(word, options, named, seen)?);
     }
     signatures.extend(options.mcp.iter().map(|command| format!("mcp {command} {}", shared(options))));
-    if is_nothing_named {
+    if options.is_nothing_named() {
         signatures.push(format!("demo {}", shared(options)));
     }
     // Whose key one of the command line is depends on all sources.
@@ -164,7 +205,7 @@ fn open_sources(
         Vec::new()
     } else {
         let words = SourceWords { sources: &words, mcp: &commands, tools: &options.tools };
-        // The key of the environment is that of the callers.
+        // The key of the environment is that of the callers, or of a source that stands on the command line.
         sources::open_all(words, named, keys.iter().copied(), &options.libraries, |_| None)?
     }
     .into_iter();
@@ -172,11 +213,7 @@ fn open_sources(
         true => Some(SourceEntry::Kept(signature)),
         false => opened.next().map(|(source, key)| SourceEntry::Opened(OpenedSource { source, key, signature }.into())),
     };
-    let mut entries: Vec<_> = signatures.into_iter().filter_map(entry).collect();
-    if is_nothing_named {
-        entries.extend(demo_library(known));
-    }
-    Ok(entries)
+    Ok(signatures.into_iter().filter_map(entry).collect())
 }
 
 /// The C library of the demo, where the system has it.
@@ -190,13 +227,18 @@ fn demo_library(known: &HashSet<String>) -> Option<SourceEntry> {
 }
 
 /// What all sources depend on.
-fn shared(options: &Options) -> String {
-    let Options { libraries, known, certificates, max_result, tools, .. } = options;
+fn shared(options: &ToolSetOptions) -> String {
+    let ToolSetOptions { libraries, known, certificates, max_result, tools, .. } = options;
     format!("{libraries:?} {known:?} {certificates:?} {max_result:?} {tools:?}")
 }
 
 /// A text that differs where anything about a source differs: its table, the files that it names, the options.
-fn signature(word: &str, options: &Options, named: &NamedSources, seen: &mut Fingerprints) -> Result<String, Failure> {
+fn signature(
+    word: &str,
+    options: &ToolSetOptions,
+    named: &NamedSources,
+    seen: &mut Fingerprints,
+) -> Result<String, Failure> {
     let mut signature = format!("{word} {}", shared(options));
     let mut add = |files: Vec<PathBuf>| files.iter().for_each(|file| signature.push_str(&seen.add(file)));
     match named.find(word)? {

@@ -16,8 +16,7 @@ use opentool_server::ConfigBuilder;
 use tokio::task::AbortHandle;
 
 use super::{
-    address::check_source,
-    options::Options,
+    super::tool_set_options::ToolSetOptions,
     setup::{OpenedSource, SourceEntry},
     slot::SourceSlot,
 };
@@ -41,7 +40,7 @@ const MAX_WAIT: Duration = Duration::from_secs(2);
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The sources that are served together.
-pub(super) struct ToolSet {
+pub(in crate::commands) struct ToolSet {
     parts: Vec<SetPart>,
 }
 
@@ -66,18 +65,12 @@ impl Drop for AbortOnDrop {
 
 impl ToolSet {
     /// Asks sources for their tools. One that a file describes and that cannot be reached is served once it can be.
-    pub(super) async fn attach(
+    pub(in crate::commands) async fn attach(
         entries: Vec<SourceEntry>,
         before: Option<&ToolSet>,
-        options: &Options,
+        options: &ToolSetOptions,
     ) -> Result<Self, Failure> {
-        // Before any is connected to, since one may be this server, which does not listen yet.
-        for entry in &entries {
-            if let SourceEntry::Opened(opened) = entry {
-                check_source(options, &opened.source)?;
-            }
-        }
-        let connect = connect_options(options)?;
+        let connect = options.connect()?;
         let mut set = ToolSet { parts: Vec::with_capacity(entries.len()) };
         for entry in entries {
             let attached = match entry {
@@ -135,7 +128,7 @@ impl ToolSet {
     }
 
     /// How long calls of the set may still run.
-    pub(super) fn longest_call(&self, options: &Options) -> Duration {
+    pub(super) fn longest_call(&self, options: &ToolSetOptions) -> Duration {
         let own = self
             .parts
             .iter()
@@ -145,7 +138,7 @@ impl ToolSet {
     }
 
     /// Ends the programs of the sources, except those that another set has too.
-    pub(super) async fn close_all_but(&self, other: Option<&ToolSet>) {
+    pub(in crate::commands) async fn close_all_but(&self, other: Option<&ToolSet>) {
         let is_shared = |part: &&SetPart| other.is_some_and(|other| other.find(&part.signature).is_some());
         for part in self.parts.iter().filter(|part| !is_shared(part)) {
             part.source.close().await;
@@ -209,7 +202,7 @@ impl SetPart {
     async fn attach(
         opened: OpenedSource,
         before: Option<&ToolSet>,
-        options: &Options,
+        options: &ToolSetOptions,
         connect: &ConnectOptions,
     ) -> Result<Self, Failure> {
         let OpenedSource { source, key, signature } = opened;
@@ -270,11 +263,6 @@ fn retry(
         }
     }));
     Arc::new(AbortOnDrop(task.abort_handle()))
-}
-
-fn connect_options(options: &Options) -> Result<ConnectOptions, Failure> {
-    let (timeout, max_result) = (options.libraries.timeout(), options.max_result);
-    Ok(ConnectOptions { certificates: options.certificates.read()?, timeout, max_result })
 }
 
 /// The tools of a set, with a signal that goes on when another set takes its place.
