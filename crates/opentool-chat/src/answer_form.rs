@@ -71,7 +71,7 @@ impl AnswerForm {
     /// # Errors
     ///
     /// When its schema nests deeper than any provider accepts.
-    pub fn of<T: AnswerType>() -> Result<Self, ChatError> {
+    pub fn for_type<T: AnswerType>() -> Result<Self, ChatError> {
         let unusable = |error: String| {
             let name = T::schema_name();
             ChatError::setup(format!("the type `{name}` cannot be the form of an answer: {error}"))
@@ -85,8 +85,9 @@ impl AnswerForm {
         let description = described.get("description").and_then(Value::as_str).map(str::to_owned);
         let mut form = Self::new(&T::schema_name(), schema, is_wrapped).map_err(unusable)?;
         form.format.description = description;
-        form.read =
-            Some(|text| read::<T>(&Arguments::from(text)).map(drop).map_err(|error| error.message().to_owned()));
+        form.read = Some(|text| {
+            read::<T>(&Arguments::from(text)).map(drop).map_err(|error| error.argument_problem().to_owned())
+        });
         Ok(form)
     }
 
@@ -103,7 +104,7 @@ impl AnswerForm {
     }
 
     fn new(name: &str, schema: Value, is_wrapped: bool) -> Result<Self, String> {
-        let checker = ArgumentChecker::compile(&schema).map_err(|error| error.to_string())?;
+        let checker = ArgumentChecker::compile_object(&schema).map_err(|error| error.to_string())?;
         Ok(Self { format: ResponseFormat::new(name, schema), checker, is_wrapped, tries: TRIES, read: None })
     }
 
@@ -186,13 +187,13 @@ impl AnswerForm {
             json = Cow::Owned(format!("{{\"{WRAPPED}\":{json}}}"));
         }
         let checked = self.checker.check(&json, Strictness::Lenient);
-        let checked = checked.map_err(|error| FormViolation(error.to_string().replace("argument", "property")))?;
+        let checked = checked.map_err(|error| FormViolation(error.to_string()))?;
         let answer = match self.is_wrapped {
             true => unwrapped(&checked).unwrap_or_default(),
             false => checked.into_owned(),
         };
         match self.read.map(|read| read(&answer)) {
-            Some(Err(problem)) => Err(FormViolation(problem.trim_start_matches("invalid arguments: ").to_owned())),
+            Some(Err(problem)) => Err(FormViolation(problem)),
             _ => Ok(answer),
         }
     }
@@ -210,7 +211,7 @@ impl AnswerForm {
 
 /// Reads a checked answer.
 pub(crate) fn read_answer<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    read(&Arguments::from(text)).map_err(|error| error.message().to_owned())
+    read(&Arguments::from(text)).map_err(|error| error.argument_problem().to_owned())
 }
 
 /// The texts in an answer that may be its JSON: the whole, what stands in a code fence, what stands between braces.
@@ -312,6 +313,7 @@ mod tests {
             (r#"{"n":"#, "there is no JSON in it"),
             (r#"{"n":"one"}"#, r#"/n: expected integer, got string "one""#),
             ("{}", r#"missing required property "n" (integer)"#),
+            (r#"{"arguments":1,"n":1.5}"#, "/n: expected integer, got 1.5"),
         ] {
             assert_eq!(form.check(text).unwrap_err().0, problem, "{text}");
         }
@@ -319,7 +321,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_no_object_is_wrapped_and_unwrapped() {
-        let list = AnswerForm::of::<Vec<u64>>().unwrap();
+        let list = AnswerForm::for_type::<Vec<u64>>().unwrap();
         assert_eq!(list.schema()["properties"]["value"]["type"], "array");
         for text in [r#"{"value":[1,18446744073709551615]}"#, "[1,18446744073709551615]"] {
             assert_eq!(list.check(text).unwrap(), "[1,18446744073709551615]", "no number is rounded");
@@ -342,7 +344,7 @@ mod tests {
                 if text.len().is_multiple_of(2) { Ok(Self) } else { Err("the text must have an even length") }
             }
         }
-        let form = AnswerForm::of::<Even>().unwrap();
+        let form = AnswerForm::for_type::<Even>().unwrap();
         assert_eq!(form.check("\"ab\"").unwrap(), "\"ab\"");
         assert_eq!(form.check("\"abc\"").unwrap_err().0, "the text must have an even length");
     }

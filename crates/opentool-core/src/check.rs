@@ -62,6 +62,7 @@ mod references;
 mod schema;
 mod simple;
 mod streaming;
+mod subject;
 mod value;
 mod violation;
 mod whole;

@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 use crate::check::ArgumentError;
 use crate::output::ToolOutput;
 
+/// What the message of an error about arguments begins with.
+const INVALID_ARGUMENTS: &str = "invalid arguments: ";
+
 /// The cause of a [`ToolError`], the same for every kind of tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -175,9 +178,9 @@ impl ToolError {
     pub fn invalid_arguments(pointer: impl Into<String>, message: impl fmt::Display) -> Self {
         let pointer = pointer.into();
         let text = if pointer.is_empty() {
-            format!("invalid arguments: {message}")
+            format!("{INVALID_ARGUMENTS}{message}")
         } else {
-            format!("invalid arguments: {pointer}: {message}")
+            format!("{INVALID_ARGUMENTS}{pointer}: {message}")
         };
         Self::new(ErrorKind::InvalidArguments, text)
             .with_data(json!({ "problems": [{ "pointer": pointer, "message": message.to_string() }] }))
@@ -359,6 +362,12 @@ impl ToolError {
         &self.0.message
     }
 
+    /// Returns what is wrong with the arguments, without the words that say so; of any other error, the whole message.
+    #[must_use]
+    pub fn argument_problem(&self) -> &str {
+        self.message().strip_prefix(INVALID_ARGUMENTS).unwrap_or(self.message())
+    }
+
     /// Returns what only the operator reads.
     #[must_use]
     pub fn detail(&self) -> Option<&str> {
@@ -444,7 +453,7 @@ impl From<ArgumentError> for ToolError {
             .iter()
             .map(|problem| json!({ "pointer": problem.pointer, "message": problem.message }))
             .collect();
-        Self::new(ErrorKind::InvalidArguments, format!("invalid arguments: {error}"))
+        Self::new(ErrorKind::InvalidArguments, format!("{INVALID_ARGUMENTS}{error}"))
             .with_data(json!({ "problems": problems }))
     }
 }

@@ -225,7 +225,7 @@ impl ChatRequest {
     fn with_form_of<T: AnswerType>(self) -> Result<Self, ChatError> {
         match self.request.form {
             Some(_) => Ok(self),
-            None => Ok(self.answer_form(AnswerForm::of::<T>()?)),
+            None => Ok(self.answer_form(AnswerForm::for_type::<T>()?)),
         }
     }
 

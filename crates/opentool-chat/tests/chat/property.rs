@@ -122,7 +122,7 @@ struct Setup {
 
 impl Setup {
     async fn ask(self, request: ChatRequest) -> Result<ChatResponse, ChatError> {
-        let form = || AnswerForm::of::<Vec<u8>>().unwrap();
+        let form = || AnswerForm::for_type::<Vec<u8>>().unwrap();
         self.mode.ask(if self.typed.is_some() { request.answer_form(form()) } else { request }).await
     }
 }

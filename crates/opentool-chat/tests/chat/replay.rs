@@ -209,7 +209,7 @@ async fn a_typed_answer_replays_as_its_provider_gave_it(mode: Mode) {
             _ => [Reply::text(r#"{"nam":"Ulm"}"#), Reply::text(r#"{"name":"Ulm"}"#)],
         };
         let recorder = Recorder::new(ScriptedModel::new(replies).typed_answers_by(means));
-        let form = || opentool_chat::AnswerForm::of::<City>().unwrap();
+        let form = || opentool_chat::AnswerForm::for_type::<City>().unwrap();
         let recorded = mode.answer(ChatClient::new(recorder.clone()).prompt("Where?").answer_form(form())).await;
         let replay = Replay::new(&recorder.export().unwrap()).unwrap();
         let replayed = mode.answer(ChatClient::new(replay.clone()).prompt("Where?").answer_form(form())).await;

@@ -187,7 +187,7 @@ async fn a_typed_turn_that_must_wait_can_be_resumed(mode: Mode) {
     let error = plan_of(mode, client(ScriptedModel::new(replies())).prompt("Plan.")).await.unwrap_err();
     assert!(error.to_string().contains("`answer_form` and `call`"), "{error}");
     let client = client(ScriptedModel::new(replies()));
-    let form = || AnswerForm::of::<Plan>().unwrap();
+    let form = || AnswerForm::for_type::<Plan>().unwrap();
     let waiting = mode.answer(client.prompt("Plan.").answer_form(form())).await;
     let state = waiting.into_run_state().unwrap();
     let call = state.pending().next().unwrap().id.clone();
@@ -205,7 +205,7 @@ async fn a_tool_of_the_answers_name_is_an_error_before_anything_is_sent(mode: Mo
 
 async fn calls_that_the_caller_runs_are_left_in_a_typed_turn(mode: Mode) {
     let model = ScriptedModel::new([Reply::call("look", "{}")]);
-    let form = AnswerForm::of::<Plan>().unwrap();
+    let form = AnswerForm::for_type::<Plan>().unwrap();
     let options = ChatOptions::new().with_internal_execution(false);
     let request = ChatClient::new(model).prompt("Plan.").tools(FakeTool::new("look")).options(options);
     let answer = mode.answer(request.answer_form(form)).await;

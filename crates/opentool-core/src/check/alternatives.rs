@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{
     error::Problem,
     explain::{got, listed, quoted, suggestion},
-    violation::{RefusedArguments, noun, types},
+    violation::{RefusedArguments, types},
 };
 
 /// How many problems of the closest alternative are listed.
@@ -95,12 +95,15 @@ impl RefusedArguments<'_> {
         let unwanted = unwanted.find(|name| alternatives.iter().all(|errors| does_not_know(errors, name)));
         let Some(name) = unwanted else {
             let names: Vec<_> = names.into_iter().map(quoted).collect();
-            let nouns = if here.is_empty() { "arguments" } else { "properties" };
+            let nouns = self.subject.members(here);
             return Some(Problem::new(here, format!("missing one of the required {nouns} {}", listed(names.iter()))));
         };
         let mut place = here.to_owned();
         pointer::push(&mut place, name);
-        Some(Problem::new(place, format!("unknown {} {}{}", noun(here), quoted(name), suggestion(name, &names))))
+        Some(Problem::new(
+            place,
+            format!("unknown {} {}{}", self.subject.member(here), quoted(name), suggestion(name, &names)),
+        ))
     }
 
     fn closest(&self, here: &str, alternatives: &[Errors]) -> String {

@@ -20,6 +20,7 @@ use super::{
     references::count_references,
     simple::is_simple,
     streaming::{self, ObjectRule},
+    subject::Subject,
     value::{JsonKind, JsonValue},
     violation::RefusedArguments,
 };
@@ -46,6 +47,7 @@ pub struct ArgumentChecker(Arc<Compiled>);
 
 struct Compiled {
     schema: Value,
+    subject: Subject,
     streaming: Option<ObjectRule>,
     /// Made when it is first needed where the schema is known to be right: compiling it is most of what a tool costs at the start.
     validator: OnceLock<Result<BoundedValidator, SchemaError>>,
@@ -78,7 +80,20 @@ impl ArgumentChecker {
         Self::compile_with(schema, PatternEngine::Bounded)
     }
 
+    /// Compiles the schema of an object that is no arguments, such as an answer in a form: errors call its members properties.
+    ///
+    /// # Errors
+    ///
+    /// As [`compile`](Self::compile).
+    pub fn compile_object(schema: &Value) -> Result<Self, SchemaError> {
+        Self::compile_for(schema, PatternEngine::Bounded, Subject::Object)
+    }
+
     pub(crate) fn compile_with(schema: &Value, patterns: PatternEngine) -> Result<Self, SchemaError> {
+        Self::compile_for(schema, patterns, Subject::Arguments)
+    }
+
+    fn compile_for(schema: &Value, patterns: PatternEngine, subject: Subject) -> Result<Self, SchemaError> {
         if schema.get("type").is_none_or(|name| name != "object") {
             return Err(SchemaError::NotAnObjectSchema { found: explain::root_of(schema) });
         }
@@ -93,6 +108,7 @@ impl ArgumentChecker {
             validator,
             root: RootNames::new(schema, patterns)?,
             schema: schema.clone(),
+            subject,
             patterns,
             with_formats: OnceLock::new(),
         })))
@@ -149,7 +165,7 @@ impl ArgumentChecker {
         let Some(validator) = with_formats else { return Ok(()) };
         let mut memory = CheckMemory::new(budget);
         let mut document = IndexedText::new(arguments);
-        read_object(&mut document, &|_| true, &mut memory)?;
+        read_object(&mut document, &|_| true, &mut memory, self.0.subject)?;
         self.0.validate(validator, &document, &mut memory)
     }
 
@@ -175,12 +191,12 @@ impl ArgumentChecker {
             return Ok(Cow::Borrowed(arguments));
         }
         let mut document = IndexedText::new(arguments);
-        read_object(&mut document, &|_| true, &mut CheckMemory::new(budget))?;
+        read_object(&mut document, &|_| true, &mut CheckMemory::new(budget), self.0.subject)?;
         let unknown = || JsonValue::root(&document).members().map(|member| member.name).filter(|name| !allows(name));
         if unknown().next().is_none() {
             Ok(Cow::Borrowed(arguments))
         } else {
-            Err(explain::unknown_names(unknown(), &self.0.schema).into())
+            Err(explain::unknown_names(unknown(), &self.0.schema, self.0.subject).into())
         }
     }
 
@@ -222,7 +238,7 @@ impl Unchecked {
     fn into_error(self) -> ArgumentError {
         match self {
             Self::Refused(error) => error,
-            Self::OutOfMemory => ArgumentError::new("", "the arguments are too long: no text of 4 GiB or more is read"),
+            Self::OutOfMemory => ArgumentError::new("", "the text is too long: none of 4 GiB or more is read"),
         }
     }
 }
@@ -253,6 +269,7 @@ fn read_object(
     document: &mut IndexedText<'_>,
     wanted: &dyn Fn(&str) -> bool,
     memory: &mut CheckMemory,
+    subject: Subject,
 ) -> Result<(), Unchecked> {
     document.read(wanted, memory).map_err(|error| match error {
         ReadError::Json(error) => Unchecked::Refused(explain::malformed(document.text(), error)),
@@ -260,7 +277,7 @@ fn read_object(
     })?;
     let root = JsonValue::root(document);
     if !root.is(JsonKind::Object) {
-        return Err(explain::not_an_object(root).into());
+        return Err(explain::not_an_object(root, subject).into());
     }
     if document.duplicates().1 > 0 {
         return Err(explain::duplicates(document).into());
@@ -282,7 +299,7 @@ impl Compiled {
         let wanted = |name: &str| strictness == Strictness::Strict || self.root.allows(name);
         let mut memory = CheckMemory::new(budget);
         let mut document = IndexedText::new(arguments);
-        read_object(&mut document, &wanted, &mut memory)?;
+        read_object(&mut document, &wanted, &mut memory, self.subject)?;
         let has_nulls = document.has_null_member();
         let cuts = if has_nulls || document.has_unwanted_member() {
             prune::find_cuts(JsonValue::root(&document), &wanted, has_nulls, &self.schema)
@@ -300,7 +317,7 @@ impl Compiled {
         memory.grow(kept.iter().map(|part| part.len()).sum())?;
         let kept = kept.concat();
         let mut document = IndexedText::new(&kept);
-        read_object(&mut document, &|_| true, &mut memory)?;
+        read_object(&mut document, &|_| true, &mut memory, self.subject)?;
         self.validate(self.validator()?, &document, &mut memory)?;
         drop(document);
         Ok(Cow::Owned(kept))
@@ -321,7 +338,8 @@ impl Compiled {
             Verdict::Satisfied => Ok(()),
             Verdict::TooMuchWork => Err(too_much_work().into()),
             Verdict::Violated => {
-                Err(RefusedArguments { document, schema: &self.schema }.explain(validator.explaining(document)).into())
+                let refused = RefusedArguments { document, schema: &self.schema, subject: self.subject };
+                Err(refused.explain(validator.explaining(document)).into())
             }
         }
     }

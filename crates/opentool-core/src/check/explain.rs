@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::{
     error::{ArgumentError, MAX_PROBLEMS, Problem, SchemaError},
     indexed::IndexedText,
+    subject::Subject,
     value::{JsonKind, JsonValue},
 };
 
@@ -25,9 +26,8 @@ pub(super) fn malformed(arguments: &str, error: JsonError) -> ArgumentError {
 }
 
 /// A root that is not an object.
-pub(super) fn not_an_object(root: JsonValue<'_>) -> ArgumentError {
-    let got = got(root);
-    ArgumentError::new("", format!("expected the arguments as a JSON object, got {got}"))
+pub(super) fn not_an_object(root: JsonValue<'_>, subject: Subject) -> ArgumentError {
+    ArgumentError::new("", format!("expected {}, got {}", subject.root(), got(root)))
 }
 
 /// Names that are there twice.
@@ -41,14 +41,19 @@ pub(super) fn duplicates(document: &IndexedText<'_>) -> ArgumentError {
     ArgumentError::from_problems(described).with_omitted(total.saturating_sub(MAX_PROBLEMS))
 }
 
-/// Root arguments that the schema does not name.
-pub(super) fn unknown_names<'a>(unknown: impl Iterator<Item = Cow<'a, str>>, schema: &Value) -> ArgumentError {
+/// Members of the root that the schema does not name.
+pub(super) fn unknown_names<'a>(
+    unknown: impl Iterator<Item = Cow<'a, str>>,
+    schema: &Value,
+    subject: Subject,
+) -> ArgumentError {
     let known = schema.get("properties").and_then(Value::as_object);
     let known: Vec<&str> = known.into_iter().flat_map(|known| known.keys().map(String::as_str)).collect();
     let mut unknown = unknown.peekable();
     let mut described = Vec::new();
     while let Some(name) = unknown.next_if(|_| described.len() < MAX_PROBLEMS) {
-        let message = format!("unknown argument {}{}", quoted(&name), suggestion(&name, &known));
+        let noun = subject.member("");
+        let message = format!("unknown {noun} {}{}", quoted(&name), suggestion(&name, &known));
         described.push(Problem::new(pointer::to_member(&name), message));
     }
     ArgumentError::from_problems(described).with_omitted(unknown.count())

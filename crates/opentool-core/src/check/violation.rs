@@ -14,13 +14,15 @@ use super::{
     explain::{MAX_QUOTED, got, listed, quoted, suggestion},
     indexed::IndexedText,
     instance::{TextJson, is_cut_short},
+    subject::Subject,
     value::{JsonKind, JsonValue},
 };
 
-/// Arguments that do not satisfy their schema.
+/// Arguments, or another object, that do not satisfy their schema.
 pub(super) struct RefusedArguments<'r> {
     pub(super) document: &'r IndexedText<'r>,
     pub(super) schema: &'r Value,
+    pub(super) subject: Subject,
 }
 
 impl<'r> RefusedArguments<'r> {
@@ -37,8 +39,7 @@ impl<'r> RefusedArguments<'r> {
             omitted += others;
         }
         if described.is_empty() {
-            let message = "the arguments do not satisfy the input schema; they are too long to say where";
-            return ArgumentError::new("", message);
+            return ArgumentError::new("", self.subject.too_long_to_explain());
         }
         ArgumentError::from_problems(described).with_omitted(omitted)
     }
@@ -74,7 +75,7 @@ impl<'r> RefusedArguments<'r> {
             .and_then(|schema| schema.get("properties")?.as_object())
             .map(|properties| properties.keys().map(String::as_str).collect())
             .unwrap_or_default();
-        let noun = noun(here);
+        let noun = self.subject.member(here);
         let described = unknown.into_iter().take(room).map(|name| {
             let mut path = here.to_owned();
             pointer::push(&mut path, &name);
@@ -153,7 +154,7 @@ impl<'r> RefusedArguments<'r> {
                 _ => String::new(),
             })
             .unwrap_or_default();
-        let noun = noun(error.instance_path().as_str());
+        let noun = self.subject.member(error.instance_path().as_str());
         format!("missing required {noun} {}{expected}", quoted(name))
     }
 
@@ -199,9 +200,4 @@ pub(super) fn types(kind: &TypeKind) -> Vec<String> {
         TypeKind::Single(name) => vec![name.to_string()],
         TypeKind::Multiple(names) => names.iter().map(|name| name.to_string()).collect(),
     }
-}
-
-/// Members of the root are arguments.
-pub(super) fn noun(pointer: &str) -> &'static str {
-    if pointer.is_empty() { "argument" } else { "property" }
 }

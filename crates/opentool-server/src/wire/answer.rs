@@ -127,9 +127,7 @@ pub(crate) fn tool_error(error: &ToolError, method: &str, to: Recipient<'_>) -> 
             &written
         }
         ErrorKind::InvalidArguments => {
-            let message = error.message();
-            let message = message.strip_prefix("invalid arguments: ").unwrap_or(message);
-            written = format!("Invalid Arguments: {message}");
+            written = format!("Invalid Arguments: {}", error.argument_problem());
             &written
         }
         _ => error.message(),
