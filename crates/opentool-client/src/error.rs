@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_is_told_in_readable_units() {
+    fn a_timeout_is_shown_in_readable_units() {
         let error = ClientError::timeout(Duration::from_nanos(29_999_999_939));
         assert_eq!(error.to_string(), "the server did not answer within 30s");
     }

@@ -189,7 +189,7 @@ impl ToolContext {
     /// Returns the run that the calls of this context are part of, where it can wait and go on.
     #[must_use]
     pub fn run_place(&self) -> Option<RunPlace> {
-        RunPlace::of(self.origin()?.recording.as_ref()?)
+        RunPlace::new(self.origin()?.recording.as_ref()?)
     }
 
     /// Gives the next call a key that its caller chose: a journal records it, and a repeated call has the outcome of the first.

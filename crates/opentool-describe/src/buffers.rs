@@ -114,7 +114,7 @@ impl FunctionDraft<'_, '_> {
         self.push(index, draft);
     }
 
-    /// Marks what may be elements of any size, of which the function is told how many.
+    /// Marks what may be elements of any size whose number the function gets.
     fn counted_in_bytes(&self, index: usize, target: &Type, counter: Counter, draft: ParameterDraft) -> ParameterDraft {
         let may_differ =
             target.is_void() && words::may_count_elements(self.own_name(counter.index), self.own_name(index));

@@ -166,7 +166,7 @@ impl FunctionDraft<'_, '_> {
                 .note("What the function calls back with, in the order of the calls.")
                 .review("it is taken to be called back during the call only, and to go on where the answer is 0"),
         };
-        let draft = draft.review_if(!is_whole, || "not everything that it is called back with is told".to_owned());
+        let draft = draft.review_if(!is_whole, || "some of what it is called back with is left out".to_owned());
         self.push(index, draft);
         Ok(())
     }
@@ -187,7 +187,7 @@ fn user_data(signature: &Signature) -> Option<usize> {
     [last, 0].into_iter().find(|index| is_address(*index))
 }
 
-/// The value of `x-callback`, and whether all that the callback is given is told.
+/// The value of `x-callback`, and whether it has all that the callback is given.
 fn collected(signature: &Signature) -> Option<(Value, bool)> {
     let user_data = user_data(signature);
     let names: Vec<String> = signature

@@ -22,7 +22,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// Computes the layout of a struct or union, where all its fields are known.
-    pub(crate) fn of(records: &HashMap<Rc<str>, Record>, key: &str) -> Option<Self> {
+    pub(crate) fn find(records: &HashMap<Rc<str>, Record>, key: &str) -> Option<Self> {
         of_record(records, key, 0)
     }
 }

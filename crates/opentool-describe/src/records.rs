@@ -92,7 +92,8 @@ impl<'d> Records<'d> {
                 records.roles.insert(key.clone(), RecordRole::Handle);
             }
         }
-        let candidates = seen.all.iter().filter_map(|key| Some((key.clone(), Layout::of(&declarations.records, key)?)));
+        let candidates =
+            seen.all.iter().filter_map(|key| Some((key.clone(), Layout::find(&declarations.records, key)?)));
         records.layouts = prove(records.with_nested(candidates.collect()));
         let makers_of = |key: &Rc<str>| {
             let makers = seen.makers_of(key, functions);
@@ -148,7 +149,7 @@ impl<'d> Records<'d> {
                 let is_named = self.declarations.records.get(&inner).is_some_and(|record| !record.name.is_empty());
                 if is_named
                     && !layouts.contains_key(&inner)
-                    && let Some(layout) = Layout::of(&self.declarations.records, &inner)
+                    && let Some(layout) = Layout::find(&self.declarations.records, &inner)
                 {
                     layouts.insert(inner.clone(), layout);
                     open.push(inner);

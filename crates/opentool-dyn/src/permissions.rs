@@ -18,7 +18,7 @@ const THREADS: u32 = 1024;
 /// ```
 /// use opentool_dyn::Permissions;
 ///
-/// let permissions = Permissions::new().net().read("/srv/models").memory("512M".parse()?);
+/// let permissions = Permissions::new().net(true).read("/srv/models").memory("512M".parse()?);
 /// assert_eq!(permissions, Permissions::new().allow("net")?.allow("read=/srv/models")?.memory("512M".parse()?));
 /// # Ok::<(), opentool_dyn::PermissionError>(())
 /// ```
@@ -50,19 +50,19 @@ impl Permissions {
     /// Where it says something else.
     pub fn allow(self, grant: &str) -> Result<Self, PermissionError> {
         match grant.split_once('=') {
-            None if grant == "net" => Ok(self.net()),
+            None if grant == "net" => Ok(self.net(true)),
             None if grant == "unconfined-files" => Ok(self.unconfined_files(true)),
-            None if grant == "unsafe" => Ok(self.unsafe_calls()),
+            None if grant == "unsafe" => Ok(self.unsafe_calls(true)),
             Some(("read", path)) if !path.is_empty() => Ok(self.read(path)),
             Some(("write", path)) if !path.is_empty() => Ok(self.write(path)),
             _ => Err(PermissionError::Grant(grant.to_owned())),
         }
     }
 
-    /// Permits the network.
+    /// Sets whether the network is permitted: it is not.
     #[must_use]
-    pub fn net(mut self) -> Self {
-        self.net = true;
+    pub fn net(mut self, permitted: bool) -> Self {
+        self.net = permitted;
         self
     }
 
@@ -121,10 +121,10 @@ impl Permissions {
         self
     }
 
-    /// Permits the process-control functions of the C library, and to start other programs.
+    /// Sets whether the process-control functions of the C library may be called, and other programs be started: they may not.
     #[must_use]
-    pub fn unsafe_calls(mut self) -> Self {
-        self.unconfined_calls = true;
+    pub fn unsafe_calls(mut self, permitted: bool) -> Self {
+        self.unconfined_calls = permitted;
         self
     }
 
@@ -359,6 +359,6 @@ mod tests {
         }
         assert_eq!(none.denial_reason("kill", Path::new("/opt/libgame.so")), None);
         assert_eq!(none.denial_reason("strlen", Path::new("libc.so.6")), None);
-        assert_eq!(Permissions::new().unsafe_calls().denial_reason("system", Path::new("libc.so.6")), None);
+        assert_eq!(Permissions::new().unsafe_calls(true).denial_reason("system", Path::new("libc.so.6")), None);
     }
 }

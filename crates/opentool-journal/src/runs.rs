@@ -20,7 +20,7 @@ use crate::store::{Durability, Store, WriteError, store_text};
 #[cfg(feature = "testing")]
 use crate::testing::CommitPoint;
 
-/// The columns of a list, as one JSON array: rows that are sent one by one cost more than they hold.
+/// The columns of a list, as one JSON array: rows that are sent one by one cost more than they hold (`scripts/bench journal`).
 const LIST: &str = "
     SELECT json_group_array(json_array(
         id, kind, state, title, caller, created, updated, parent, forked_at,

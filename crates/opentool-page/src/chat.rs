@@ -61,7 +61,7 @@ pub(crate) fn start(
     session: &Arc<Session>,
     request: &mut FrontendRequest<'_>,
 ) -> Result<FrontendResponse, ApiError> {
-    let chat = of(state)?;
+    let chat = chat_of(state)?;
     let model = chat.model().ok_or_else(no_model)?;
     let mut body = request.take_body();
     let given: TurnBody = read_body(&body)?;
@@ -142,7 +142,7 @@ pub(crate) fn approve(
     request: &mut FrontendRequest<'_>,
 ) -> Result<FrontendResponse, ApiError> {
     let word = read_body(&request.take_body())?;
-    if of(state)?.turns.decide(session.key_name.as_deref().unwrap_or_default(), approval, word) {
+    if chat_of(state)?.turns.decide(session.key_name.as_deref().unwrap_or_default(), approval, word) {
         return Ok(FrontendResponse::empty(StatusCode::NO_CONTENT));
     }
     Err(ApiError::not_found("no call waits for this approval"))
@@ -155,14 +155,14 @@ pub(crate) fn answer(
     turn: &str,
     request: &mut FrontendRequest<'_>,
 ) -> Result<FrontendResponse, ApiError> {
-    let turn = of(state)?.turns.find(session.key_name.as_deref().unwrap_or_default(), turn);
+    let turn = chat_of(state)?.turns.find(session.key_name.as_deref().unwrap_or_default(), turn);
     let turn = turn.ok_or_else(|| ApiError::not_found("no turn of this id is running"))?;
     answer_question(&turn.questions, &request.take_body())
 }
 
 /// Cancels the turn of an id, otherwise forgets the conversation of that id.
 pub(crate) fn end(state: &PageState, session: &Session, id: &str) -> Result<FrontendResponse, ApiError> {
-    let chat = of(state)?;
+    let chat = chat_of(state)?;
     match chat.turns.find(session.key_name.as_deref().unwrap_or_default(), id) {
         Some(turn) => turn.cancellation.cancel(),
         None if chat.conversations.forget(&kept_name(session, id)) => {}
@@ -173,7 +173,7 @@ pub(crate) fn end(state: &PageState, session: &Session, id: &str) -> Result<Fron
 
 /// Answers with what was said in a conversation.
 pub(crate) fn show(state: &PageState, session: &Session, id: &str) -> Result<FrontendResponse, ApiError> {
-    let chat = of(state)?;
+    let chat = chat_of(state)?;
     let name = kept_name(session, id);
     let messages = chat.conversations.messages(&name);
     let messages: Vec<Value> = messages.iter().filter_map(message_form).collect();
@@ -181,7 +181,7 @@ pub(crate) fn show(state: &PageState, session: &Session, id: &str) -> Result<Fro
     Ok(FrontendResponse::json(StatusCode::OK, body.to_string()))
 }
 
-fn of(state: &PageState) -> Result<&Chat, ApiError> {
+fn chat_of(state: &PageState) -> Result<&Chat, ApiError> {
     state.chat.as_ref().ok_or_else(no_model)
 }
 

@@ -82,7 +82,7 @@ async fn pending(journal: &SqliteJournal, run: &RunSummary) -> Result<u64, ApiEr
 
 /// Answers with the newest runs.
 pub(crate) async fn list(state: &PageState, request: &FrontendRequest<'_>) -> Result<FrontendResponse, ApiError> {
-    let journal = of(state)?;
+    let journal = journal_of(state)?;
     let query = Query::read(request.query())?;
     let (usual, most) = LISTED;
     let limit = query.limit.unwrap_or(usual).clamp(1, most);
@@ -141,7 +141,7 @@ impl Query {
 
 /// Answers with what happened in a run.
 pub(crate) async fn show(state: &PageState, id: &str) -> Result<FrontendResponse, ApiError> {
-    let journal = of(state)?;
+    let journal = journal_of(state)?;
     let record = journal.run(id).await.map_err(|error| failed(&error))?;
     let (waiting, pending) = (record.waiting(), timeline::pending(&record));
     let resume = can_go_on(&record, pending).then(|| resume_command(journal, id));
@@ -188,7 +188,7 @@ pub(crate) async fn decide(
     id: &str,
     request: &mut FrontendRequest<'_>,
 ) -> Result<FrontendResponse, ApiError> {
-    let journal = of(state)?;
+    let journal = journal_of(state)?;
     let body = request.take_body();
     let given: DecisionBody<'_> = read_body(&body)?;
     let (place, reason) = (&given.place, given.reason);
@@ -219,7 +219,7 @@ fn output(result: Option<&RawValue>) -> Result<ToolOutput, ApiError> {
     }
 }
 
-fn of(state: &PageState) -> Result<&SqliteJournal, ApiError> {
+fn journal_of(state: &PageState) -> Result<&SqliteJournal, ApiError> {
     let missing = || {
         ApiError::not_found("this server has no journal")
             .with_hint("start it with `--journal FILE`, or name one in opentool.toml")

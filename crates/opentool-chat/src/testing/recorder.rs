@@ -244,7 +244,7 @@ impl Tape {
                     export.add_step(ANSWER, &AnswerBody { within: String::new(), response, deltas, error })?;
                 }
                 Entry::Call(call) => {
-                    let place = places.of(&call.call_id);
+                    let place = places.find(&call.call_id);
                     let begun = export.begin_call(&place, &call.call_id, &call.tool, call.effect, &call.arguments)?;
                     if let Some(outcome) = &call.outcome {
                         export.end_call(begun, outcome.clone());
@@ -308,7 +308,7 @@ impl Places {
         }
     }
 
-    fn of(&mut self, call_id: &str) -> String {
+    fn find(&mut self, call_id: &str) -> String {
         match self.known.iter().rposition(|(id, _)| id == call_id) {
             Some(known) => self.known.remove(known).1,
             None => {

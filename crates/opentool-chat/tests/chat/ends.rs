@@ -176,7 +176,7 @@ async fn a_memory_sums_up_what_falls_out_of_its_window() {
 }
 
 #[tokio::test]
-async fn a_summary_is_told_which_turns_failed() {
+async fn a_summary_gets_the_turns_that_failed() {
     let model = FunctionModel::new(|request: ModelRequest<'_>| Reply::text(request.messages[0].text()));
     let memory = SummarisingMemory::new(InProcessMemory::new(), ChatModel::new(model)).with_every(1);
     let turns = [

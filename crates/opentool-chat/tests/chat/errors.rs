@@ -38,7 +38,7 @@ async fn a_fatal_error_reaches_the_caller_with_what_was_done(mode: Mode) {
     assert_eq!(error.exchange().usage, Usage::new(30, 3));
 }
 
-async fn throw_on_error_and_an_error_policy_have_the_last_word(mode: Mode) {
+async fn all_errors_fatal_and_an_error_policy_have_the_last_word(mode: Mode) {
     let failing = || FakeTool::new("bad").fails(ToolError::failed("no luck"));
     let ask = |executor: Executor| {
         let model = ScriptedModel::new([Reply::call("bad", "{}"), Reply::text("done")]);
@@ -146,7 +146,7 @@ in_both_modes!(
     an_unreachable_source_is_an_error_before_the_model_is_called,
     an_unmarked_error_reaches_the_model_by_its_display,
     a_fatal_error_reaches_the_caller_with_what_was_done,
-    throw_on_error_and_an_error_policy_have_the_last_word,
+    all_errors_fatal_and_an_error_policy_have_the_last_word,
     a_blank_message_gets_a_text_that_names_tool_and_type,
     an_error_of_the_provider_carries_what_was_done,
     a_stream_that_breaks_off_leaves_no_half_answer,

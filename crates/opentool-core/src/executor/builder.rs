@@ -91,8 +91,8 @@ impl ExecutorBuilder {
     /// Sets whether every error reaches the caller instead of the model: false.
     ///
     /// The [error policy](Self::errors) is asked after this.
-    pub fn all_errors_fatal(mut self, throw: bool) -> Self {
-        self.0.all_errors_fatal = throw;
+    pub fn all_errors_fatal(mut self, fatal: bool) -> Self {
+        self.0.all_errors_fatal = fatal;
         self
     }
 
@@ -103,15 +103,9 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Sets how long a call may run where its tool does not say: 30 seconds.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.0.timeout = Some(timeout);
-        self
-    }
-
-    /// Lets calls run without a deadline where their tool does not say otherwise.
-    pub fn no_timeout(mut self) -> Self {
-        self.0.timeout = None;
+    /// Sets how long a call may run where its tool does not say: 30 seconds; with `None` without a deadline.
+    pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.0.timeout = timeout.into();
         self
     }
 

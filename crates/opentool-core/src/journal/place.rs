@@ -13,7 +13,7 @@ pub struct RunPlace {
 
 impl RunPlace {
     /// Returns the run and the place in it, where what happens between its calls is recorded too.
-    pub(crate) fn of(recording: &Recording) -> Option<Self> {
+    pub(crate) fn new(recording: &Recording) -> Option<Self> {
         Some(Self { run: recording.owned.clone()?, identity: recording.identity.clone() })
     }
 

@@ -42,7 +42,7 @@ struct Inner {
     open: Option<Arc<dyn Resolver>>,
 }
 
-/// How many names are compared one after another faster than one of them is hashed.
+/// How many names are compared one after another faster than one of them is hashed (`cargo bench -p opentool-core --bench calls`).
 const FEW: usize = 4;
 
 impl Toolbox {

@@ -51,7 +51,7 @@ async fn a_tool_may_have_its_own_deadline() {
 #[tokio::test(start_paused = true)]
 async fn an_executor_may_have_no_deadline() {
     let tool = FakeTool::new("slow").answers_after(Duration::from_secs(3600), "done");
-    let executor = Executor::builder().no_timeout().build();
+    let executor = Executor::builder().timeout(None).build();
     Probe::with(&executor, tool).call("slow", "").await.assert_text("done");
 }
 

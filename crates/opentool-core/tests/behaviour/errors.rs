@@ -34,7 +34,7 @@ async fn a_fatal_error_reaches_the_caller() {
 }
 
 #[tokio::test]
-async fn throw_on_error_makes_every_error_reach_the_caller() {
+async fn every_error_reaches_the_caller_where_all_are_fatal() {
     let executor = Executor::builder().all_errors_fatal(true).build();
     let host = executor.host(FakeTool::new("a").fails(ToolError::failed("no")));
     assert!(host.call("a", "").await.unwrap_err().is_fatal());
@@ -89,7 +89,7 @@ fn a_written_error_lacks_only_its_source_and_its_detail() {
 }
 
 #[test]
-fn a_timeout_is_told_in_readable_units() {
+fn a_timeout_is_shown_in_readable_units() {
     let message = |nanoseconds| ToolError::timeout(Duration::from_nanos(nanoseconds)).message().to_owned();
     assert_eq!(message(29_999_999_939), "the tool did not answer within 30s");
     assert_eq!(message(1_500_000_000), "the tool did not answer within 1.5s");

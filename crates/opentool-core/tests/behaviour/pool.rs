@@ -132,7 +132,7 @@ async fn a_retry_on_the_pool_shares_the_deadline_of_its_call() {
 #[tokio::test]
 async fn a_sync_tool_without_a_timeout_has_no_deadline() {
     let tool = FnTool::new("deadline", |context: ToolContext| context.deadline().is_none());
-    let host = Executor::builder().no_timeout().build().host(tool);
+    let host = Executor::builder().timeout(None).build().host(tool);
     assert_eq!(host.call("deadline", "").await.unwrap().to_text(), "true");
 }
 

@@ -54,7 +54,7 @@ async fn the_time_of_an_answer_counts_against_no_deadline() {
 }
 
 #[tokio::test]
-async fn a_question_that_nobody_can_answer_is_an_error_that_says_so() {
+async fn a_question_that_cannot_be_answered_is_an_error_that_says_so() {
     let outcome = call(greets(Duration::ZERO), ToolContext::new()).await;
     let error = outcome.error().unwrap();
     assert_eq!(error.kind(), ErrorKind::Unavailable);

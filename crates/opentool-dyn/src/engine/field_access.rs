@@ -39,7 +39,7 @@ impl StructPointer {
     /// # Errors
     ///
     /// Where the field lies beyond what is known to be there: how many bytes are.
-    fn of(field: &FieldAccess, frame: &Frame) -> Result<Option<Self>, usize> {
+    fn locate(field: &FieldAccess, frame: &Frame) -> Result<Option<Self>, usize> {
         let slot = &frame.slots()[field.of];
         if slot.pointer.is_null() {
             return Ok(None);
@@ -84,7 +84,7 @@ pub(super) fn write(function: &Function, frame: &Frame) -> Result<(), ToolError>
         let refuse = |reason: String| ArgumentError::new(pointer::to_member(&parameter.name), reason);
         let slot = &frame.slots()[index];
         let of = &function.parameters[field.of].name;
-        let at = match StructPointer::of(field, frame) {
+        let at = match StructPointer::locate(field, frame) {
             Ok(Some(at)) => at,
             Ok(None) if slot.given == Given::Value => {
                 return Err(refuse(format!("it is a field of {of:?}, which is null")).into());
@@ -140,7 +140,7 @@ pub(super) fn reset(function: &Function, frame: &Frame) {
             AccessContent::BytesOut { length, .. } => length,
             _ => continue,
         };
-        if let Ok(Some(at)) = StructPointer::of(field, frame) {
+        if let Ok(Some(at)) = StructPointer::locate(field, frame) {
             at.write(field.offset, &[0; size_of::<usize>()]);
             if let Some(length) = length {
                 at.set_length(*length, 0);
@@ -152,7 +152,7 @@ pub(super) fn reset(function: &Function, frame: &Frame) {
 /// The integer that a field holds.
 pub(super) fn integer(field: &FieldAccess, frame: &Frame) -> Option<Loaded> {
     let AccessContent::Scalar { value, .. } = &field.content else { return None };
-    let at = StructPointer::of(field, frame).ok().flatten()?;
+    let at = StructPointer::locate(field, frame).ok().flatten()?;
     Some(value.machine.load(word_of(&at.read(field.offset, value.machine.size()))))
 }
 
@@ -169,7 +169,7 @@ pub(super) fn read(
     is_there: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), FieldError> {
-    let Some(at) = StructPointer::of(field, frame).ok().flatten().filter(|_| is_there) else {
+    let Some(at) = StructPointer::locate(field, frame).ok().flatten().filter(|_| is_there) else {
         out.extend_from_slice(b"null");
         return Ok(());
     };

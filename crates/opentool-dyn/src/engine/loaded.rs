@@ -64,15 +64,13 @@ fn open(path: &OsStr) -> Result<libloading::Library, libloading::Error> {
 
 /// What the system says, without the path before it, which the error names already.
 fn reason(path: &Path, error: &libloading::Error) -> String {
-    let text = match std::error::Error::source(error) {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
+    let text = match (error, std::error::Error::source(error)) {
+        (libloading::Error::DlOpenUnknown, _) => "no reason is given".to_owned(),
+        (_, Some(source)) => format!("{error}: {source}"),
+        (_, None) => error.to_string(),
     };
-    let text = text
-        .strip_prefix("dlopen failed, but system did not report the error")
-        .map_or(&*text, |_| "no reason is given");
     match text.split_once(&format!("{}: ", path.display())) {
         Some((_, reason)) => reason.to_owned(),
-        None => text.to_owned(),
+        None => text,
     }
 }

@@ -1,6 +1,6 @@
 //! The task that reads the replies of a worker, on the tokio runtime of the first caller.
 //!
-//! Reading where the callers are saves a change of threads for every call. Where that runtime ends before the library does,
+//! Reading where the callers are saves a change of threads for every call (`cargo bench -p opentool-dyn --bench isolated`). Where that runtime ends before the library does,
 //! the callers that still wait are notified, and one of them starts another task on its own runtime.
 
 use std::future::poll_fn;

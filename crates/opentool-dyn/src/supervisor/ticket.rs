@@ -76,8 +76,8 @@ impl Ticket {
         let Some(Some(yields)) = yields else { return };
         if yields {
             // Other tasks of this thread send their calls first. Where there are none, a short function has its answer soon.
-            // Calls that are not alone do not yield: tokio wakes tasks that yielded in reverse order, and so they would be
-            // sent again after a crash.
+            // Calls that are not alone do not yield: tokio promises no order of tasks that yielded, and calls are to be sent in
+            // the order in which they were made.
             tokio::task::yield_now().await;
             let is_alone = self.with_connection(|connection| {
                 // The reader task may have read the answer meanwhile.

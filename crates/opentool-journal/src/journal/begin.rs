@@ -80,7 +80,7 @@ const INSERT_KEYED: &str = "
     ON CONFLICT (run, place) DO NOTHING
     RETURNING attempt";
 
-/// Both in one text: every statement that is sent by itself costs a change of threads.
+/// Both in one text: every statement that is sent by itself costs a change of threads (`scripts/bench journal`).
 const INSERT_RUN_AND_CALL: &str = "
     BEGIN IMMEDIATE;
     INSERT INTO runs (id, kind, state, title, caller, created, updated, owner, generation)

@@ -298,7 +298,7 @@ impl Drop for PendingRequest {
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
                 let param =
-                    CancelledNotificationParam::new(Some(id), Some("nobody waits for it any longer".to_owned()));
+                    CancelledNotificationParam::new(Some(id), Some("the caller no longer waits for it".to_owned()));
                 // A server that has ended has nothing to cancel.
                 let _ = peer.notify_cancelled(param).await;
             });

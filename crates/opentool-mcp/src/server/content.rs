@@ -54,7 +54,7 @@ impl<'a> CallResult<'a> {
         let structured = revision.has_structured_content().then(|| Structured::new(output, about, revision)).flatten();
         Self {
             is_marked_complete: revision.is_stateless(),
-            content: Content { items: Items::of(output), revision },
+            content: Content { items: Items::new(output), revision },
             structured_content: structured,
             is_error: false,
             meta: ResultMeta::new(output, reader),
@@ -66,7 +66,7 @@ impl<'a> CallResult<'a> {
         let Reader { revision, .. } = reader;
         let output = error.output();
         let items = match output {
-            Some(output) if !output.is_empty() => Items::of(output),
+            Some(output) if !output.is_empty() => Items::new(output),
             _ => Items::Text(error.message()),
         };
         let structured = output.and_then(|output| Structured::new(output, OutputInfo::default(), revision));
@@ -199,7 +199,7 @@ enum Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    fn of(output: &'a ToolOutput) -> Self {
+    fn new(output: &'a ToolOutput) -> Self {
         match output {
             ToolOutput::Text(text) => Self::Text(text),
             ToolOutput::Json(json) => Self::Text(json.get()),

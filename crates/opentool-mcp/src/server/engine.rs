@@ -222,7 +222,7 @@ impl Engine {
         });
         let current = self.mirrored.read().unwrap_or_else(PoisonError::into_inner).clone();
         if current.is_none_or(|current| !current.are_of(tools)) {
-            let found = Arc::new(MirroredParams::of(tools));
+            let found = Arc::new(MirroredParams::new(tools));
             *self.mirrored.write().unwrap_or_else(PoisonError::into_inner) = Some(found);
         }
     }

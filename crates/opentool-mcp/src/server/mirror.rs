@@ -29,7 +29,7 @@ pub(crate) struct MirroredParam {
 
 impl MirroredParams {
     /// Finds the mirrored arguments of tools.
-    pub(crate) fn of(tools: &Toolbox) -> Self {
+    pub(crate) fn new(tools: &Toolbox) -> Self {
         let definitions: Vec<_> = tools.iter().map(|tool| tool.definition().clone()).collect();
         let mut mirrored = HashMap::new();
         for definition in &definitions {
@@ -119,7 +119,7 @@ mod tests {
             "place": { "type": "object", "properties": { "floor": { "type": "integer", "x-mcp-header": "Floor" } } },
             "list": { "type": "array", "items": { "properties": { "x": { "x-mcp-header": "No" } } } },
         } });
-        MirroredParams::of(&Toolbox::new().with(FakeTool::new("f").with_schema(schema)).unwrap())
+        MirroredParams::new(&Toolbox::new().with(FakeTool::new("f").with_schema(schema)).unwrap())
     }
 
     #[test]

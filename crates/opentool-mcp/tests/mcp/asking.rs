@@ -112,7 +112,7 @@ async fn an_answer_that_does_not_fit_is_an_error_that_says_so() {
 }
 
 #[tokio::test]
-async fn a_client_that_cannot_ask_is_told_what_is_missing() {
+async fn a_client_that_cannot_ask_gets_an_error_with_what_is_missing() {
     let (tool, _) = asks();
     let server = start(Server::new(tool)).await;
     let reply = server.ask(&stateless("tools/call", json!({ "name": "asks" }))).await;

@@ -68,7 +68,7 @@ async fn a_question_reaches_the_user_of_the_call_in_every_revision() {
 }
 
 #[tokio::test]
-async fn where_nobody_can_answer_the_error_says_so() {
+async fn where_no_one_can_answer_the_error_says_so() {
     let (tool, _) = asks();
     let server = start(Server::new(tool)).await;
     let old = older(&server).await;

@@ -29,7 +29,7 @@ async fn slow_server() -> Running {
         })
     };
     let tools = [steps("steps", 60), steps("endless", u32::MAX), FakeTool::new("hangs").hangs()];
-    let executor = Executor::builder().no_timeout().build();
+    let executor = Executor::builder().timeout(None).build();
     start(Server::new(Toolbox::from_tools(tools).unwrap()).executor(executor)).await
 }
 

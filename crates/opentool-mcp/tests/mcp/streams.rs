@@ -61,7 +61,7 @@ async fn a_call_without_progress_is_answered_by_a_body_even_where_a_token_came()
 async fn a_stateless_call_ends_with_its_connection() {
     let tool = FakeTool::new("hangs").hangs();
     let log = tool.log();
-    let server = start(Server::new(tool).executor(Executor::builder().no_timeout().build())).await;
+    let server = start(Server::new(tool).executor(Executor::builder().timeout(None).build())).await;
     for meta in [json!({}), json!({ "progressToken": 1 })] {
         let connection = server.open(&stateless("tools/call", json!({ "name": "hangs", "_meta": meta }))).await;
         let until = Instant::now() + MAX_WAIT;
@@ -168,7 +168,7 @@ async fn a_call_that_never_ends_is_answered_when_the_drain_is_over() {
     let tool = FakeTool::new("hangs").hangs();
     let log = tool.log();
     let server = Server::new(tool)
-        .executor(Executor::builder().no_timeout().build())
+        .executor(Executor::builder().timeout(None).build())
         .configure(|config| config.drain_timeout(Duration::from_millis(300)));
     let server = start(server).await;
     let plain = server.open(&stateless("tools/call", json!({ "name": "hangs" }))).await;

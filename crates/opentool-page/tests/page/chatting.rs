@@ -23,7 +23,7 @@ fn turn(text: &str) -> String {
     json!({ "conversation": "talk", "turn": "t1", "text": text }).to_string()
 }
 
-fn of<'a>(lines: &'a [Value], wanted: &str) -> Vec<&'a Value> {
+fn events_of<'a>(lines: &'a [Value], wanted: &str) -> Vec<&'a Value> {
     lines.iter().filter(|line| line["type"] == wanted).collect()
 }
 
@@ -40,18 +40,19 @@ async fn an_answer_comes_in_pieces_with_its_calls() {
     let browser = server.browser().await;
     assert_eq!(browser.get_json("/ui/api/info").await["chat"]["model"], "scripted-1");
     let lines = browser.open("/ui/api/chat", &turn("What is 1 + 2?")).await.all().await;
-    let said = |wanted: &str| of(&lines, wanted).iter().map(|line| line["delta"].as_str().unwrap()).collect::<String>();
+    let said =
+        |wanted: &str| events_of(&lines, wanted).iter().map(|line| line["delta"].as_str().unwrap()).collect::<String>();
     assert_eq!((said("reasoning"), said("text")), ("I should add.".to_owned(), "It is 3.".to_owned()));
-    assert!(of(&lines, "text").len() > 1, "it comes in pieces");
-    let call = of(&lines, "call")[0];
+    assert!(events_of(&lines, "text").len() > 1, "it comes in pieces");
+    let call = events_of(&lines, "call")[0];
     assert_eq!(
         (&call["tool"], &call["arguments"], &call["round"]),
         (&json!("add"), &json!({ "a": 1, "b": 2 }), &json!(1))
     );
-    let result = of(&lines, "result")[0];
+    let result = events_of(&lines, "result")[0];
     assert_eq!((&result["id"], &result["ok"], &result["text"]), (&call["id"], &json!(true), &json!("3")));
     assert_eq!(result["parts"], json!([{ "type": "json", "value": 3 }]));
-    assert!(of(&lines, "approval").is_empty(), "a tool that only reads is not asked about");
+    assert!(events_of(&lines, "approval").is_empty(), "a tool that only reads is not asked about");
     let end = lines.last().unwrap();
     assert_eq!((&end["type"], &end["reason"], &end["text"]), (&json!("end"), &json!("answered"), &json!("It is 3.")));
     assert_eq!((&end["usage"]["inputTokens"], &end["usage"]["outputTokens"]), (&json!(30), &json!(11)));
@@ -125,7 +126,7 @@ async fn a_call_with_an_effect_waits_for_the_person() {
     decide(json!({ "decision": "always" }), 2).await;
     // From now on it runs unasked, in this conversation.
     let lines = browser.open("/ui/api/chat", &turn("Remove x")).await.all().await;
-    assert!(of(&lines, "approval").is_empty());
+    assert!(events_of(&lines, "approval").is_empty());
     assert_eq!(removed.load(SeqCst), 3);
 }
 
@@ -151,11 +152,11 @@ async fn repeated_ids_of_a_model_are_told_apart() {
     let again = || Reply::call("add", r#"{"a":1,"b":2}"#);
     let server = running([again(), again(), Reply::text("Done.")]).await;
     let lines = server.browser().await.open("/ui/api/chat", &turn("Add twice")).await.all().await;
-    let ids: Vec<_> = of(&lines, "call").iter().map(|line| line["id"].clone()).collect();
+    let ids: Vec<_> = events_of(&lines, "call").iter().map(|line| line["id"].clone()).collect();
     assert_eq!(ids.len(), 2);
     assert_ne!(ids[0], ids[1]);
-    assert_eq!(of(&lines, "result").iter().map(|line| line["id"].clone()).collect::<Vec<_>>(), ids);
-    assert_eq!(of(&lines, "call")[1]["round"], 2);
+    assert_eq!(events_of(&lines, "result").iter().map(|line| line["id"].clone()).collect::<Vec<_>>(), ids);
+    assert_eq!(events_of(&lines, "call")[1]["round"], 2);
 }
 
 #[tokio::test]

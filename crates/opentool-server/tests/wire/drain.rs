@@ -100,7 +100,7 @@ async fn calls_that_never_end_fail_when_the_drain_is_over() {
     let tool = FakeTool::new("hangs").hangs();
     let log = tool.log();
     let server = Server::new(Toolbox::from_tools([tool]).unwrap())
-        .executor(Executor::builder().no_timeout().build())
+        .executor(Executor::builder().timeout(None).build())
         .configure(|config| config.drain_timeout(Duration::from_millis(300)));
     let server = start(server).await;
     let (mut called, mut streamed) = (server.connect().await, server.connect().await);

@@ -89,6 +89,6 @@ async fn a_body_that_a_half_closed_client_did_not_send_is_not_waited_for() {
     let mut wire = server.connect().await;
     wire.send("POST /opentool/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{").await;
     wire.end().await;
-    // Whether it is told so or not, it does not wait for an hour.
+    // With an answer or without one, it does not wait for an hour.
     while wire.head().await.is_some() {}
 }

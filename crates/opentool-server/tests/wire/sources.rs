@@ -123,14 +123,14 @@ async fn readiness_is_that_of_the_sources_and_names_them_to_callers_with_a_key()
         .api_keys(["s3cret-s3cret-s3cret"])
         .configure(|config| config.source_state("a \"b\"", || false).source_state("c", move || state.load(Relaxed)));
     let server = start(server).await;
-    let told = || server.ask(get("/readyz").key("s3cret-s3cret-s3cret"));
+    let ready = || server.ask(get("/readyz").key("s3cret-s3cret-s3cret"));
     assert_eq!(server.ask(get("/readyz")).await.json(), json!({"status": "ready"}));
     let sources = |c: bool| json!([{"name": "a \"b\"", "up": false}, {"name": "c", "up": c}]);
-    assert_eq!(told().await.json(), json!({"status": "ready", "sources": sources(true)}));
+    assert_eq!(ready().await.json(), json!({"status": "ready", "sources": sources(true)}));
     up.store(false, Relaxed);
     let reply = server.ask(get("/readyz")).await;
     assert_eq!((reply.status, reply.json()), (503, json!({"status": "no source is up"})));
-    assert_eq!(told().await.json()["sources"], sources(false));
+    assert_eq!(ready().await.json()["sources"], sources(false));
     let wrong = server.ask(get("/readyz").key("wrong")).await;
     assert_eq!((wrong.status, wrong.json()["sources"].is_null()), (503, true));
     let page = server.ask(get("/metrics").key("s3cret-s3cret-s3cret")).await;

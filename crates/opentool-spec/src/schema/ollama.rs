@@ -63,7 +63,7 @@ impl<'a> OllamaWriter<'a> {
                 _ => {}
             }
             self.report.leave(step);
-            // The root is closed for every tool, and the model is not told so.
+            // The root is closed for every tool, which the model does not see.
             let is_silent =
                 matches!(keyword.as_str(), "$ref" | "$defs") || (keyword == "additionalProperties" && *value == false);
             if !is_silent && !is_read(keyword) {

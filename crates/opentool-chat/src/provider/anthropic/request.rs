@@ -178,7 +178,7 @@ fn max_tokens(options: &ChatOptions) -> u32 {
 
 /// A list of tools whose last has a mark: everything up to it is cached.
 fn marked(tools: &RawValue) -> Option<Box<RawValue>> {
-    // The list is text already; reading it again would cost more than the rest of the request.
+    // The list is text already, and is not read again.
     let rest = tools.get().strip_suffix("}]")?;
     RawValue::from_string(format!("{rest},\"cache_control\":{{\"type\":\"ephemeral\"}}}}]")).ok()
 }

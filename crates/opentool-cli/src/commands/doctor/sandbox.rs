@@ -141,7 +141,7 @@ impl Worker {
     /// Which version of Landlock there is. A worker without the filter of system calls asks.
     async fn landlock(&self) -> Diagnosis {
         let arguments = json!({ "number": LANDLOCK_CREATE_RULESET, "attributes": 0, "size": 0, "flags": 1 });
-        let version = match Worker::start(Permissions::new().unsafe_calls().unconfined_files(true)) {
+        let version = match Worker::start(Permissions::new().unsafe_calls(true).unconfined_files(true)) {
             Ok(worker) => worker.call("system_call", arguments).await.ok().and_then(|answer| answer["result"].as_i64()),
             Err(_) => None,
         };

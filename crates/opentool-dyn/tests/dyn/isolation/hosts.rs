@@ -40,7 +40,7 @@ async fn play_shuffled(seed: u64) {
         println!("seed {seed}: {}({})", case.function, case.arguments);
         play(&stage, case).await;
     }
-    let unconfined = hostile(Permissions::new().unsafe_calls());
+    let unconfined = hostile(Permissions::new().unsafe_calls(true));
     call(&unconfined, "leave_daemon", json!({})).await.unwrap();
 }
 
@@ -99,7 +99,7 @@ fn is_root() -> bool {
 }
 
 async fn hang() {
-    let libraries = [hostile(Permissions::new()), hostile(Permissions::new().unsafe_calls())];
+    let libraries = [hostile(Permissions::new()), hostile(Permissions::new().unsafe_calls(true))];
     call(&libraries[1], "leave_daemon", json!({})).await.unwrap();
     let hung =
         libraries.clone().map(|library| tokio::spawn(async move { call(&library, "busy_loop", json!({})).await }));

@@ -41,7 +41,7 @@ fn returned(name: &str) -> &'static str {
 async fn the_network_is_refused_until_the_operator_permits_it() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    is_refused_until("connect_to", json!({ "port": port }), "`--allow net`", Permissions::new().net()).await;
+    is_refused_until("connect_to", json!({ "port": port }), "`--allow net`", Permissions::new().net(true)).await;
 }
 
 #[tokio::test]
@@ -156,8 +156,8 @@ async fn a_library_reads_what_it_links_and_nothing_else_of_its_folder() {
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
-async fn a_worker_has_no_capabilities_whoever_started_it() {
-    for permissions in [Permissions::new(), Permissions::new().unsafe_calls()] {
+async fn a_worker_has_no_capabilities_not_even_as_root() {
+    for permissions in [Permissions::new(), Permissions::new().unsafe_calls(true)] {
         let library = hostile(permissions);
         let worker = call(&library, "process_id", json!({})).await.unwrap()["result"].as_i64().unwrap();
         let status = std::fs::read_to_string(format!("/proc/{worker}/status")).unwrap();
@@ -179,11 +179,11 @@ async fn what_opens_a_file_either_way_may_read_it() {
 
 #[tokio::test]
 async fn processes_and_commands_are_denied_until_permitted() {
-    is_refused_until("start_process", json!({}), "`--allow unsafe`", Permissions::new().unsafe_calls()).await;
+    is_refused_until("start_process", json!({}), "`--allow unsafe`", Permissions::new().unsafe_calls(true)).await;
     let command = json!({ "command": "true" });
-    is_refused_until("run_command", command, "`--allow unsafe`", Permissions::new().unsafe_calls()).await;
+    is_refused_until("run_command", command, "`--allow unsafe`", Permissions::new().unsafe_calls(true)).await;
     // The C library says that there is no memory, and nothing else.
-    is_refused_until("open_program", json!({}), "`--allow unsafe`", Permissions::new().unsafe_calls()).await;
+    is_refused_until("open_program", json!({}), "`--allow unsafe`", Permissions::new().unsafe_calls(true)).await;
 }
 
 #[tokio::test]
@@ -281,6 +281,7 @@ fn process_control_of_the_c_library_is_no_tool_by_default() {
     assert_eq!(opened.toolbox().names().collect::<Vec<_>>(), ["getpid"]);
     let why: Vec<_> = opened.disabled().collect();
     assert!(matches!(why[..], [("system", reason)] if reason.contains("`--allow unsafe`")), "{why:?}");
-    let permitted = building(&described, Path::new("libc.so.6")).permissions(Permissions::new().unsafe_calls()).open();
+    let permitted =
+        building(&described, Path::new("libc.so.6")).permissions(Permissions::new().unsafe_calls(true)).open();
     assert_eq!(permitted.unwrap().toolbox().names().count(), 2);
 }

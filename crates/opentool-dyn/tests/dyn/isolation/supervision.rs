@@ -320,7 +320,7 @@ async fn closing_a_library_during_a_hung_call_ends_its_worker() {
 
 #[tokio::test]
 async fn a_daemon_left_behind_is_gone_with_the_library() {
-    let library = hostile(Permissions::new().unsafe_calls());
+    let library = hostile(Permissions::new().unsafe_calls(true));
     let worker = call(&library, "process_id", json!({})).await.unwrap()["result"].as_i64().unwrap();
     call(&library, "leave_daemon", json!({})).await.unwrap();
     failure(&library, "abort_now", json!({})).await;

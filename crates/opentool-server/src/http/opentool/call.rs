@@ -102,7 +102,8 @@ async fn answer_large(
     Ok(json(StatusCode::OK, answer))
 }
 
-/// Runs a call and words its answer. The call is moved to its box at once: an argument of an async function takes its place twice.
+/// Runs a call and words its answer. The call is moved to its box at once: an argument of an async function takes its place twice
+/// (`scripts/bench http`).
 fn run<'a>(
     host: &'a Host,
     state: &'a ServerState,
