@@ -19,7 +19,7 @@ pub(crate) fn of_pairs(definition: Option<&ToolDefinition>, pairs: &[String]) ->
             return Err(Failure::usage(format!("`{pair}` is no argument: write `name=value`")));
         };
         let kind = match definition {
-            Some(definition) => Type::of(definition, name)?,
+            Some(definition) => Type::of_argument(definition, name)?,
             None => Type::Any,
         };
         let several = matches!(kind, Type::List(_));
@@ -55,7 +55,7 @@ enum Type {
 }
 
 impl Type {
-    fn of(definition: &ToolDefinition, name: &str) -> Result<Type, Failure> {
+    fn of_argument(definition: &ToolDefinition, name: &str) -> Result<Type, Failure> {
         let root = definition.input_schema();
         let properties = root["properties"].as_object();
         match properties.and_then(|properties| properties.get(name)) {

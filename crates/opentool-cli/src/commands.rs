@@ -59,7 +59,7 @@ Examples:
   opentool call http://127.0.0.1:9627 add a=1 b=2
   opentool chat --model ollama:qwen3          Chat with a model that calls tools
   opentool models                             List the models that are there
-  opentool mcp --print-config claude-code     Offer the demo tools to an agent
+  opentool mcp --print-config claude-code     Offer tools to an agent
   opentool check                              Check every document below this folder
   opentool check weather.opentool.json        … or one, with all its faults at once
   opentool fix weather.opentool.json          Show what can be fixed without asking

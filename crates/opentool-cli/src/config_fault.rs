@@ -28,7 +28,11 @@ impl Faults {
     pub(crate) fn check(mut self, file: &ConfigFile) -> Result<(), Failure> {
         self.0.sort_by_key(|fault| fault.span.start);
         let rendered: Vec<_> = self.0.iter().map(|fault| fault.render(&file.name(), &file.text)).collect();
-        if rendered.is_empty() { Ok(()) } else { Err(Failure::Config { message: rendered.join("\n\nerror: ") }) }
+        if rendered.is_empty() {
+            Ok(())
+        } else {
+            Err(Failure::Config { message: rendered.join("\n\nerror: "), next: None })
+        }
     }
 }
 
@@ -69,6 +73,13 @@ impl ConfigFault {
         }
         rendered
     }
+}
+
+/// The first line of what the command line parser says, without the word before it.
+pub(crate) fn option_problem(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let line = text.lines().next().unwrap_or_default();
+    line.strip_prefix("error: ").unwrap_or(line).to_owned()
 }
 
 /// The line without its value, and where the caret stands under it.

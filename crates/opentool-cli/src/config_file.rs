@@ -72,6 +72,15 @@ impl ConfigFile {
         self.path.strip_prefix(".").unwrap_or(&self.path).to_string_lossy().into_owned()
     }
 
+    /// Whether it is trusted as it stands.
+    pub(crate) fn trust_state(&self) -> Result<TrustState, Failure> {
+        match TrustedFiles::of_user() {
+            Ok(trusted) => trusted.look_up(&self.path, self.text.as_bytes()),
+            // Without a folder for records none can be there.
+            Err(_) => Ok(TrustState::Unknown),
+        }
+    }
+
     /// Records that it is trusted as it stands.
     pub(crate) fn trust(&self) -> Result<(), Failure> {
         TrustedFiles::of_user()?.add(&self.path, self.text.as_bytes())
@@ -87,13 +96,8 @@ impl ConfigFile {
         if self.is_named || needed.is_empty() {
             return Ok(false);
         }
-        // Without a folder for records none can be there.
-        let trust = match TrustedFiles::of_user() {
-            Ok(trusted) => trusted.look_up(&self.path, self.text.as_bytes())?,
-            Err(_) => TrustState::Unknown,
-        };
         let name = self.name();
-        let problem = match trust {
+        let problem = match self.trust_state()? {
             TrustState::Given => return Ok(true),
             TrustState::Changed => "has changed since it was trusted",
             TrustState::Unknown => "is not trusted",

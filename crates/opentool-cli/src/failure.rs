@@ -5,11 +5,11 @@ use std::io;
 use opentool::{ToolError, ToolboxError};
 use opentool_chat::{Cause, ChatError};
 use opentool_client::ClientError;
-use opentool_dyn::{Exports, FindError, OpenError, find_library};
+use opentool_dyn::{ExportsError, FindError, OpenError};
 use opentool_journal::JournalError;
 use opentool_mcp::McpError;
 
-use crate::{exit_status::ExitStatus, next_step, terminal::visible};
+use crate::{exit_status::ExitStatus, next_step, system_library, terminal::visible};
 
 /// What went wrong, and with what.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +66,7 @@ pub(crate) enum Failure {
         command: &'static str,
     },
     #[error("{message}")]
-    Config { message: String },
+    Config { message: String, next: Option<String> },
     #[error("{}", visible(&source.to_string()))]
     Mcp { source: Box<McpError> },
     #[error("{}", visible(message))]
@@ -79,7 +79,7 @@ pub(crate) enum Failure {
     Chat { source: Box<ChatError> },
     #[error("{message}")]
     Library { message: String, next: Option<String> },
-    #[error("{}", visible(&source.to_string()))]
+    #[error("{}", visible(&journal_problem(source)))]
     Journal { source: Box<JournalError> },
     #[error("cannot start: {}", reason(source))]
     Runtime { source: io::Error },
@@ -105,7 +105,8 @@ impl Failure {
     pub(crate) fn library(error: &(dyn std::error::Error + 'static)) -> Self {
         let message = error.to_string();
         let message = message.lines().map(|line| visible(line)).collect::<Vec<_>>().join("\n");
-        Failure::Library { message, next: find_error(error).map(other_library) }
+        let next = find_error(error).map(other_library).or_else(|| library_of_script(error));
+        Failure::Library { message, next }
     }
 
     /// A journal that cannot be used, or does not do what was asked.
@@ -135,7 +136,7 @@ impl Failure {
     pub(crate) fn next_step(&self) -> Option<String> {
         match self {
             Failure::Read { name, source } if source.kind() == io::ErrorKind::NotFound => {
-                next_step::with_near_file(name).or_else(without_file)
+                next_step::with_near_file(name).or_else(|| without_file(name))
             }
             Failure::Folder { .. } => next_step::command_line(["check"]),
             Failure::Document { name, .. } => next_step::command_line(["check", name]),
@@ -146,15 +147,19 @@ impl Failure {
                 ClientError::NoAccess { .. } => {
                     Some("the base URL of an OpenTool server; that of an MCP server is written mcp+http://…".to_owned())
                 }
-                _ => None,
+                _ => next_step::with_mcp_url(),
             },
             Failure::Unauthorized { .. } => Some(OTHER_KEY.to_owned()),
             Failure::Mcp { source } => match &**source {
                 McpError::Unauthorized { .. } => Some(OTHER_KEY.to_owned()),
-                McpError::LoginRequired { url, .. } => {
+                McpError::KeyRequired { url, .. } => {
                     let login = next_step::command_line(["mcp", "login", url])?;
                     Some(format!("{OTHER_KEY}; where it wants OAuth, `{login}`"))
                 }
+                McpError::LoginRequired { url, .. } => next_step::command_line(["mcp", "login", url]),
+                McpError::Login { .. } => Some(format!("where it takes no login but a key: {OTHER_KEY}")),
+                McpError::Unreachable { server, .. } if server.contains("://") => Some(start_server(server)),
+                McpError::Protocol { .. } => next_step::with_mcp_url(),
                 _ => None,
             },
             Failure::LibraryDocument { .. } => Some(
@@ -164,7 +169,10 @@ impl Failure {
             Failure::Setup { .. } => Some(next_step::help_of("models")),
             Failure::Chat { source } => model_step(source.cause()).map(str::to_owned),
             Failure::Usage { next, .. } => next.clone().or_else(|| Some(next_step::help())),
-            Failure::Serve { next, .. } | Failure::Library { next, .. } => next.clone(),
+            Failure::Serve { next, .. } | Failure::Library { next, .. } | Failure::Config { next, .. } => next.clone(),
+            Failure::Duplicate { .. } => {
+                Some("describe one of them as `[sources.NAME]` of opentool.toml, with a `prefix` for its tools".to_owned())
+            }
             _ => None,
         }
     }
@@ -182,7 +190,10 @@ impl Failure {
             },
             Failure::Unauthorized { .. } => Unauthorized,
             Failure::Mcp { source } => match **source {
-                McpError::Unauthorized { .. } | McpError::LoginRequired { .. } | McpError::Login { .. } => Unauthorized,
+                McpError::Unauthorized { .. }
+                | McpError::KeyRequired { .. }
+                | McpError::LoginRequired { .. }
+                | McpError::Login { .. } => Unauthorized,
                 McpError::Refused { .. } | McpError::InputRequired => Errors,
                 McpError::Setup { .. } => Unusable,
                 _ => Unreachable,
@@ -220,8 +231,11 @@ fn model_step(cause: &Cause) -> Option<&'static str> {
     }
 }
 
-/// What a command without its file can be tried with.
-fn without_file() -> Option<String> {
+/// What can be tried where a file is not there.
+fn without_file(name: &str) -> Option<String> {
+    if name.ends_with(".toml") {
+        return next_step::command_line(["init"]);
+    }
     match next_step::command().split(' ').next().unwrap_or_default() {
         "serve" | "tools" | "call" | "chat" | "load" | "version" | "mcp" => next_step::command_line(["tools", "demo"]),
         "check" | "fix" | "convert" | "import" => next_step::command_line(["check"]),
@@ -249,11 +263,25 @@ fn find_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Fi
     }
 }
 
+/// The same command with the first library that a script for the linker names, if that is what an error is about.
+fn library_of_script(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let error = match error.downcast_ref() {
+        Some(OpenError::Exports(error)) => error,
+        _ => error.downcast_ref()?,
+    };
+    let ExportsError::LinkerScript { path, libraries } = error else { return None };
+    let library = libraries.first()?;
+    let name = path.file_name()?.to_str()?;
+    next_step::with_word(name, library).or_else(|| next_step::with_word(path.to_str()?, library))
+}
+
 /// What to try where there is no such library.
 fn other_library(error: &FindError) -> String {
-    // `libm.so` may be a script for the linker, which is no library.
-    let is_library = |name: &&String| find_library(name).is_ok_and(|path| Exports::read(path).is_ok());
-    let near = error.near().iter().find(is_library).and_then(|near| next_step::with_word(error.name(), near));
+    let near = error
+        .near()
+        .iter()
+        .find(|name| system_library::can_read(name))
+        .and_then(|near| next_step::with_word(error.name(), near));
     near.unwrap_or_else(|| "install the library, or give the path of its file, with a `/` in it".to_owned())
 }
 
@@ -276,6 +304,15 @@ fn cause<T: std::error::Error + 'static>(error: &ToolError) -> Option<&T> {
         cause = error.source();
     }
     None
+}
+
+fn journal_problem(error: &JournalError) -> String {
+    match error {
+        JournalError::Open { path, source } => {
+            format!("the journal {} cannot be opened: {}", path.display(), reason(source))
+        }
+        error => error.to_string(),
+    }
 }
 
 /// The system's message without its error number.

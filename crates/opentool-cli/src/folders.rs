@@ -28,15 +28,15 @@ enum Content {
 impl UserFolder {
     /// The folder of what the user made; none where the system names no such place.
     pub(crate) fn data() -> Option<Self> {
-        Self::of(Content::Data)
+        Self::for_content(Content::Data)
     }
 
     /// The folder of what the program remembers; none where the system names no such place.
     pub(crate) fn state() -> Option<Self> {
-        Self::of(Content::State)
+        Self::for_content(Content::State)
     }
 
-    fn of(content: Content) -> Option<Self> {
+    fn for_content(content: Content) -> Option<Self> {
         // A relative path would be another folder wherever the program is started.
         let path = |name: &str| env::var_os(name).filter(|path| Path::new(path).is_absolute());
         find(content, path, env::home_dir().map(PathBuf::into_os_string)).map(UserFolder)

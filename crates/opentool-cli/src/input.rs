@@ -86,7 +86,7 @@ pub(crate) fn looks_like_a_document(path: &Path, bytes: &[u8]) -> bool {
     }
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{feff}');
-    match Keys::of(text) {
+    match Keys::read(text) {
         Ok(keys) => keys.version || (keys.info && keys.functions),
         // Broken, too deep or not an object: all there is to go by is what it mentions.
         Err(_) => {
@@ -108,7 +108,7 @@ struct Keys {
 }
 
 impl Keys {
-    fn of(text: &str) -> serde_json::Result<Self> {
+    fn read(text: &str) -> serde_json::Result<Self> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let keys = deserializer.deserialize_map(KeysVisitor)?;
         deserializer.end()?;

@@ -31,6 +31,7 @@ mod size;
 mod source;
 mod source_tables;
 mod sources;
+mod system_library;
 mod telemetry;
 mod terminal;
 mod time;

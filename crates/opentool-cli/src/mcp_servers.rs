@@ -18,7 +18,7 @@ use crate::{
     limits::ConnectOptions,
     logins::with_login,
     secret::Secret,
-    source_tables::{McpOrigin, ToolRules},
+    source_tables::{McpOrigin, TablePlace, ToolRules},
 };
 
 /// What the URL of an MCP server begins with, before that of HTTP.
@@ -73,15 +73,16 @@ impl McpServers {
 
     /// Takes the server that a table of a configuration file describes, and the key that it names.
     pub(crate) fn from_table(
-        name: &str,
+        table: &TablePlace,
         origin: &McpOrigin,
         rules: &ToolRules,
     ) -> Result<(Self, Option<Secret>), Failure> {
+        let read = |key: &str, value: &SecretText| value.read().map_err(|failure| table.locate(key, failure));
         let (place, key) = match origin {
             McpOrigin::Command { program, arguments, environment, folder } => {
                 let mut command = ServerCommand::new(program).args(arguments);
                 for (name, value) in environment {
-                    command = command.env(name, value.read()?);
+                    command = command.env(name, read("env", value)?);
                 }
                 if !folder.as_os_str().is_empty() {
                     command = command.current_dir(folder);
@@ -91,9 +92,9 @@ impl McpServers {
             McpOrigin::Url { url, key, headers } => {
                 let mut url = ServerUrl::new(url);
                 for (name, value) in headers {
-                    url = url.header(name, value.read()?);
+                    url = url.header(name, read("headers", value)?);
                 }
-                (Place::Url(url), key.as_ref().map(SecretText::read).transpose()?)
+                (Place::Url(url), key.as_ref().map(|key| read("key", key)).transpose()?)
             }
         };
         let takes_key = matches!(place, Place::Url(_));
@@ -101,7 +102,7 @@ impl McpServers {
             prefix: rules.prefix.clone(),
             timeout: rules.timeout,
             takes_key,
-            ..McpServer::new(Some(name.to_owned()), place)
+            ..McpServer::new(Some(table.name.clone()), place)
         };
         Ok((Self::new(vec![server]), key.map(Secret::new)))
     }

@@ -72,6 +72,30 @@ pub(crate) fn with_option(names: &[&str], value: &str) -> Option<String> {
     command_line(given.iter().map(String::as_str))
 }
 
+/// The command line that was given, with one more flag.
+pub(crate) fn with_flag(flag: &str) -> Option<String> {
+    let given = given()?;
+    command_line(given.iter().map(String::as_str).chain([flag]))
+}
+
+/// The command line that was given, with the URL of an MCP server where one was written in another way.
+pub(crate) fn with_mcp_url() -> Option<String> {
+    let given = given()?;
+    let (wrong, right) = given.iter().find_map(|word| Some((word, mcp_url(word)?)))?;
+    with_word(wrong, &right)
+}
+
+/// The URL that was perhaps meant: `mcp+http://…/mcp` for `http://…/mcp`, and for `mcp+http://…` without a path.
+fn mcp_url(word: &str) -> Option<String> {
+    let (scheme, rest) = word.split_once("://")?;
+    let has_path = rest.trim_end_matches('/').contains('/');
+    match scheme {
+        "http" | "https" if rest.ends_with("/mcp") => Some(format!("mcp+{word}")),
+        "mcp+http" | "mcp+https" if !has_path => Some(format!("{}/mcp", word.trim_end_matches('/'))),
+        _ => None,
+    }
+}
+
 fn replaced_option(mut given: Vec<String>, names: &[&str], value: &str) -> Vec<String> {
     for at in 0..given.len() {
         let word = &given[at];
@@ -167,6 +191,16 @@ mod tests {
         assert_eq!(command_line(["call", "demo", "text=a b"]).as_deref(), Some("opentool call demo 'text=a b'"));
         for secret in ["--api-key", "-k", "password=x", "http://me:pw@a", "https://a?x=y", "--source-api-key=x"] {
             assert_eq!(command_line(["serve", secret]), None, "{secret}");
+        }
+    }
+
+    #[test]
+    fn the_url_of_an_mcp_server_is_found_in_another_one() {
+        assert_eq!(mcp_url("http://a:1/mcp").as_deref(), Some("mcp+http://a:1/mcp"));
+        assert_eq!(mcp_url("mcp+https://a/").as_deref(), Some("mcp+https://a/mcp"));
+        assert_eq!(mcp_url("mcp+http://a:1").as_deref(), Some("mcp+http://a:1/mcp"));
+        for right in ["http://a", "mcp+http://a/mcp", "mcp+http://a/x", "demo", "a.json"] {
+            assert_eq!(mcp_url(right), None, "{right}");
         }
     }
 

@@ -10,5 +10,5 @@ pub(crate) use self::{
     named::NamedSources,
     reader::{read as read_tables, source_form},
     rules::{Approver, SourceApproval, ToolRules},
-    table::{McpOrigin, SourceOrigin, SourceTable},
+    table::{McpOrigin, SourceOrigin, SourceTable, TablePlace},
 };

@@ -135,7 +135,7 @@ impl ConfigBuilder {
         self
     }
 
-    /// Sets the URL under which clients reach the server, which `/load` then names.
+    /// Sets the URL under which clients reach the server, which `/load` then names: one of http or https.
     pub fn public_url(mut self, url: impl Into<String>) -> Self {
         self.public_url = Some(url.into());
         self
@@ -395,6 +395,9 @@ impl ConfigBuilder {
         if let Some(origin) = self.origins.listed.iter().find(|origin| !is_origin(origin)) {
             return Err(ConfigError::Origin { origin: origin.clone() });
         }
+        if let Some(url) = self.public_url.iter().find(|url| !is_http_url(url)) {
+            return Err(ConfigError::PublicUrl { url: url.clone() });
+        }
         let keys = if self.keys.is_empty() && self.keys_file.is_none() {
             None
         } else {
@@ -442,6 +445,12 @@ impl fmt::Debug for ConfigBuilder {
     }
 }
 
+/// Says whether clients can take a text as the base URL of a server.
+fn is_http_url(text: &str) -> bool {
+    let uri: Result<http::Uri, _> = text.parse();
+    uri.is_ok_and(|uri| matches!(uri.scheme_str(), Some("http" | "https")))
+}
+
 /// Says whether a browser may send a text as an origin: a scheme and a host, perhaps with a port, or `null`.
 fn is_origin(text: &str) -> bool {
     if matches!(text, "*" | "null") {
@@ -483,6 +492,12 @@ pub enum ConfigError {
         /// The origin.
         origin: String,
     },
+    /// The public URL is none that clients can call.
+    #[error("the public URL `{url}` is no http:// or https:// URL")]
+    PublicUrl {
+        /// What was given.
+        url: String,
+    },
     /// Callers without a key could stop the server.
     #[error("`enable_stop` needs an API key: without one any caller could stop the server")]
     StopWithoutKeys,
@@ -491,6 +506,16 @@ pub enum ConfigError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_public_url_is_one_that_clients_can_call() {
+        for url in ["http://a", "HTTPS://tools.example:8443/x"] {
+            assert!(is_http_url(url), "{url}");
+        }
+        for url in ["", "foo", "tools.example", "ftp://a", "http://", "http:// a"] {
+            assert!(!is_http_url(url), "{url}");
+        }
+    }
 
     #[test]
     fn a_head_may_always_have_8_kib() {

@@ -56,7 +56,11 @@ impl FileError {
     }
 
     pub(crate) fn io(path: impl Into<PathBuf>, error: &io::Error) -> Self {
-        Self::new(path, error.to_string())
+        let reason = match error.kind() {
+            io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+            _ => error.to_string(),
+        };
+        Self::new(path, format!("cannot be read: {reason}"))
     }
 }
 

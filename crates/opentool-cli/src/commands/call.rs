@@ -153,6 +153,8 @@ impl Call {
                 next_step::command_line(["check"].into_iter().chain(self.source.as_deref()).chain(tools))
             }
             (ErrorKind::UnknownTool | ErrorKind::InvalidArguments, _) => self.list_tools(),
+            // What an OpenTool server answers at a path that is none of its own.
+            _ if error.code() == Some(404) => next_step::with_mcp_url(),
             _ => None,
         }
     }

@@ -89,7 +89,7 @@ pub(super) struct Check {
 impl Check {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
         let out = BufWriter::new(anstream::stdout().lock());
-        let exports = self.library.as_deref().map(exports::of).transpose()?;
+        let exports = self.library.as_deref().map(exports::read).transpose()?;
         let mut run = Run {
             strict: self.strict,
             library: exports.map(|exports| LibraryCheck { exports, used: false }),

@@ -72,7 +72,7 @@ impl Field {
             name: name.to_owned(),
             title: text("title").unwrap_or_else(|| visible(name).into_owned()),
             description: text("description"),
-            kind: FieldKind::of(property),
+            kind: FieldKind::new(property),
             default: property.get("default").cloned(),
             is_required,
             checker: ArgumentChecker::compile(&schema).ok(),
@@ -163,7 +163,7 @@ impl Field {
 }
 
 impl FieldKind {
-    fn of(schema: &Value) -> Self {
+    fn new(schema: &Value) -> Self {
         if let Some(choices) = choices(schema) {
             return FieldKind::Choice(choices);
         }

@@ -61,7 +61,7 @@ impl Init {
             let source = io::Error::from(io::ErrorKind::NotFound);
             return Err(Failure::Read { name: self.folder.to_string_lossy().into_owned(), source });
         }
-        let ConfigText { text, port, describe, notes } = ConfigText::of(&findings::look(&self.folder));
+        let ConfigText { text, port, describe, notes } = ConfigText::new(&findings::look(&self.folder));
         if self.print {
             report(&notes);
             write_data(&text).map_err(Failure::output)?;

@@ -56,7 +56,7 @@ impl KnownOptions {
 }
 
 /// What the model gets where no one is asked.
-const NOBODY: &str = "the tool needs approval, and this server asks no one for it";
+const NO_APPROVER: &str = "the tool needs approval, and this server asks no one for it";
 
 /// Lets the caller's side approve calls, where the operator has said so, and denies the others that need it.
 struct OperatorsChoice {
@@ -70,7 +70,7 @@ impl OperatorsChoice {
         for (source, approval) in &self.sources {
             // Its tools are known, since one of them is to be called.
             let Ok(toolbox) = source.toolbox().await else { continue };
-            if let Some(approver) = toolbox.get(tool).and_then(|tool| approval.of(&**tool)) {
+            if let Some(approver) = toolbox.get(tool).and_then(|tool| approval.approver(&**tool)) {
                 return approver;
             }
         }
@@ -90,7 +90,7 @@ impl ApprovalPolicy for OperatorsChoice {
             let tool = request.tool;
             match self.approver(tool.definition().name()).await {
                 Approver::Caller => AskCaller::new().decide(request).await,
-                Approver::Deny if tool.metadata().needs_approval() => Decision::Deny(NOBODY.to_owned()),
+                Approver::Deny if tool.metadata().needs_approval() => Decision::Deny(NO_APPROVER.to_owned()),
                 Approver::Deny => Decision::Approve,
             }
         })

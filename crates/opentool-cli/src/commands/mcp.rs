@@ -3,7 +3,7 @@
 mod agents;
 mod login;
 
-use std::path::PathBuf;
+use std::{fs, path::PathBuf};
 
 use clap::{ArgMatches, Args, Subcommand};
 use opentool::ChangeSignal;
@@ -22,7 +22,7 @@ use crate::{
     secret::Secret,
     source_tables::NamedSources,
     sources::{self, SourceWords},
-    terminal::{note, write_data},
+    terminal::{note, visible, write_data},
 };
 
 const EXAMPLES: &str = "\
@@ -125,13 +125,35 @@ impl McpCommand {
             );
             return Err(Failure::usage(message));
         }
+        self.check_files()?;
         let mut launch = Launch::of_this_process().map_err(|source| Failure::Runtime { source })?;
-        if let Some(file) = self.used_config()? {
-            launch.add_config(&file).map_err(|source| Failure::Runtime { source })?;
+        let file = self.used_config()?;
+        if let Some(file) = &file {
+            launch.add_config(file).map_err(|source| Failure::Runtime { source })?;
         }
         write_data(&agent.config(&launch)).map_err(Failure::output)?;
         note(&format_args!("goes into {}", agent.place()));
+        if let Some(file) = file {
+            let name = file.display().to_string();
+            note(&format_args!(
+                "it names {}, so that the agent uses the file as it stands then, without `opentool trust`",
+                visible(&name)
+            ));
+        }
         Ok(ExitStatus::Success)
+    }
+
+    /// Fails where a source is a file that is not there: an agent would start a program that ends at once.
+    fn check_files(&self) -> Result<(), Failure> {
+        let named = NamedSources::new(self.config.as_deref(), "mcp");
+        for source in self.set.sources.iter().chain(&self.set.tools) {
+            let is_file = source != "demo" && !source.contains("://") && !named.contains(source)?;
+            if is_file {
+                let metadata = fs::metadata(source);
+                metadata.map_err(|error| Failure::Read { name: source.clone(), source: error })?;
+            }
+        }
+        Ok(())
     }
 
     /// The configuration file that describes one of the sources, where it is found in this folder: an agent starts its servers

@@ -36,7 +36,7 @@ use self::{
     fingerprints::Fingerprints,
     options::Options,
     page::PageContent,
-    prepare::{Prepared, config_problem, fixed_host, prepare},
+    prepare::{Prepared, config_problem, config_step, fixed_host, prepare},
     reload::Reloader,
     setup::{Opened, Setup},
 };
@@ -44,7 +44,12 @@ use super::{
     ExitStatus,
     access::{API_KEY_VARIABLE, warn_of_visible_key},
 };
-use crate::{failure::Failure, next_step, telemetry::Export};
+use crate::{
+    failure::Failure,
+    next_step,
+    telemetry::Export,
+    terminal::{note, visible},
+};
 
 /// How long the programs of sources may take to end once the server has.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -59,8 +64,9 @@ Examples:
   opentool serve flow.openworkflow.json --tools demo    A workflow, whose steps call the demo tools
   OPENTOOL_API_KEY=… opentool serve --host 0.0.0.0    For other machines, by a key
 
-Configuration: every option may stand in a TOML file under its own name (port = 9627),
-sources under `sources` (a list) or as `[sources.NAME]`: in opentool.toml of this folder, or --config FILE. The command
+Configuration: what is an option here may stand in a TOML file under the same name (port = 9627), the page, the model and
+the journal in tables of their own, sources under `sources` (a list) or as `[sources.NAME]`: in opentool.toml of this
+folder, or --config FILE; docs/configuration.md has every key. The command
 line goes before the environment, and that before the file. In a folder's own file, what runs
 or exposes something counts only after `opentool trust`. `opentool init` writes such a file, and it is read again when it
 or a document that it names changes: a file with errors changes nothing.
@@ -224,7 +230,13 @@ fn explain(error: ServeError, host: &str, port: u16) -> Failure {
             "on {addr} every machine on the network could call the tools: set a key with {API_KEY_VARIABLE} or \
              `--api-keys-file`, or allow it with `--insecure-no-auth`"
         ),
-        ServeError::Config(error) => config_problem(error),
+        ServeError::Bind { addr, source } if source.kind() == io::ErrorKind::InvalidInput => {
+            format!("{} is no address: give ADDR:PORT, such as 127.0.0.1:9628", visible(addr))
+        }
+        ServeError::Config(error) => {
+            next = config_step(error);
+            config_problem(error)
+        }
         ServeError::Mount { path, problem } if path == page::PATH => {
             format!("the page cannot be served at {path}: {problem}; leave it out with `--no-page`")
         }
@@ -242,7 +254,7 @@ fn drain_on(mut signals: signals::Signals, bound: &BoundServer) {
     tokio::spawn(async move {
         signals.next().await;
         handle.shutdown();
-        crate::terminal::note(&"stopping: running calls may finish (Ctrl-C again ends them)");
+        note(&"stopping: running calls may finish (Ctrl-C again ends them)");
         signals.next_interrupt().await;
         // The exit status that shells give a process ended by Ctrl-C.
         std::process::exit(130);

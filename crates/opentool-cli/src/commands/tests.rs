@@ -147,7 +147,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(argument: &Arg) -> Self {
+    fn new(argument: &Arg) -> Self {
         let takes_value = argument.get_action().takes_values();
         let names = argument.get_value_names().filter(|_| takes_value).unwrap_or_default();
         let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
@@ -167,7 +167,7 @@ fn options() -> BTreeMap<String, BTreeMap<Shown, Vec<String>>> {
             if argument.is_global_set() && !path.is_empty() && path != "runs" {
                 continue;
             }
-            options.entry(name.to_owned()).or_default().entry(Shown::of(argument)).or_default().push(path.clone());
+            options.entry(name.to_owned()).or_default().entry(Shown::new(argument)).or_default().push(path.clone());
         }
     }
     options

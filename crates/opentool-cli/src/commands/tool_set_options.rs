@@ -63,7 +63,7 @@ pub(super) struct ToolSetOptions {
 }
 
 impl ToolSetOptions {
-    /// Whether no source is named, so that there are the demo tools.
+    /// Whether no source is named.
     pub(super) fn is_nothing_named(&self) -> bool {
         self.sources.is_empty() && self.mcp.is_empty()
     }

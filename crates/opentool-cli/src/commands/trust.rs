@@ -13,9 +13,10 @@ use crate::{
     config_file::ConfigFile,
     exit_status::ExitStatus,
     failure::Failure,
+    next_step,
     setting::Setting,
     terminal::{confirm, note, visible, visible_json, warn, write_data},
-    trusted::TrustedFiles,
+    trusted::{TrustState, TrustedFiles},
 };
 
 const EXAMPLES: &str = "\
@@ -32,7 +33,7 @@ A file is trusted by its place and its content: changed, it must be trusted agai
 names are not part of that; what they are when they are loaded is used. A file that is named with `serve --config`
 needs no trust.
 
-With --json, there is an object {file, trusted, settings}, and each of the settings is {setting, line, needs_trust}.
+With --json, there is an object {file, trusted, settings}, where trusted says whether all settings count, and each of the settings is {setting, line, needs_trust}.
 
 The record is in opentool/trusted in your state folder (XDG_STATE_HOME, or ~/.local/state).
 
@@ -65,6 +66,13 @@ impl Trust {
         let file = ConfigFile::open(&path)?;
         let settings = settings(&file)?;
         show(&file, &settings);
+        if !self.yes
+            && let Some(state) = nothing_to_ask(&file, &settings)?
+        {
+            note(&format_args!("{}: {state}", visible(&file.name())));
+            self.print(&path, true, &settings)?;
+            return Ok(ExitStatus::Success);
+        }
         if !self.yes && !is_confirmed()? {
             note(&"not trusted");
             self.print(&path, false, &settings)?;
@@ -114,9 +122,19 @@ fn show(file: &ConfigFile, settings: &[Setting]) {
     }
 }
 
+/// Why the user need not be asked.
+fn nothing_to_ask(file: &ConfigFile, settings: &[Setting]) -> Result<Option<&'static str>, Failure> {
+    Ok(match file.trust_state()? {
+        TrustState::Given => Some("you trust it already, as it stands"),
+        _ if settings.iter().all(Setting::is_harmless) => Some("nothing in it needs your trust"),
+        _ => None,
+    })
+}
+
 fn is_confirmed() -> Result<bool, Failure> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(Failure::usage("you cannot be asked here: read the settings above, then give `--yes`"));
+        let message = "you cannot be asked here: read the settings above, then give `--yes`";
+        return Err(Failure::usage_with(message, next_step::with_flag("--yes")));
     }
     confirm("trust this file? [y/N] ").map_err(|source| Failure::Read { name: "the terminal".to_owned(), source })
 }

@@ -21,7 +21,7 @@ pub(super) struct Excerpt {
 impl Excerpt {
     /// Cuts the excerpt out. Its cost depends on [`WIDTH`], not on the length of the line: a minified document of
     /// thousands of findings is a single line.
-    pub(super) fn of(text: &str, span: Range<usize>) -> Self {
+    pub(super) fn new(text: &str, span: Range<usize>) -> Self {
         let start = text.floor_char_boundary(span.start);
         let end = text.ceil_char_boundary(span.end.max(start));
         let (mut before, mut cut_before) = tail(&text[..start], WIDTH);
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str, span: Range<usize>) -> (String, String) {
-        let excerpt = Excerpt::of(text, span);
+        let excerpt = Excerpt::new(text, span);
         (excerpt.line[excerpt.span].to_owned(), excerpt.line)
     }
 

@@ -45,7 +45,7 @@ impl fmt::Display for Shown<'_> {
         writeln!(f, "{style}{severity}[{code}]{style:#}{STRONG}: {message}{STRONG:#}")?;
         writeln!(f, "{margin}{FRAME}-->{FRAME:#} {}:{line}:{column}", visible(self.checked.name))?;
 
-        let Excerpt { line: text, span } = Excerpt::of(self.checked.text, span.clone());
+        let Excerpt { line: text, span } = Excerpt::new(self.checked.text, span.clone());
         let indent = text[..span.start].width();
         let carets = "^".repeat(text[span].width().max(1));
         writeln!(f, "{margin} {FRAME}|{FRAME:#}")?;

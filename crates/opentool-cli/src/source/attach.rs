@@ -59,7 +59,7 @@ impl Source {
         known: &BTreeMap<&str, ToolMetadata>,
         connect: &ConnectOptions,
     ) -> Result<Attached, Failure> {
-        let Some(TableFacts { rules, lines, .. }) = &self.table else {
+        let Some(TableFacts { rules, place, .. }) = &self.table else {
             return self.attach_all(key, known, connect, None).await;
         };
         // Those of an MCP server have their prefix from its client, which also shortens names.
@@ -76,12 +76,7 @@ impl Source {
         }
         let connect = connect.clone().with_result_of(rules.largest_result());
         let Attached { toolbox, tools, client, steps } = self.attach_all(key, &all, &connect, Some(rules)).await?;
-        let problem = |(key, problem): (&str, String)| {
-            let line =
-                lines.iter().find(|(name, _)| name == key).map(|(_, line)| format!(" (line {line} of the file)"));
-            Failure::usage(format!("the source `{}`: {problem}{}", self.name, line.unwrap_or_default()))
-        };
-        rules.check(&toolbox, &prefix).map_err(problem)?;
+        rules.check(&toolbox, &prefix).map_err(|(key, problem)| place.fault(&key, &problem, None))?;
         let unusable = |source| Failure::Tools { name: self.to_string(), source };
         let toolbox = rules.apply(toolbox, &prefix).map_err(unusable)?;
         let rules = rules.clone();

@@ -1,6 +1,9 @@
 //! Where tools come from: [`Source`].
 
-use std::{fmt, path::PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use opentool_client::{Client, ClientError};
 use opentool_dyn::DynLibrary;
@@ -15,7 +18,7 @@ use crate::{
     libraries::{LibraryOptions, OpenLibrary},
     mcp_servers::McpServers,
     secret::Secret,
-    source_tables::{NamedSources, SourceApproval, SourceOrigin, SourceTable, ToolRules},
+    source_tables::{NamedSources, SourceApproval, SourceOrigin, SourceTable, TablePlace, ToolRules},
     terminal::visible,
 };
 
@@ -34,8 +37,7 @@ pub(crate) struct Source {
 pub(super) struct TableFacts {
     key: Option<Secret>,
     pub(super) rules: ToolRules,
-    /// The lines on which its keys stand.
-    pub(super) lines: Vec<(String, usize)>,
+    pub(super) place: TablePlace,
 }
 
 #[derive(Debug, Clone)]
@@ -88,9 +90,9 @@ impl Source {
     /// Takes what the user wrote: `demo`, a base URL, the name of a source in a configuration file, or a file.
     pub(crate) fn open(name: &str, named: &NamedSources) -> Result<Self, Failure> {
         if name != DEMO
-            && let Some(table) = named.find(name)?
+            && let Some((table, place)) = named.find_with_place(name)?
         {
-            return Source::from_table(table, named);
+            return Source::from_table(table, place, named);
         }
         let scheme = name.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
         let kind = match scheme.as_deref() {
@@ -111,53 +113,49 @@ impl Source {
     }
 
     /// Takes what a table of a configuration file describes.
-    fn from_table(table: &SourceTable, named: &NamedSources) -> Result<Self, Failure> {
-        let of_table = |failure: Failure| match failure {
-            Failure::Usage { message, next } => {
-                Failure::usage_with(format!("the source `{}`: {message}", table.name), next)
-            }
-            failure => failure,
+    fn from_table(table: &SourceTable, place: TablePlace, named: &NamedSources) -> Result<Self, Failure> {
+        let at = |key: &'static str| {
+            let place = &place;
+            move |failure| place.locate(key, failure)
         };
-        let read_key = |key: &Option<SecretText>| key.as_ref().map(SecretText::read).transpose().map_err(of_table);
+        let read_document = |document: &Path| read(&document.to_string_lossy()).map_err(at("document"));
+        let wrong_document = |document: &Path, problem: &str| {
+            place.fault("document", &format!("{} {problem}", document.display()), None)
+        };
+        let read_key = |key: &Option<SecretText>| key.as_ref().map(SecretText::read).transpose().map_err(at("key"));
         let (kind, key) = match &table.origin {
             SourceOrigin::Demo => (Kind::Demo, None),
             SourceOrigin::Url { url, key } => (Kind::Url(url.clone()), read_key(key)?.map(Secret::new)),
-            SourceOrigin::Document { document, key } => match read(&document.to_string_lossy())? {
+            SourceOrigin::Document { document, key } => match read_document(document)? {
                 kind @ Kind::Document(_) => (kind, read_key(key)?.map(Secret::new)),
-                _ => {
-                    let message = format!("{} is no OpenTool document", document.display());
-                    return Err(of_table(Failure::usage(message)));
-                }
+                _ => return Err(wrong_document(document, "is no OpenTool document")),
             },
             SourceOrigin::Library { document, options } => {
-                let name = document.to_string_lossy();
-                let Kind::Described(text) = read(&name)? else {
-                    return Err(of_table(Failure::usage(format!("{name} does not describe a C library"))));
+                let Kind::Described(text) = read_document(document)? else {
+                    return Err(wrong_document(document, "does not describe a C library"));
                 };
-                let library = options.open_split(&name, &text, &table.rules.own_grants()).map_err(of_table)?;
+                let library = options.open_split(&document.to_string_lossy(), &text, &table.rules.own_grants());
+                let library = library.map_err(at("library"))?;
                 (Kind::Library(Box::new(library)), None)
             }
             SourceOrigin::Workflow { document, tools } => {
-                let name = document.to_string_lossy();
-                let Kind::Workflow(mut workflow) = read(&name)? else {
-                    return Err(of_table(Failure::usage(format!("{name} is no OpenWorkflow document"))));
+                let Kind::Workflow(mut workflow) = read_document(document)? else {
+                    return Err(wrong_document(document, "is no OpenWorkflow document"));
                 };
                 for tool in tools {
                     if *tool == table.name {
-                        return Err(of_table(Failure::usage("a workflow cannot be a tool of its own steps")));
+                        return Err(place.fault("tools", "a workflow cannot be a tool of its own steps", None));
                     }
-                    workflow.tools.push(Source::open_step(tool, named).map_err(of_table)?);
+                    workflow.tools.push(Source::open_step(tool, named).map_err(at("tools"))?);
                 }
                 (Kind::Workflow(workflow), None)
             }
             SourceOrigin::Mcp(origin) => {
-                let (servers, key) = McpServers::from_table(&table.name, origin, &table.rules).map_err(of_table)?;
+                let (servers, key) = McpServers::from_table(&place, origin, &table.rules)?;
                 (Kind::Mcp(servers), key)
             }
         };
-        let name_of = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
-        let lines = table.settings.iter().map(|setting| (name_of(&setting.key), setting.line)).collect();
-        let facts = TableFacts { key, rules: table.rules.clone(), lines };
+        let facts = TableFacts { key, rules: table.rules.clone(), place };
         Ok(Source { name: table.name.clone(), kind, table: Some(facts) })
     }
 

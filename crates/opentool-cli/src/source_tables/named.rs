@@ -3,13 +3,14 @@
 use std::{
     cell::OnceCell,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use opentool_spec::json::near;
 
 use super::{
     reader::{is_table_name, read},
-    table::SourceTable,
+    table::{SourceTable, TablePlace},
 };
 use crate::{config_fault::Faults, config_file::ConfigFile, config_value::parse, failure::Failure};
 
@@ -24,7 +25,7 @@ pub(crate) struct NamedSources {
 
 #[derive(Debug)]
 struct LoadedTables {
-    file: ConfigFile,
+    file: Arc<ConfigFile>,
     tables: Vec<SourceTable>,
 }
 
@@ -36,6 +37,7 @@ impl NamedSources {
 
     /// Those of a file that was read already.
     pub(crate) fn from_tables(file: ConfigFile, tables: Vec<SourceTable>, command: &'static str) -> Self {
+        let file = Arc::new(file);
         NamedSources { command, config: None, loaded: OnceCell::from(Some(LoadedTables { file, tables })) }
     }
 
@@ -49,7 +51,7 @@ impl NamedSources {
             return Ok(loaded.as_ref());
         }
         let loaded = match ConfigFile::given_or_found(self.config.as_deref())? {
-            Some(file) => Some(LoadedTables { tables: read_tables(&file)?, file }),
+            Some(file) => Some(LoadedTables { tables: read_tables(&file)?, file: Arc::new(file) }),
             None => None,
         };
         Ok(self.loaded.get_or_init(|| loaded).as_ref())
@@ -67,13 +69,26 @@ impl NamedSources {
 
     /// The source of a name, if there is one; it fails where the file is not trusted.
     pub(crate) fn find(&self, word: &str) -> Result<Option<&SourceTable>, Failure> {
+        Ok(self.find_with_file(word)?.map(|(table, _)| table))
+    }
+
+    /// The same, with its place in the file.
+    pub(crate) fn find_with_place(&self, word: &str) -> Result<Option<(&SourceTable, TablePlace)>, Failure> {
+        let found = self.find_with_file(word)?;
+        Ok(found.map(|(table, file)| {
+            let (file, name, places) = (Arc::clone(file), table.name.clone(), table.places.clone());
+            (table, TablePlace { file, name, places })
+        }))
+    }
+
+    fn find_with_file(&self, word: &str) -> Result<Option<(&SourceTable, &Arc<ConfigFile>)>, Failure> {
         if !is_table_name(word) {
             return Ok(None);
         }
         let Some(LoadedTables { file, tables }) = self.loaded()? else { return Ok(None) };
         let Some(table) = tables.iter().find(|table| table.name == word) else { return Ok(None) };
         file.check_trust(table.settings.iter(), self.command)?;
-        Ok(Some(table))
+        Ok(Some((table, file)))
     }
 
     /// The file that has the sources, where there is one.

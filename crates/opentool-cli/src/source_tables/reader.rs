@@ -12,10 +12,10 @@ use toml::de::{DeTable, DeValue};
 use super::{
     call_gate::CallGate,
     rules::{Approver, CallLimits, ToolRule, ToolRules},
-    table::{McpOrigin, SourceOrigin, SourceTable},
+    table::{McpOrigin, SourceOrigin, SourceTable, TablePlaces},
 };
 use crate::{
-    config_fault::{ConfigFault, Faults},
+    config_fault::{ConfigFault, Faults, option_problem},
     config_keys::{ConfigKey, ConfigTable, ValueForm, quoted},
     config_value::{SecretText, TableEntry, entries, line_of, shown},
     libraries::{LibraryOptions, TIMEOUT},
@@ -266,7 +266,8 @@ impl<'a> TableReader<'a> {
             SourceKind::Mcp => SourceOrigin::Mcp(self.mcp()?),
         };
         let rules = ToolRules { tools, ..self.rules()? };
-        Ok(SourceTable { name: self.table.name().to_owned(), origin, rules, settings: self.settings() })
+        let (name, settings, places) = (self.table.name().to_owned(), self.settings(), self.places());
+        Ok(SourceTable { name, origin, rules, settings, places })
     }
 
     /// What is said about single tools.
@@ -354,7 +355,7 @@ impl<'a> TableReader<'a> {
         }
         let options =
             command.try_get_matches_from(arguments).and_then(|given| LibraryOptions::from_arg_matches(&given));
-        let options = options.map_err(|error| self.fault(first_line(&error)))?;
+        let options = options.map_err(|error| self.fault(option_problem(&error)))?;
         Ok(SourceOrigin::Library { document, options: Box::new(options) })
     }
 
@@ -416,6 +417,13 @@ impl<'a> TableReader<'a> {
             Setting::from_table(&format!("{SOURCES}.{}", self.table.name()), entry.name(), shown, line, is_harmless)
         };
         self.entries.iter().map(setting).collect()
+    }
+
+    fn places(&self) -> TablePlaces {
+        let own = self.entries.iter().map(|entry| (entry.name().to_owned(), entry.value.span()));
+        let tools = self.get("tool").and_then(|tools| tools.entries().ok()).unwrap_or_default();
+        let tools = tools.iter().map(|tool| (format!("tool.{}", tool.name()), tool.key.span()));
+        TablePlaces { header: self.table.key.span(), keys: own.chain(tools).collect() }
     }
 
     /// A path from the folder of the file; a name without a folder is looked up by the system.
@@ -487,10 +495,4 @@ fn kind(table: TableEntry<'_>, entries: &[TableEntry<'_>]) -> Result<SourceKind,
         Some(near) => format!("did you mean \"{near}\"?"),
         None => format!("there are {listed}"),
     }))
-}
-
-fn first_line(error: &clap::Error) -> String {
-    let text = error.render().to_string();
-    let line = text.lines().next().unwrap_or_default();
-    line.strip_prefix("error: ").unwrap_or(line).to_owned()
 }

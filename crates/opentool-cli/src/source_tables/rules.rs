@@ -13,6 +13,9 @@ use super::call_gate::CallGate;
 /// The extension in which the tool of an MCP server has the name that the server knows.
 const ORIGINAL_NAME: &str = "x-mcp-name";
 
+/// The key of the tables of single tools.
+const TOOL: &str = "tool";
+
 /// Who approves the calls that need it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Approver {
@@ -119,7 +122,7 @@ pub(crate) struct SourceApproval(ToolRules);
 
 impl SourceApproval {
     /// Who approves the calls of a tool.
-    pub(crate) fn of(&self, tool: &dyn Tool) -> Option<Approver> {
+    pub(crate) fn approver(&self, tool: &dyn Tool) -> Option<Approver> {
         let ToolRules { prefix, tools, approval, .. } = &self.0;
         let own = tools.iter().filter(|(name, _)| is_named(tool, name, prefix)).find_map(|(_, rule)| rule.approval);
         own.or(*approval)
@@ -179,13 +182,14 @@ impl ToolRules {
     /// Finds a name that the table lists and no tool of the source has: it would say nothing about the tool that was meant.
     ///
     /// `prefix` is what the names of the toolbox already begin with. The error has the key that it is about.
-    pub(crate) fn check(&self, toolbox: &Toolbox, prefix: &str) -> Result<(), (&'static str, String)> {
+    pub(crate) fn check(&self, toolbox: &Toolbox, prefix: &str) -> Result<(), (String, String)> {
         if toolbox.is_open() {
             let own = self.tools.iter().filter(|(_, rule)| rule.limits.max_calls.is_some()).map(|_| "max-calls");
             return match self.limits.keys().chain(own).next() {
-                Some(key) => {
-                    Err((key, format!("its server does not list its tools, so that `{key}` cannot be enforced")))
-                }
+                Some(key) => Err((
+                    key.to_owned(),
+                    format!("its server does not list its tools, so that `{key}` cannot be enforced"),
+                )),
                 None => Ok(()),
             };
         }
@@ -197,14 +201,15 @@ impl ToolRules {
             ("destructive", &*self.destructive),
             ("idempotent", &*self.idempotent),
             ("needs-approval", &*self.needs_approval),
-            ("tool", &*of_tables),
+            (TOOL, &*of_tables),
         ];
         for (key, names) in lists {
             let unknown = names.iter().find(|name| !toolbox.iter().any(|tool| is_named(&**tool, name, prefix)));
             let Some(unknown) = unknown else { continue };
             let own = toolbox.names().map(|name| name.strip_prefix(prefix).unwrap_or(name));
             let near = near::names(unknown, own, 1).first().map(|name| format!("; did you mean `{name}`?"));
-            return Err((key, format!("it has no tool `{unknown}`, which `{key}` lists{}", near.unwrap_or_default())));
+            let problem = format!("it has no tool `{unknown}`, which `{key}` lists{}", near.unwrap_or_default());
+            return Err((if key == TOOL { format!("{TOOL}.{unknown}") } else { key.to_owned() }, problem));
         }
         Ok(())
     }

@@ -1,9 +1,12 @@
 //! A source as a file describes it: [`SourceTable`].
 
-use std::path::PathBuf;
+use std::{ops::Range, path::PathBuf, sync::Arc};
 
 use super::rules::ToolRules;
-use crate::{config_value::SecretText, libraries::LibraryOptions, setting::Setting};
+use crate::{
+    config_fault::ConfigFault, config_file::ConfigFile, config_value::SecretText, failure::Failure,
+    libraries::LibraryOptions, setting::Setting,
+};
 
 /// `[sources.NAME]` of a configuration file.
 #[derive(Debug)]
@@ -13,9 +16,55 @@ pub(crate) struct SourceTable {
     pub(crate) rules: ToolRules,
     /// What stands in it, for the question whether the file is trusted.
     pub(crate) settings: Vec<Setting>,
+    pub(crate) places: TablePlaces,
+}
+
+/// Where a table and its keys stand in its file.
+#[derive(Debug, Clone)]
+pub(crate) struct TablePlaces {
+    pub(super) header: Range<usize>,
+    pub(super) keys: Vec<(String, Range<usize>)>,
+}
+
+/// The place of a table in its file, for what turns out to be wrong once it is used.
+#[derive(Debug, Clone)]
+pub(crate) struct TablePlace {
+    pub(crate) file: Arc<ConfigFile>,
+    /// The name of the source.
+    pub(crate) name: String,
+    pub(crate) places: TablePlaces,
+}
+
+impl TablePlace {
+    /// A fault of what one of the keys says, or of the table where it has no such key.
+    pub(crate) fn fault(&self, key: &str, problem: &str, next: Option<String>) -> Failure {
+        let own = self.places.keys.iter().find(|(name, _)| name == key).map(|(_, span)| span);
+        let span = own.unwrap_or(&self.places.header).clone();
+        let fault = ConfigFault::new(span, format!("the source `{}`: {problem}", self.name));
+        Failure::Config { message: fault.render(&self.file.name(), &self.file.text), next }
+    }
+
+    /// A failure that one of the keys caused, with its place.
+    pub(crate) fn locate(&self, key: &str, failure: Failure) -> Failure {
+        match failure {
+            Failure::Usage { message, next } | Failure::Library { message, next } => self.fault(key, &message, next),
+            // What the command line can do about a file is of no use here.
+            Failure::Read { .. } | Failure::Folder { .. } | Failure::NotText { .. } => {
+                self.fault(key, &failure.to_string(), None)
+            }
+            Failure::Document { .. } => self.fault(key, &failure.to_string(), failure.next_step()),
+            failure => failure,
+        }
+    }
 }
 
 impl SourceTable {
+    /// A text that differs where anything but the place of the table does.
+    pub(crate) fn signature(&self) -> String {
+        let SourceTable { name, origin, rules, .. } = self;
+        format!("{name} {origin:?} {rules:?}")
+    }
+
     pub(crate) fn is_workflow(&self) -> bool {
         matches!(self.origin, SourceOrigin::Workflow { .. })
     }

@@ -264,7 +264,9 @@ fn one_tool_of_a_source_has_its_own_rules() {
 
     folder.put("wrong.toml", folder.read("opentool.toml").replace("tool.pay", "tool.pya"));
     let ran = folder.run(&["tools", "shop", "--config", "wrong.toml"]);
-    assert!(ran.stderr.contains("it has no tool `pya`, which `tool` lists; did you mean `pay`? (line "), "{ran:?}");
+    let shown = "error: the source `shop`: it has no tool `pya`, which `tool` lists; did you mean `pay`?\n \
+                 --> wrong.toml:5:20\n  |\n5 | [sources.shop.tool.pya]\n  |                    ^^^\n";
+    assert_eq!(ran.stderr, shown);
 }
 
 #[test]

@@ -107,8 +107,10 @@ impl Reader {
             .unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let program = self.folder.path("first-tool-program");
-        // Another run of the tests may build its own there.
-        std::fs::copy(target.join("debug/first-tool"), &program).unwrap();
+        // Another run of the tests may build its own there. Another process copies it: a child that a test starts meanwhile would have
+        // the file open too, and Linux starts no program that is open for writing.
+        let copied = Command::new("cp").arg(target.join("debug/first-tool")).arg(&program).status().unwrap();
+        assert!(copied.success());
         program
     }
 

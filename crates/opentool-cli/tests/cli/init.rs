@@ -122,6 +122,22 @@ fn a_library_is_described_by_the_next_command_and_then_served() {
     assert!(folder.read("opentool.toml").contains("library = \"./libgeo.so\"\n"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_library_that_the_system_has_is_named_as_it_can_be_loaded() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/libm.opendyn.json");
+    let folder = TestFolder::with("libm.opendyn.json", std::fs::read_to_string(example).unwrap());
+    let ran = folder.run(&["init"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let text = folder.read("opentool.toml");
+    let (before, rest) = text.split_once("# [sources.libm]\n").unwrap();
+    let (lines, rest) = rest.split_once("\n\n").unwrap();
+    assert!(lines.contains("# library = \"libm.so.6\""), "{text}");
+    folder.put("opentool.toml", format!("{before}[sources.libm]\n{}\n\n{rest}", lines.replace("# ", "")));
+    let ran = folder.run(&["call", "libm", "cos", "x=0", "--config", "opentool.toml"]);
+    assert_eq!((ran.code, json(&ran.stdout)["cosine"].as_f64()), (Some(0), Some(1.0)), "{text}\n{ran:?}");
+}
+
 #[test]
 fn the_port_is_not_that_of_a_server_that_the_folder_names() {
     let folder = TestFolder::with("a.opentool.json", document(&["rain"], Some("http://127.0.0.1:9627")).to_string());

@@ -193,8 +193,8 @@ fn a_server_whose_every_source_is_down_is_not_ready() {
     assert_eq!(error_code(&call(&served).json()), 503);
     let open = served.get("/readyz");
     assert_eq!((open.status, open.json()), (503, json!({ "status": "no source is up" })));
-    let told = served.ask("GET", "/readyz", &key, "");
-    assert_eq!(told.json()["sources"], json!([{ "name": "gone.json", "up": false }]));
+    let ready = served.ask("GET", "/readyz", &key, "");
+    assert_eq!(ready.json()["sources"], json!([{ "name": "gone.json", "up": false }]));
     let page = served.ask("GET", "/metrics", &key, "").body;
     assert!(page.contains("\nopentool_source_up{source=\"gone.json\"} 0\n"), "{page}");
     #[cfg(target_os = "linux")]
@@ -205,8 +205,8 @@ fn a_server_whose_every_source_is_down_is_not_ready() {
 
     let served = Served::start(&folder, &["gone.json", "demo"], &environment);
     call(&served);
-    let told = served.ask("GET", "/readyz", &key, "");
-    assert_eq!(told.status, 200, "another source is up");
+    let ready = served.ask("GET", "/readyz", &key, "");
+    assert_eq!(ready.status, 200, "another source is up");
     let sources = json!([{ "name": "gone.json", "up": false }, { "name": "the demo tools", "up": true }]);
-    assert_eq!(told.json(), json!({ "status": "ready", "sources": sources }));
+    assert_eq!(ready.json(), json!({ "status": "ready", "sources": sources }));
 }

@@ -433,7 +433,7 @@ fn the_operators_routes_can_have_an_address_of_their_own() {
 }
 
 #[test]
-fn somebody_with_a_key_can_stop_the_server_where_that_is_enabled() {
+fn a_caller_with_a_key_can_stop_the_server_where_that_is_enabled() {
     let folder = TestFolder::new();
     let mut served = Served::start(&folder, &["--enable-stop"], &[("OPENTOOL_API_KEY", "s3cret")]);
     assert_eq!(served.ask("POST", "/opentool/stop", &[], "").status, 401);

@@ -114,6 +114,18 @@ fn an_agent_gets_what_the_file_describes_where_it_names_no_source() {
 }
 
 #[test]
+fn what_an_agent_does_not_use_of_a_file_needs_no_trust() {
+    let folder =
+        TestFolder::with("opentool.toml", "host = \"0.0.0.0\"\njournal = \"calls.sqlite\"\nmax-result = \"1k\"\n");
+    assert_eq!(folder.run(&["serve"]).code, Some(2), "other machines would reach it");
+    let request = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"add\",\"arguments\":{\"a\":1,\"b\":2}}}\n";
+    let ran = folder.run_with(&["mcp"], request);
+    assert_eq!((ran.code, &json(&ran.stdout)["result"]["content"][0]["text"]), (Some(0), &value!("3")), "{ran:?}");
+    assert_eq!(ran.stderr, "settings from opentool.toml: max-result\n");
+    assert!(!folder.path("calls.sqlite").exists());
+}
+
+#[test]
 fn an_agent_hears_that_a_source_of_the_file_came_back() {
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let tables = format!("[sources.bell]\nkind = \"opentool\"\nurl = \"http://{address}/opentool\"\n");
@@ -260,12 +272,28 @@ fn a_fault_in_a_table_has_its_line_a_caret_and_a_near_name() {
     folder.put("opentool.toml", "[sources.a]\nkind = \"demo\"\nonly = [\"ad\"]\n");
     let ran = folder.run(&["tools", "a"]);
     assert_eq!(ran.code, Some(2));
-    assert!(
-        ran.stderr.contains(
-            "the source `a`: it has no tool `ad`, which `only` lists; did you mean `add`? (line 3 of the file)"
-        ),
-        "{ran:?}"
+    assert_eq!(
+        ran.stderr,
+        "error: the source `a`: it has no tool `ad`, which `only` lists; did you mean `add`?\n \
+         --> opentool.toml:3:8\n  |\n3 | only = …\n  |        ^\n"
     );
+    for (table, problem, place) in [
+        ("kind = \"opentool\"\ndocument = \"x.json\"", "cannot read x.json: no such file or directory", "3:12"),
+        (
+            "kind = \"opentool\"\nurl = \"http://a\"\nkey = { env = \"NOPE\" }",
+            "the variable NOPE of the environment is not set",
+            "4:7",
+        ),
+        ("kind = \"library\"\ndocument = \"x.json\"\nlibrary = \"libm.so.6\"", "cannot read x.json", "3:12"),
+        ("kind = \"mcp\"\ncommand = \"x\"\nenv = { A = { file = \"gone\" } }", "cannot read gone", "4:7"),
+    ] {
+        folder.put("opentool.toml", format!("[sources.a]\n{table}\n"));
+        let ran = folder.run(&["serve", "--config", "opentool.toml", "--port", "0"]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        let begin = format!("error: the source `a`: {problem}");
+        assert!(ran.stderr.contains(&begin) && ran.stderr.contains(&format!("--> opentool.toml:{place}\n")), "{ran:?}");
+        assert!(!ran.stderr.contains("try:"), "{ran:?}");
+    }
 }
 
 #[test]
@@ -281,7 +309,7 @@ fn a_table_of_demo_tools_needs_no_trust_and_what_runs_is_shown_before_it_is_trus
 }
 
 #[test]
-fn an_agent_is_told_where_the_file_of_its_sources_is() {
+fn the_configuration_of_an_agent_names_the_file_of_its_sources() {
     let folder = TestFolder::with("opentool.toml", program());
     assert_eq!(folder.run(&["mcp", "tools", "--print-config"]).code, Some(2), "it is not trusted");
     assert_eq!(folder.run(&["trust", "--yes"]).code, Some(0));
@@ -296,5 +324,6 @@ fn an_agent_is_told_where_the_file_of_its_sources_is() {
     ] {
         let ran = folder.run(given);
         assert_eq!(json(&ran.stdout)["mcpServers"]["opentool"]["args"], expected, "{ran:?}");
+        assert_eq!(ran.stderr.contains("without `opentool trust`"), given.len() == 2, "{ran:?}");
     }
 }

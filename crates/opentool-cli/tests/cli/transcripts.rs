@@ -25,7 +25,7 @@ struct Transcript<'a> {
 }
 
 impl<'a> Transcript<'a> {
-    fn of(folder: &'a TestFolder, arguments: &[&str]) -> Self {
+    fn new(folder: &'a TestFolder, arguments: &[&str]) -> Self {
         Self::with(folder, arguments, &[])
     }
 
@@ -105,7 +105,7 @@ fn clock() -> TestFolder {
 
 /// Fails as the snapshot shows, and the next step ends with 0 and prints this.
 fn leads_to(folder: &TestFolder, name: &str, arguments: &[&str], printed: &str) {
-    let transcript = Transcript::of(folder, arguments);
+    let transcript = Transcript::new(folder, arguments);
     transcript.matches(name);
     let ran = transcript.follow();
     assert_eq!(ran.code, Some(0), "{}: {ran:?}", transcript.next_step());
@@ -150,7 +150,7 @@ fn a_wrong_file_leads_to_its_faults() {
     let folder = TestFolder::with("broken.json", "{\n  \"opentool\": \"1.1.0\",\n  oops\n}\n");
     folder.put("package.json", r#"{ "name": "my-project", "dependencies": {} }"#);
     for (name, file) in [("a_file_that_is_no_json", "broken.json"), ("a_file_that_is_no_document", "package.json")] {
-        let transcript = Transcript::of(&folder, &["tools", file]);
+        let transcript = Transcript::new(&folder, &["tools", file]);
         transcript.matches(name);
         let ran = transcript.follow();
         // As documented: the document has errors.
@@ -169,7 +169,7 @@ fn a_closed_port_leads_to_a_server() {
     let folder = TestFolder::new();
     let port = closed_port().to_string();
     let arguments = ["tools", &format!("http://127.0.0.1:{port}")];
-    let transcript = Transcript::of(&folder, &arguments).hiding(&port, "[port]");
+    let transcript = Transcript::new(&folder, &arguments).hiding(&port, "[port]");
     transcript.matches("a_closed_port");
     let _served = transcript.start();
     let ran = folder.run(&arguments);
@@ -181,14 +181,14 @@ fn a_taken_port_leads_to_a_free_one() {
     let folder = TestFolder::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let transcript = Transcript::of(&folder, &["serve", "--port", &port]);
+    let transcript = Transcript::new(&folder, &["serve", "--port", &port]);
     let free = transcript.next_step().rsplit(' ').next().unwrap().to_owned();
     assert_ne!(free, port);
     let transcript = transcript.hiding(&free, "[free port]").hiding(&port, "[port]");
     transcript.matches("a_taken_port");
     assert_eq!(transcript.start().address.port().to_string(), free);
     for option in ["-t", "--toolPort"] {
-        let transcript = Transcript::of(&folder, &["serve", option, &port]);
+        let transcript = Transcript::new(&folder, &["serve", option, &port]);
         assert_ne!(transcript.start().address.port().to_string(), port);
     }
 }
@@ -198,7 +198,7 @@ fn a_source_that_would_be_the_server_itself_leads_to_another_port() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let document = document(&["rain"], Some(&format!("http://localhost:{port}/opentool"))).to_string();
     let folder = TestFolder::with("rain.opentool.json", document);
-    let transcript = Transcript::of(&folder, &["serve", "rain.opentool.json", "--port", &port]);
+    let transcript = Transcript::new(&folder, &["serve", "rain.opentool.json", "--port", &port]);
     let free = transcript.next_step().rsplit(' ').next().unwrap().to_owned();
     let transcript = transcript.hiding(&free, "[free port]").hiding(&port, "[port]");
     transcript.matches("a_source_that_is_the_server_itself");
@@ -210,7 +210,7 @@ fn an_mcp_source_at_the_port_of_the_server_leads_to_another_port() {
     let folder = TestFolder::new();
     let served = Served::start(&folder, &[], &[]);
     let port = served.address.port().to_string();
-    let transcript = Transcript::of(&folder, &["serve", &format!("mcp+http://localhost:{port}/mcp"), "--port", &port]);
+    let transcript = Transcript::new(&folder, &["serve", &format!("mcp+http://localhost:{port}/mcp"), "--port", &port]);
     let free = transcript.next_step().rsplit(' ').next().unwrap().to_owned();
     let transcript = transcript.hiding(&free, "[free port]").hiding(&port, "[port]");
     transcript.matches("an_mcp_source_that_is_the_server_itself");
@@ -230,12 +230,12 @@ fn a_wrong_key_leads_to_the_place_of_the_right_one() {
     let port = served.address.port().to_string();
     let wrong = Transcript::with(&folder, &["tools", &url], &[("OPENTOOL_API_KEY", "wrong")]);
     wrong.hiding(&port, "[port]").matches("a_wrong_key");
-    let missing = Transcript::of(&folder, &["tools", &url]).hiding(&port, "[port]");
+    let missing = Transcript::new(&folder, &["tools", &url]).hiding(&port, "[port]");
     missing.matches("a_missing_key");
     assert!(missing.next_step().contains("OPENTOOL_API_KEY"));
     // A server that says nothing of a login may want either.
     let url = format!("mcp+{url}/mcp");
-    let missing = Transcript::of(&folder, &["tools", &url]).hiding(&port, "[port]");
+    let missing = Transcript::new(&folder, &["tools", &url]).hiding(&port, "[port]");
     missing.matches("a_missing_key_of_an_mcp_server");
     assert!(missing.next_step().contains("OPENTOOL_API_KEY"));
     let wrong = Transcript::with(&folder, &["tools", &url], &[("OPENTOOL_API_KEY", "wrong")]);
@@ -244,13 +244,42 @@ fn a_wrong_key_leads_to_the_place_of_the_right_one() {
     assert!(output.status.success());
 }
 
+#[test]
+fn another_url_of_an_mcp_server_leads_to_the_right_one() {
+    let folder = TestFolder::new();
+    let served = Served::start(&folder, &[], &[]);
+    for url in [format!("http://{}/mcp", served.address), format!("mcp+http://{}", served.address)] {
+        let transcript = Transcript::new(&folder, &["call", &url, "add", "a=1", "b=2"]);
+        let ran = transcript.follow();
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "{\n  \"result\": \"3\"\n}\n"), "{}", transcript.text);
+    }
+}
+
+#[test]
+fn a_configuration_file_that_is_not_there_leads_to_init() {
+    let folder = TestFolder::new();
+    let transcript = Transcript::new(&folder, &["serve", "--config", "own.toml"]);
+    assert_eq!(transcript.next_step(), "opentool init");
+    assert_eq!(transcript.follow().code, Some(0));
+    for option in ["--api-keys-file", "--journal"] {
+        let said = Transcript::new(&folder, &["serve", "--port", "0", option, "none/file"]).text;
+        assert!(said.contains("no such file or directory") && !said.contains("os error"), "{said}");
+    }
+    let said = Transcript::new(&folder, &["serve", "--port", "0", "--admin-addr", "foo"]).text;
+    assert!(said.contains("foo is no address: give ADDR:PORT, such as 127.0.0.1:9628"), "{said}");
+    let said = Transcript::new(&folder, &["serve", "--port", "0", "--public-url", "foo"]).text;
+    assert!(said.contains("`--public-url foo` is no http:// or https:// URL"), "{said}");
+    let said = Transcript::new(&folder, &["mcp", "own.json", "--print-config"]).text;
+    assert!(said.contains("cannot read own.json: no such file or directory"), "{said}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_missing_library_leads_to_one_with_a_near_name() {
     let document = include_str!("../../../../examples/libm.opendyn.json");
     let folder = TestFolder::with("libm.opendyn.json", document);
     let call = |library| ["call", "libm.opendyn.json", "cos", "x=0", "--library", library];
-    let transcript = Transcript::of(&folder, &call("libm.so.66"));
+    let transcript = Transcript::new(&folder, &call("libm.so.66"));
     // Which names come near depends on what is installed.
     let (_, rest) = transcript.text.split_once("did you mean ").unwrap();
     let names = rest.split('?').next().unwrap().to_owned();
@@ -258,7 +287,10 @@ fn a_missing_library_leads_to_one_with_a_near_name() {
     transcript.matches("a_missing_library_with_a_near_name");
     let ran = transcript.follow();
     assert_eq!((ran.code, json(&ran.stdout)["cosine"].as_f64()), (Some(0), Some(1.0)), "{ran:?}");
-    Transcript::of(&folder, &call("libnowhere-to-be-found.so.3")).matches("a_missing_library");
+    Transcript::new(&folder, &call("libnowhere-to-be-found.so.3")).matches("a_missing_library");
+    // What development packages have under this name is no library.
+    let ran = Transcript::new(&folder, &call("libm.so")).follow();
+    assert_eq!((ran.code, json(&ran.stdout)["cosine"].as_f64()), (Some(0), Some(1.0)), "{ran:?}");
 }
 
 #[test]
@@ -315,7 +347,7 @@ fn colours_are_for_terminals_or_on_demand() {
 #[test]
 fn a_next_step_never_repeats_a_secret() {
     let folder = TestFolder::new();
-    let transcript = Transcript::of(&folder, &["serve", "--api-key", "s3cret", "--prt", "1"]);
+    let transcript = Transcript::new(&folder, &["serve", "--api-key", "s3cret", "--prt", "1"]);
     assert_eq!(transcript.next_step(), "opentool serve --help");
     assert!(!transcript.ran.stderr.contains("s3cret"), "{}", transcript.text);
     assert_eq!(transcript.follow().code, Some(0));

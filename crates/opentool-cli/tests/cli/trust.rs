@@ -153,6 +153,22 @@ fn a_file_that_is_named_is_trusted_and_announced() {
 }
 
 #[test]
+fn a_file_that_needs_no_question_is_not_asked_about() {
+    let folder = cloned();
+    let ran = folder.run(&["trust"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.ends_with("try: opentool trust --yes\n"), "{ran:?}");
+    assert_eq!(folder.run(&["trust", "--yes"]).code, Some(0));
+    let ran = folder.run(&["trust", "--json"]);
+    assert_eq!((ran.code, &super::json(&ran.stdout)["trusted"]), (Some(0), &json!(true)), "{ran:?}");
+    assert!(ran.stderr.ends_with("opentool.toml: you trust it already, as it stands\n"), "{ran:?}");
+    folder.put("opentool.toml", "port = 0\n");
+    let ran = folder.run(&["trust"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stderr.ends_with("opentool.toml: nothing in it needs your trust\n"), "{ran:?}");
+}
+
+#[test]
 fn harmless_settings_count_without_trust_and_are_announced() {
     let folder = TestFolder::with("opentool.toml", "tag = \"7.7.7\"\nhost = \"localhost\"\nsources = [\"demo\"]\n");
     let served = Served::start(&folder, &[], &[]);

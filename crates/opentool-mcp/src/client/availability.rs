@@ -32,6 +32,7 @@ impl Availability {
                 | McpError::Closed { .. }
                 | McpError::Timeout { .. }
                 | McpError::Unauthorized { .. }
+                | McpError::KeyRequired { .. }
                 | McpError::LoginRequired { .. }
                 | McpError::Login { .. },
             ) => DOWN,

@@ -42,6 +42,14 @@ pub enum McpError {
         /// The HTTP status: 401 or 403.
         status: u16,
     },
+    /// The server lets in callers with an API key or a login, does not say which, and there is neither.
+    #[error("the MCP server `{server}` wants an API key or a login, and none was given")]
+    KeyRequired {
+        /// The name of the server.
+        server: String,
+        /// The URL of the server, without its query.
+        url: String,
+    },
     /// The server wants a login (OAuth), or another one.
     #[error("the MCP server `{server}` wants a login ({reason}): run `opentool mcp login {url}`")]
     LoginRequired {
@@ -125,6 +133,10 @@ impl From<McpError> for ToolError {
             McpError::Timeout { after, .. } => Self::timeout(*after),
             McpError::Unauthorized { .. } => {
                 Self::unavailable("the tool's server refused access").with_code(401).with_retryable(false)
+            }
+            McpError::KeyRequired { .. } => {
+                let message = "the tool's server wants a key, which its operator has to give";
+                Self::unavailable(message).with_code(401).with_retryable(false)
             }
             McpError::LoginRequired { .. } | McpError::Login { .. } => {
                 let message = "the tool's server wants a login, which its operator has to do";

@@ -121,8 +121,7 @@ impl StreamableHttp {
         let renewed = authorizer.renewed(token.as_ref()).await.map_err(|error| match error {
             // It may be a key that the server wants.
             McpError::LoginRequired { server, url, .. } if token.is_none() && !is_login_offered => {
-                let reason = "no key was given, and no user has logged in".to_owned();
-                McpError::LoginRequired { server, url, reason }
+                McpError::KeyRequired { server, url }
             }
             error => error,
         })?;

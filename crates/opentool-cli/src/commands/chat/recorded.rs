@@ -72,15 +72,15 @@ impl RunDetails {
             config: chat.config.as_deref(),
         };
         let memory = chat.memory.as_deref().map(absolute);
-        RunDetails { run_workflows: chat.run_workflows, memory, ..Self::of(&started) }
+        RunDetails { run_workflows: chat.run_workflows, memory, ..Self::from_start(&started) }
     }
 
     /// For a chat on the page of a server.
     pub(in crate::commands) fn of_page(started: &StartedWith<'_>) -> Self {
-        RunDetails { of_page: true, ..Self::of(started) }
+        RunDetails { of_page: true, ..Self::from_start(started) }
     }
 
-    fn of(started: &StartedWith<'_>) -> Self {
+    fn from_start(started: &StartedWith<'_>) -> Self {
         let StartedWith { sources, .. } = *started;
         let mut not_stored = Vec::new();
         if started.has_mcp {

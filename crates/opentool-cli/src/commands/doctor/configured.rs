@@ -51,7 +51,7 @@ impl Default for ServeSettings {
 }
 
 impl ServeSettings {
-    fn of(file: &ConfigFile) -> Self {
+    fn read(file: &ConfigFile) -> Self {
         let mut settings = ServeSettings::default();
         // A file that cannot be read is a finding of its own.
         let Ok(table) = file.text.parse::<toml::Table>() else { return settings };
@@ -83,7 +83,7 @@ pub(super) fn look(named: Option<&Path>, start: bool) -> Result<(ServeSettings, 
             return Ok((ServeSettings::default(), vec![found]));
         }
     };
-    let server = ServeSettings::of(&file);
+    let server = ServeSettings::read(&file);
     let settings = match serve::settings(&file) {
         Ok(settings) => settings,
         Err(failure) => {

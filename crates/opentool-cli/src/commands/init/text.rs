@@ -12,7 +12,7 @@ use super::{
     super::{provider_name::ProviderName, serve::DEFAULT_PORT},
     findings::{Finding, FolderItem, stem_of},
 };
-use crate::{config_value::is_secret, demo, report::counted, source::local_port};
+use crate::{config_value::is_secret, demo, report::counted, source::local_port, system_library};
 
 const HEAD: &str = "\
 # What `opentool serve` serves in this folder. It is read again when it changes; a file with errors changes nothing.
@@ -80,7 +80,7 @@ pub(super) struct FindingNote {
 }
 
 impl ConfigText {
-    pub(super) fn of(findings: &[Finding]) -> Self {
+    pub(super) fn new(findings: &[Finding]) -> Self {
         let port = free_port(findings);
         let mut writer = ConfigWriter {
             text: HEAD.replace("9627", &port.to_string()),
@@ -180,10 +180,7 @@ impl ConfigWriter {
     fn add_library(&mut self, finding: &Finding, functions: &[String], library: Option<&Path>, title: &str) {
         let file = shown(&finding.file);
         let lines = |name: &str, library: &str| {
-            format!(
-                "[sources.{name}]\nkind = \"library\"\ndocument = {}\nlibrary = {library}\n# allow = [\"read=data\"]\n# memory = \"512M\"\n",
-                quoted(&file)
-            )
+            format!("[sources.{name}]\nkind = \"library\"\ndocument = {}\nlibrary = {library}\n", quoted(&file))
         };
         match library {
             Some(library) => {
@@ -193,7 +190,7 @@ impl ConfigWriter {
                 // With a folder before it, so that the system does not look for it.
                 let library = quoted(&format!("./{}", shown(library)));
                 self.write(&format!(
-                    "\n# It runs in a worker process, which may compute and nothing else.\n{}",
+                    "\n# It runs in a worker process, which may compute and nothing else.\n{}# allow = [\"read=data\"]\n# memory = \"512M\"\n",
                     lines(&name, &library)
                 ));
             }
@@ -202,10 +199,14 @@ impl ConfigWriter {
                     format!("an OpenDyn document; its library {title} is not in the folder, so that it must be named");
                 self.note(&finding.file, None, &what);
                 let name = self.name(&stem_of(&finding.file));
-                let commented = commented(&lines(&name, &quoted(&format!("{title}.so"))));
-                self.write(&format!(
-                    "\n# {file} describes a C library that is not in this folder: name it.\n{commented}"
-                ));
+                let installed = system_library::find(&stem_of(Path::new(title)));
+                let what = match &installed {
+                    Some(_) => "that the system has: take the `#` away, and run `opentool trust`",
+                    None => "that is not in this folder: name it",
+                };
+                let library = installed.unwrap_or_else(|| format!("{title}.so"));
+                let commented = commented(&lines(&name, &quoted(&library)));
+                self.write(&format!("\n# {file} describes a C library {what}.\n{commented}"));
             }
         }
     }

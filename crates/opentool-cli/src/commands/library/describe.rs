@@ -75,7 +75,7 @@ impl Describe {
             describer = describer.package(&package);
         }
         let library = library.ok_or_else(|| Failure::usage("pkg-config names no library: say which"))?;
-        let exports = exports::of(&library)?;
+        let exports = exports::read(&library)?;
         for header in &self.headers {
             describer = describer.header(header);
         }

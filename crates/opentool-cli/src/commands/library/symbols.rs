@@ -42,7 +42,7 @@ pub(super) struct Symbols {
 
 impl Symbols {
     pub(super) fn run(&self) -> Result<ExitStatus, Failure> {
-        let exports = exports::of(&self.library)?;
+        let exports = exports::read(&self.library)?;
         if self.json {
             let mut text =
                 serde_json::to_string_pretty(&as_json(&exports)).map_err(|error| Failure::output(error.into()))?;

@@ -54,22 +54,23 @@ impl ModelTable {
     /// Reads the table of a file, where it has one.
     pub(in crate::commands) fn of_file(file: &ConfigFile) -> Result<Option<Self>, Failure> {
         let mut faults = Faults::default();
-        let table = match faults.take(parse(&file.text)) {
-            Some(parsed) => Self::read(parsed.get_ref(), file, &mut faults),
-            None => None,
-        };
+        let table = faults.take(parse(&file.text)).and_then(|parsed| {
+            let parsed = parsed.get_ref();
+            let other = entries(parsed).into_iter().find(|entry| entry.name() == MODEL && entry.entries().is_err());
+            if let Some(entry) = other {
+                let fault = entry.key_fault(format!("`{MODEL}` must be a table"));
+                faults.add(fault.with_help(format!("write `[{MODEL}]`, with `provider` and `name` below it")));
+            }
+            Self::read(parsed, file, &mut faults)
+        });
         faults.check(file)?;
         Ok(table)
     }
 
-    /// Reads the table of a file that is parsed already.
+    /// Reads the table of a file that is parsed already; that it is a table was checked before.
     pub(in crate::commands) fn read(parsed: &DeTable<'_>, file: &ConfigFile, faults: &mut Faults) -> Option<Self> {
         let table = entries(parsed).into_iter().find(|entry| entry.name() == MODEL)?;
-        let DeValue::Table(inner) = table.value.get_ref() else {
-            let fault = table.key_fault(format!("`{MODEL}` must be a table"));
-            faults.add(fault.with_help(format!("write `[{MODEL}]`, with `provider` and `name` below it")));
-            return None;
-        };
+        let DeValue::Table(inner) = table.value.get_ref() else { return None };
         let (before, given) = (faults.len(), entries(inner));
         let sound = Self::keys().check(Some(&table), &given, faults);
         if faults.len() > before {

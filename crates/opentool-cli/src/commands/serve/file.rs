@@ -6,12 +6,15 @@ use clap::{Args as _, FromArgMatches as _};
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    super::model::{MODEL, ModelTable},
+    super::{
+        model::{MODEL, ModelTable},
+        tool_set_options::ToolSetOptions,
+    },
     fingerprints::Fingerprints,
     options::{JournalRetention, Options},
 };
 use crate::{
-    config_fault::{ConfigFault, Faults},
+    config_fault::{ConfigFault, Faults, option_problem},
     config_file::{ConfigFile, DEFAULT},
     config_keys::{ConfigKey, ConfigTable, ValueForm},
     config_value::{SecretText, TableEntry, entries, line_of, parse, shown},
@@ -41,9 +44,19 @@ impl FileContent {
         FileContent { options: Options::default(), sources: NamedSources::none(), model: None, api_keys: Vec::new() }
     }
 
-    /// Reads what stands in a file, for a command. A file that was not named must be trusted, unless nothing in it needs that.
-    pub(super) fn of_file(file: &ConfigFile, command: &'static str) -> Result<(Self, SettingsUsed), Failure> {
+    /// Reads what stands in a file. A file that was not named must be trusted, unless nothing in it needs that.
+    pub(super) fn of_file(file: &ConfigFile) -> Result<(Self, SettingsUsed), Failure> {
+        let command = "serve";
         let (content, settings) = parse_file(file, command)?;
+        let is_trusted = file.check_trust(settings.iter(), command)?;
+        Ok((content, SettingsUsed { settings, is_trusted }))
+    }
+
+    /// Reads what a file says for `opentool mcp`: its sources, and how their calls run. Only these need trust.
+    pub(super) fn of_tool_set(file: &ConfigFile) -> Result<(Self, SettingsUsed), Failure> {
+        let command = "mcp";
+        let (content, mut settings) = parse_file(file, command)?;
+        settings.retain(|setting| is_of_tool_set(&setting.key));
         let is_trusted = file.check_trust(settings.iter(), command)?;
         Ok((content, SettingsUsed { settings, is_trusted }))
     }
@@ -78,6 +91,13 @@ impl SettingsUsed {
         let keys = if keys.is_empty() { "nothing".to_owned() } else { keys.join(", ") };
         note(&format_args!("settings from {}{why}: {}", visible(&file.name()), visible(&keys)));
     }
+}
+
+/// Whether a setting is one of [`ToolSetOptions`], or of a source.
+fn is_of_tool_set(key: &str) -> bool {
+    let options = ToolSetOptions::augment_args(clap::Command::new("mcp"));
+    let top = key.split('.').next().unwrap_or(key);
+    top == SOURCES || options.get_arguments().any(|argument| argument.get_long() == Some(top))
 }
 
 /// The table of a key: `sources.NAME` for that of a source, `model` for one of the model.
@@ -228,7 +248,7 @@ impl<'a> FileReader<'a> {
         let given = command().try_get_matches_from(self.arguments);
         let options = given.and_then(|given| Options::from_arg_matches(&given));
         // Each option was checked by itself; two of them may not go together.
-        let options = faults.take(options.map_err(|error| ConfigFault::new(0..0, first_line(&error))))?;
+        let options = faults.take(options.map_err(|error| ConfigFault::new(0..0, option_problem(&error))))?;
         let options = Options { retention: self.retention, page_enabled: self.page, ..options };
         let sources = NamedSources::from_tables(file.clone(), tables, self.command);
         Some((FileContent { options, sources, model, api_keys: self.api_keys }, settings))
@@ -311,12 +331,6 @@ impl<'a> FileReader<'a> {
         let is_file = !word.contains("://") && !self.file.folder().as_os_str().is_empty() && Path::new(&path).is_file();
         if is_file { path.to_string_lossy().into_owned() } else { word }
     }
-}
-
-fn first_line(error: &clap::Error) -> String {
-    let text = error.render().to_string();
-    let line = text.lines().next().unwrap_or_default();
-    line.strip_prefix("error: ").unwrap_or(line).to_owned()
 }
 
 #[cfg(test)]

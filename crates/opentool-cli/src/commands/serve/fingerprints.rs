@@ -22,7 +22,7 @@ struct Fingerprint {
 
 impl Fingerprint {
     /// None where the file is not there.
-    fn of(file: &Path) -> Option<Self> {
+    fn take(file: &Path) -> Option<Self> {
         let metadata = fs::metadata(file).ok()?;
         #[cfg(unix)]
         let identity = std::os::unix::fs::MetadataExt::ino(&metadata);
@@ -35,13 +35,13 @@ impl Fingerprint {
 impl Fingerprints {
     /// Looks at a file, unless that was done already; returns what it looks like, for comparison.
     pub(super) fn add(&mut self, file: &Path) -> String {
-        let seen = self.0.entry(file.to_owned()).or_insert_with(|| Fingerprint::of(file));
+        let seen = self.0.entry(file.to_owned()).or_insert_with(|| Fingerprint::take(file));
         format!("{seen:?}")
     }
 
     /// Looks at the same files again.
     pub(super) fn again(&self) -> Self {
-        Fingerprints(self.0.keys().map(|file| (file.clone(), Fingerprint::of(file))).collect())
+        Fingerprints(self.0.keys().map(|file| (file.clone(), Fingerprint::take(file))).collect())
     }
 }
 

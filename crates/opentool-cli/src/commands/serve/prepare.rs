@@ -11,7 +11,9 @@ use super::{
 };
 use crate::{
     failure::Failure,
+    next_step,
     telemetry::{self, Export},
+    terminal::visible,
 };
 
 /// What serves a set of tools: with the options' executor and settings.
@@ -143,10 +145,21 @@ pub(super) fn config_problem(error: &ConfigError) -> String {
             "every machine on the network could call the tools: set a key with {API_KEY_VARIABLE} or `--api-keys-file`, or allow \
              it with `--insecure-no-auth`"
         ),
+        ConfigError::PublicUrl { url } => {
+            format!("`--public-url {}` is no http:// or https:// URL", visible(url))
+        }
         _ => error.to_string(),
     }
 }
 
 pub(super) fn config_failure(error: ConfigError) -> Failure {
-    Failure::Serve { message: config_problem(&error), next: None }
+    Failure::Serve { message: config_problem(&error), next: config_step(&error) }
+}
+
+/// What to try where a file was given that is not there.
+pub(super) fn config_step(error: &ConfigError) -> Option<String> {
+    match error {
+        ConfigError::File(error) => next_step::with_near_file(&error.path.to_string_lossy()),
+        _ => None,
+    }
 }

@@ -109,7 +109,7 @@ impl Reloader {
             }
             Err(failure) => {
                 complain(&failure);
-                note(&format_args!("{} has errors, so what was read before stays in use", visible(file)));
+                note(&format_args!("what was read before of {} stays in use", visible(file)));
             }
         }
     }

@@ -62,10 +62,10 @@ impl OpenedSet {
     }
 }
 
-/// Reads a file that describes sources or says how they are used.
+/// Reads what a file says about sources and how they are used.
 fn read_for_mcp(config: Option<&Path>) -> Result<Option<(ConfigFile, FileContent, SettingsUsed)>, Failure> {
     let Some(file) = ConfigFile::given_or_found(config)? else { return Ok(None) };
-    let (content, used) = FileContent::of_file(&file, "mcp")?;
+    let (content, used) = FileContent::of_tool_set(&file)?;
     Ok(Some((file, content, used)))
 }
 
@@ -135,7 +135,7 @@ impl Setup {
         let file = ConfigFile::given_or_found(self.config.as_deref())?;
         let FileContent { mut options, sources: named, model, .. } = match &file {
             Some(file) => {
-                let (mut content, used) = FileContent::of_file(file, "serve")?;
+                let (mut content, used) = FileContent::of_file(file)?;
                 content.read_keys(seen)?;
                 if is_first {
                     used.announce(file);
@@ -247,11 +247,11 @@ fn signature(
             for table in named.tables()? {
                 add(table.files());
             }
-            signature.push_str(&format!("{:?}", named.tables()?));
+            named.tables()?.iter().for_each(|table| signature.push_str(&table.signature()));
         }
         Some(table) => {
             add(table.files());
-            signature.push_str(&format!("{table:?}"));
+            signature.push_str(&table.signature());
         }
         None => add([PathBuf::from(word)].into_iter().filter(|file| file.is_file()).collect()),
     }

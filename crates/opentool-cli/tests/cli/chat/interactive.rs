@@ -21,7 +21,7 @@ struct Holder(SqliteConnection, tokio::runtime::Runtime);
 
 impl Holder {
     /// Holds a file, which is made where there is none, until this is dropped.
-    fn of(file: &Path, how: &'static str) -> Self {
+    fn start(file: &Path, how: &'static str) -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let options = SqliteConnectOptions::new().filename(file).create_if_missing(true);
         let connection = runtime.block_on(async {
@@ -389,7 +389,7 @@ fn one_prompt_that_was_given_up_ends_with_130() {
 fn ctrl_c_before_the_model_is_asked_is_heard() {
     let folder = TestFolder::new();
     let file = folder.path("held.sqlite");
-    let holder = Holder::of(&file, "BEGIN EXCLUSIVE");
+    let holder = Holder::start(&file, "BEGIN EXCLUSIVE");
     let model = Model::start(vec![Reply::says("Hello.")]);
     let mut terminal = start_chat(&folder, &model, &["--memory", "held.sqlite", "--conversation", "a", "Hello"]);
     terminal.wait_for_file(&file);
@@ -410,7 +410,7 @@ fn ctrl_c_twice_ends_a_turn_that_waits_for_its_memory() {
     let arguments = ["chat", "--memory", "held.sqlite", "--conversation", "a", "Count"];
     let mut terminal = Terminal::start(&folder, &arguments, &environment);
     terminal.wait_for("One, ");
-    let holder = Holder::of(&folder.path("held.sqlite"), "BEGIN IMMEDIATE");
+    let holder = Holder::start(&folder.path("held.sqlite"), "BEGIN IMMEDIATE");
     go_on.send(()).unwrap();
     terminal.wait_for("the model answered");
     terminal.type_in(CTRL_C);

@@ -123,7 +123,7 @@ fn receive(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
 }
 
 fn answer(stream: &mut BufReader<TcpStream>, request: &Asked, reply: Reply) -> std::io::Result<()> {
-    let wire = Wire::of(request);
+    let wire = Wire::find(request);
     let (texts, gate, calls) = match reply {
         Reply::Says(texts) => (texts, None, vec![]),
         Reply::SaysSlowly(texts, gate) => (texts, Some(gate), vec![]),
@@ -182,7 +182,7 @@ enum Wire {
 }
 
 impl Wire {
-    fn of(request: &Asked) -> Self {
+    fn find(request: &Asked) -> Self {
         match request.head.split(' ').nth(1).unwrap() {
             path if path.ends_with("/chat/completions") => Wire::OpenAi,
             path if path.ends_with("/messages") => Wire::Anthropic,
