@@ -136,7 +136,7 @@ impl AnswerForm {
     /// Makes the form that a run noted.
     pub(crate) fn from_description(form: FormDescription) -> Result<Self, ChatError> {
         let FormDescription { format, is_wrapped, tries } = form;
-        let checker = ArgumentChecker::compile(&format.schema)
+        let checker = ArgumentChecker::compile_object(&format.schema)
             .map_err(|error| ChatError::setup(format!("the schema cannot be the form of an answer: {error}")))?;
         Ok(Self { format, checker, is_wrapped, tries, read: None })
     }
@@ -313,9 +313,11 @@ mod tests {
             (r#"{"n":"#, "there is no JSON in it"),
             (r#"{"n":"one"}"#, r#"/n: expected integer, got string "one""#),
             ("{}", r#"missing required property "n" (integer)"#),
-            (r#"{"arguments":1,"n":1.5}"#, "/n: expected integer, got 1.5"),
+            (r#"{"arguments":1,"n":1.5}"#, "/n: expected integer, got number 1.5"),
         ] {
             assert_eq!(form.check(text).unwrap_err().0, problem, "{text}");
+            let noted = AnswerForm::from_description(form.describe()).unwrap();
+            assert_eq!(noted.check(text).unwrap_err().0, problem, "as a run noted it: {text}");
         }
     }
 

@@ -62,7 +62,8 @@ impl ConfigFault {
         let (number, column) = (before.matches('\n').count() + 1, before[start..].chars().count() + 1);
         let (shown, caret, width) = excerpt(line, before.len() - start, self.span.len());
         let margin = " ".repeat(number.to_string().len());
-        let (message, file) = (visible(&self.message), visible(file));
+        let message: Vec<_> = self.message.lines().map(visible).collect();
+        let (message, file) = (message.join("\n"), visible(file));
         let mut rendered = format!(
             "{message}\n{margin}--> {file}:{number}:{column}\n{margin} |\n{number} | {shown}\n{margin} | {:caret$}{}",
             "",

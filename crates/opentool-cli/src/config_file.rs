@@ -7,12 +7,9 @@ use std::{
 
 use crate::{
     failure::Failure,
-    setting::Setting,
+    setting::{CONFIG_FILE, Setting},
     trusted::{TrustState, TrustedFiles},
 };
-
-/// The file that is read where none is named.
-pub(crate) const DEFAULT: &str = "opentool.toml";
 
 /// A configuration file, read once: what is judged is what is used.
 #[derive(Debug, Clone)]
@@ -33,14 +30,14 @@ impl ConfigFile {
     /// A file of this folder with a text, for tests.
     #[cfg(test)]
     pub(crate) fn from_text(text: &str) -> Self {
-        ConfigFile { path: DEFAULT.into(), text: text.to_owned(), is_named: true }
+        ConfigFile { path: CONFIG_FILE.into(), text: text.to_owned(), is_named: true }
     }
 
     /// Reads the file that the user named, which is trusted by that, otherwise that of this folder, where there is one.
     pub(crate) fn given_or_found(named: Option<&Path>) -> Result<Option<Self>, Failure> {
         match named {
             Some(path) => Ok(Some(ConfigFile { is_named: true, ..Self::open(path)? })),
-            None => match Self::open(Path::new(DEFAULT)) {
+            None => match Self::open(Path::new(CONFIG_FILE)) {
                 Ok(file) => Ok(Some(file)),
                 Err(Failure::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
                 Err(failure) => Err(failure),
@@ -50,7 +47,7 @@ impl ConfigFile {
 
     /// Where a folder has its file.
     pub(crate) fn path_in(folder: &Path) -> PathBuf {
-        folder.join(DEFAULT)
+        folder.join(CONFIG_FILE)
     }
 
     pub(crate) fn path(&self) -> &Path {

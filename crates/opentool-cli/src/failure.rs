@@ -1,6 +1,6 @@
 //! Why a command could not do its work.
 
-use std::io;
+use std::{io, path::Path};
 
 use opentool::{ToolError, ToolboxError};
 use opentool_chat::{Cause, ChatError};
@@ -9,7 +9,7 @@ use opentool_dyn::{ExportsError, FindError, OpenError};
 use opentool_journal::JournalError;
 use opentool_mcp::McpError;
 
-use crate::{exit_status::ExitStatus, next_step, system_library, terminal::visible};
+use crate::{exit_status::ExitStatus, next_step, setting::CONFIG_FILE, system_library, terminal::visible};
 
 /// What went wrong, and with what.
 #[derive(Debug, thiserror::Error)]
@@ -147,7 +147,7 @@ impl Failure {
                 ClientError::NoAccess { .. } => {
                     Some("the base URL of an OpenTool server; that of an MCP server is written mcp+http://…".to_owned())
                 }
-                _ => next_step::with_mcp_url(),
+                _ => None,
             },
             Failure::Unauthorized { .. } => Some(OTHER_KEY.to_owned()),
             Failure::Mcp { source } => match &**source {
@@ -159,7 +159,7 @@ impl Failure {
                 McpError::LoginRequired { url, .. } => next_step::command_line(["mcp", "login", url]),
                 McpError::Login { .. } => Some(format!("where it takes no login but a key: {OTHER_KEY}")),
                 McpError::Unreachable { server, .. } if server.contains("://") => Some(start_server(server)),
-                McpError::Protocol { .. } => next_step::with_mcp_url(),
+                McpError::Protocol { server, .. } => next_step::with_mcp_url(&format!("mcp+{server}")),
                 _ => None,
             },
             Failure::LibraryDocument { .. } => Some(
@@ -171,7 +171,7 @@ impl Failure {
             Failure::Usage { next, .. } => next.clone().or_else(|| Some(next_step::help())),
             Failure::Serve { next, .. } | Failure::Library { next, .. } | Failure::Config { next, .. } => next.clone(),
             Failure::Duplicate { .. } => {
-                Some("describe one of them as `[sources.NAME]` of opentool.toml, with a `prefix` for its tools".to_owned())
+                Some("give one of them a `prefix` in its `[sources.NAME]` of opentool.toml".to_owned())
             }
             _ => None,
         }
@@ -233,8 +233,17 @@ fn model_step(cause: &Cause) -> Option<&'static str> {
 
 /// What can be tried where a file is not there.
 fn without_file(name: &str) -> Option<String> {
-    if name.ends_with(".toml") {
-        return next_step::command_line(["init"]);
+    let path = Path::new(name);
+    if path.file_name().is_some_and(|file| file == CONFIG_FILE) {
+        let folder = path.parent().and_then(Path::to_str).filter(|folder| !folder.is_empty());
+        return next_step::command_line(["init"].into_iter().chain(folder));
+    }
+    if path.extension().is_some_and(|extension| extension == "toml") {
+        let words = match Path::new(CONFIG_FILE).exists() {
+            true => "leave `--config` out: opentool.toml of this folder is read without it",
+            false => "`opentool init` writes an opentool.toml, which is read without `--config`",
+        };
+        return Some(words.to_owned());
     }
     match next_step::command().split(' ').next().unwrap_or_default() {
         "serve" | "tools" | "call" | "chat" | "load" | "version" | "mcp" => next_step::command_line(["tools", "demo"]),

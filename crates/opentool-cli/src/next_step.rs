@@ -78,11 +78,11 @@ pub(crate) fn with_flag(flag: &str) -> Option<String> {
     command_line(given.iter().map(String::as_str).chain([flag]))
 }
 
-/// The command line that was given, with the URL of an MCP server where one was written in another way.
-pub(crate) fn with_mcp_url() -> Option<String> {
-    let given = given()?;
-    let (wrong, right) = given.iter().find_map(|word| Some((word, mcp_url(word)?)))?;
-    with_word(wrong, &right)
+/// The command line that was given, with the URL of an MCP server in the place of one that was perhaps meant to be that.
+pub(crate) fn with_mcp_url(url: &str) -> Option<String> {
+    let is_it = |word: &&String| word.trim_end_matches('/') == url.trim_end_matches('/');
+    let wrong = given()?.iter().find(is_it)?.clone();
+    with_word(&wrong, &mcp_url(&wrong)?)
 }
 
 /// The URL that was perhaps meant: `mcp+http://…/mcp` for `http://…/mcp`, and for `mcp+http://…` without a path.

@@ -4,6 +4,9 @@ use std::{fmt, net::IpAddr};
 
 use crate::terminal::visible;
 
+/// The name of the file of a folder.
+pub(crate) const CONFIG_FILE: &str = "opentool.toml";
+
 /// The key of what stands without a name on the command line, and of the table of sources.
 pub(crate) const SOURCES: &str = "sources";
 

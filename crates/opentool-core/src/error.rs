@@ -365,7 +365,9 @@ impl ToolError {
     /// Returns what is wrong with the arguments, without the words that say so; of any other error, the whole message.
     #[must_use]
     pub fn argument_problem(&self) -> &str {
-        self.message().strip_prefix(INVALID_ARGUMENTS).unwrap_or(self.message())
+        let stripped =
+            self.message().strip_prefix(INVALID_ARGUMENTS).filter(|_| self.kind() == ErrorKind::InvalidArguments);
+        stripped.unwrap_or(self.message())
     }
 
     /// Returns what only the operator reads.

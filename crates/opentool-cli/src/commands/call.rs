@@ -154,7 +154,10 @@ impl Call {
             }
             (ErrorKind::UnknownTool | ErrorKind::InvalidArguments, _) => self.list_tools(),
             // What an OpenTool server answers at a path that is none of its own.
-            _ if error.code() == Some(404) => next_step::with_mcp_url(),
+            _ if error.code() == Some(404) => {
+                let source = self.source.as_deref().filter(|source| source.starts_with("http"))?;
+                next_step::with_mcp_url(source)
+            }
             _ => None,
         }
     }

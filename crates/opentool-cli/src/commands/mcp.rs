@@ -3,7 +3,7 @@
 mod agents;
 mod login;
 
-use std::{fs, path::PathBuf};
+use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args, Subcommand};
 use opentool::ChangeSignal;
@@ -18,11 +18,15 @@ use super::{
     tool_set_options::ToolSetOptions,
 };
 use crate::{
+    config_file::ConfigFile,
     failure::Failure,
+    next_step,
     secret::Secret,
+    source::Source,
     source_tables::NamedSources,
     sources::{self, SourceWords},
     terminal::{note, visible, write_data},
+    trusted::TrustState,
 };
 
 const EXAMPLES: &str = "\
@@ -129,6 +133,7 @@ impl McpCommand {
         let mut launch = Launch::of_this_process().map_err(|source| Failure::Runtime { source })?;
         let file = self.used_config()?;
         if let Some(file) = &file {
+            check_trusted(file)?;
             launch.add_config(file).map_err(|source| Failure::Runtime { source })?;
         }
         write_data(&agent.config(&launch)).map_err(Failure::output)?;
@@ -143,14 +148,16 @@ impl McpCommand {
         Ok(ExitStatus::Success)
     }
 
-    /// Fails where a source is a file that is not there: an agent would start a program that ends at once.
+    /// Fails where a source or the configuration file cannot be read: an agent would start a program that ends at once.
     fn check_files(&self) -> Result<(), Failure> {
+        if self.config.is_some() {
+            ConfigFile::given_or_found(self.config.as_deref())?;
+        }
         let named = NamedSources::new(self.config.as_deref(), "mcp");
         for source in self.set.sources.iter().chain(&self.set.tools) {
-            let is_file = source != "demo" && !source.contains("://") && !named.contains(source)?;
-            if is_file {
-                let metadata = fs::metadata(source);
-                metadata.map_err(|error| Failure::Read { name: source.clone(), source: error })?;
+            // One of a table would be opened, and is trusted or not, below.
+            if !named.contains(source)? {
+                Source::open(source, &named)?;
             }
         }
         Ok(())
@@ -172,6 +179,19 @@ impl McpCommand {
         }
         Ok(named.file()?.filter(|_| is_used).map(PathBuf::from))
     }
+}
+
+/// Fails where a file that was found is not trusted, even if nothing in it needs that now: once it is named, nothing ever will.
+fn check_trusted(file: &Path) -> Result<(), Failure> {
+    if ConfigFile::open(file)?.trust_state()? == TrustState::Given {
+        return Ok(());
+    }
+    let message = format!(
+        "the agent would be given {} by name, and would use it without asking for trust, also after it has changed: read it, and \
+         trust it first",
+        file.display()
+    );
+    Err(Failure::usage_with(message, next_step::command_line(["trust", "--yes"])))
 }
 
 /// Offers what a configuration file describes.

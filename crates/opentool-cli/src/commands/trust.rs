@@ -30,10 +30,11 @@ What a folder's opentool.toml says about sources, libraries, their isolation and
 counts only once you trust the file. Ports on this machine, limits and times always count.
 
 A file is trusted by its place and its content: changed, it must be trusted again. The libraries and documents that it
-names are not part of that; what they are when they are loaded is used. A file that is named with `serve --config`
-needs no trust.
+names are not part of that; what they are when they are loaded is used. A file that is named with `--config` needs no
+trust.
 
-With --json, there is an object {file, trusted, settings}, where trusted says whether all settings count, and each of the settings is {setting, line, needs_trust}.
+With --json, there is an object {file, trusted, settings}: trusted says whether all settings count (after --remove it is
+false), and each of the settings is {setting, line, needs_trust}.
 
 The record is in opentool/trusted in your state folder (XDG_STATE_HOME, or ~/.local/state).
 

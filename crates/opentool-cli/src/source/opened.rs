@@ -135,7 +135,7 @@ impl Source {
                     return Err(wrong_document(document, "does not describe a C library"));
                 };
                 let library = options.open_split(&document.to_string_lossy(), &text, &table.rules.own_grants());
-                let library = library.map_err(at("library"))?;
+                let library = library.map_err(|failure| place.locate(library_key(&failure), failure))?;
                 (Kind::Library(Box::new(library)), None)
             }
             SourceOrigin::Workflow { document, tools } => {
@@ -384,6 +384,16 @@ impl fmt::Display for Source {
             }
             Kind::Mcp(_) => f.write_str(&visible(&shown_url(&self.name))),
         }
+    }
+}
+
+/// The key of a table that made a library fail, where it is certain.
+fn library_key(failure: &Failure) -> &'static str {
+    match failure {
+        Failure::Usage { .. } => "allow",
+        // There is another name for what was not found.
+        Failure::Library { next: Some(_), .. } => "library",
+        _ => "",
     }
 }
 

@@ -179,17 +179,17 @@ impl ToolRules {
         is_said.then(|| SourceApproval(self.clone()))
     }
 
-    /// Finds a name that the table lists and no tool of the source has: it would say nothing about the tool that was meant.
+    /// Finds, with the key where it stands, a name that the table lists and no tool of the source has: it would say nothing about the tool that was meant.
     ///
     /// `prefix` is what the names of the toolbox already begin with. The error has the key that it is about.
     pub(crate) fn check(&self, toolbox: &Toolbox, prefix: &str) -> Result<(), (String, String)> {
         if toolbox.is_open() {
-            let own = self.tools.iter().filter(|(_, rule)| rule.limits.max_calls.is_some()).map(|_| "max-calls");
-            return match self.limits.keys().chain(own).next() {
-                Some(key) => Err((
-                    key.to_owned(),
-                    format!("its server does not list its tools, so that `{key}` cannot be enforced"),
-                )),
+            let own = self.tools.iter().filter(|(_, rule)| rule.limits.max_calls.is_some());
+            let own = own.map(|(name, _)| (format!("{TOOL}.{name}"), "max-calls"));
+            return match self.limits.keys().map(|key| (key.to_owned(), key)).chain(own).next() {
+                Some((place, key)) => {
+                    Err((place, format!("its server does not list its tools, so that `{key}` cannot be enforced")))
+                }
                 None => Ok(()),
             };
         }

@@ -129,6 +129,10 @@ fn a_library_that_the_system_has_is_named_as_it_can_be_loaded() {
     let folder = TestFolder::with("libm.opendyn.json", std::fs::read_to_string(example).unwrap());
     let ran = folder.run(&["init"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.stderr.contains("its library libm.so.6 is the system's, so that it is written as a comment\n"),
+        "{ran:?}"
+    );
     let text = folder.read("opentool.toml");
     let (before, rest) = text.split_once("# [sources.libm]\n").unwrap();
     let (lines, rest) = rest.split_once("\n\n").unwrap();

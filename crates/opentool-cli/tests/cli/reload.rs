@@ -89,7 +89,7 @@ fn a_wrong_file_changes_nothing_and_a_mended_one_takes_effect_under_load_without
 
     folder.put("opentool.toml", format!("{OWN}[sources.more]\nkind = \"demo\"\n  prefxi = \"m_\"\n"));
     served.wait_for_log("error: a source of the kind `demo` has no key `prefxi`\n --> opentool.toml:6:3\n");
-    served.wait_for_log("what was read before of opentool.toml stays in use\n");
+    served.wait_for_log("opentool.toml is not used as it stands now: what was read before stays in use\n");
     load.go_on(50);
     assert_eq!(names(&served).len(), 3, "the old tools keep serving");
 

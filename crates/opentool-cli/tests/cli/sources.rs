@@ -277,6 +277,8 @@ fn a_fault_in_a_table_has_its_line_a_caret_and_a_near_name() {
         "error: the source `a`: it has no tool `ad`, which `only` lists; did you mean `add`?\n \
          --> opentool.toml:3:8\n  |\n3 | only = …\n  |        ^\n"
     );
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/libm.opendyn.json");
+    folder.put("libm.json", std::fs::read(library).unwrap());
     for (table, problem, place) in [
         ("kind = \"opentool\"\ndocument = \"x.json\"", "cannot read x.json: no such file or directory", "3:12"),
         (
@@ -285,6 +287,16 @@ fn a_fault_in_a_table_has_its_line_a_caret_and_a_near_name() {
             "4:7",
         ),
         ("kind = \"library\"\ndocument = \"x.json\"\nlibrary = \"libm.so.6\"", "cannot read x.json", "3:12"),
+        (
+            "kind = \"library\"\ndocument = \"libm.json\"\nlibrary = \"libm.so.66\"",
+            "there is no library `libm.so.66`",
+            "4:11",
+        ),
+        (
+            "kind = \"library\"\ndocument = \"libm.json\"\nlibrary = \"libm.so.6\"\nallow = [\"read=/nowhere\"]",
+            "",
+            "1:10",
+        ),
         ("kind = \"mcp\"\ncommand = \"x\"\nenv = { A = { file = \"gone\" } }", "cannot read gone", "4:7"),
     ] {
         folder.put("opentool.toml", format!("[sources.a]\n{table}\n"));
@@ -292,7 +304,7 @@ fn a_fault_in_a_table_has_its_line_a_caret_and_a_near_name() {
         assert_eq!(ran.code, Some(2), "{ran:?}");
         let begin = format!("error: the source `a`: {problem}");
         assert!(ran.stderr.contains(&begin) && ran.stderr.contains(&format!("--> opentool.toml:{place}\n")), "{ran:?}");
-        assert!(!ran.stderr.contains("try:"), "{ran:?}");
+        assert_eq!(ran.stderr.contains("try:"), problem.starts_with("there is no library"), "{ran:?}");
     }
 }
 
@@ -313,6 +325,12 @@ fn the_configuration_of_an_agent_names_the_file_of_its_sources() {
     let folder = TestFolder::with("opentool.toml", program());
     assert_eq!(folder.run(&["mcp", "tools", "--print-config"]).code, Some(2), "it is not trusted");
     assert_eq!(folder.run(&["trust", "--yes"]).code, Some(0));
+    let harmless = TestFolder::with("opentool.toml", "port = 1\n");
+    let ran = harmless.run(&["mcp", "--print-config"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "named, it would count after any change: {ran:?}");
+    assert!(ran.stderr.ends_with("try: opentool trust --yes\n"), "{ran:?}");
+    assert_eq!(harmless.run(&["trust", "--yes"]).code, Some(0));
+    assert_eq!(harmless.run(&["mcp", "--print-config"]).code, Some(0));
     let ran = folder.run(&["mcp", "tools", "--print-config"]);
     let arguments = json(&ran.stdout)["mcpServers"]["opentool"]["args"].clone();
     let file = std::fs::canonicalize(folder.path("opentool.toml")).unwrap();

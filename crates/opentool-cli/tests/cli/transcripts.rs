@@ -259,8 +259,13 @@ fn another_url_of_an_mcp_server_leads_to_the_right_one() {
 fn a_configuration_file_that_is_not_there_leads_to_init() {
     let folder = TestFolder::new();
     let transcript = Transcript::new(&folder, &["serve", "--config", "own.toml"]);
-    assert_eq!(transcript.next_step(), "opentool init");
-    assert_eq!(transcript.follow().code, Some(0));
+    assert_eq!(transcript.next_step(), "`opentool init` writes an opentool.toml, which is read without `--config`");
+    assert_eq!(folder.run(&["init"]).code, Some(0));
+    let transcript = Transcript::new(&folder, &["serve", "--config", "own.toml"]);
+    assert_eq!(transcript.next_step(), "leave `--config` out: opentool.toml of this folder is read without it");
+    std::fs::create_dir(folder.path("other")).unwrap();
+    let transcript = Transcript::new(&folder, &["trust", "other"]);
+    assert_eq!((transcript.next_step(), transcript.follow().code), ("opentool init other", Some(0)));
     for option in ["--api-keys-file", "--journal"] {
         let said = Transcript::new(&folder, &["serve", "--port", "0", option, "none/file"]).text;
         assert!(said.contains("no such file or directory") && !said.contains("os error"), "{said}");
@@ -271,6 +276,8 @@ fn a_configuration_file_that_is_not_there_leads_to_init() {
     assert!(said.contains("`--public-url foo` is no http:// or https:// URL"), "{said}");
     let said = Transcript::new(&folder, &["mcp", "own.json", "--print-config"]).text;
     assert!(said.contains("cannot read own.json: no such file or directory"), "{said}");
+    let said = Transcript::new(&folder, &["mcp", "--config", "gone.toml", "--print-config"]).text;
+    assert!(said.contains("cannot read gone.toml: no such file or directory"), "{said}");
 }
 
 #[cfg(target_os = "linux")]

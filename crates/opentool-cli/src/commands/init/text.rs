@@ -195,18 +195,22 @@ impl ConfigWriter {
                 ));
             }
             None => {
-                let what =
-                    format!("an OpenDyn document; its library {title} is not in the folder, so that it must be named");
-                self.note(&finding.file, None, &what);
-                let name = self.name(&stem_of(&finding.file));
                 let installed = system_library::find(&stem_of(Path::new(title)));
-                let what = match &installed {
-                    Some(_) => "that the system has: take the `#` away, and run `opentool trust`",
-                    None => "that is not in this folder: name it",
+                let (what, comment) = match &installed {
+                    Some(library) => (
+                        format!("its library {library} is the system's, so that it is written as a comment"),
+                        "of the system: remove the `#` of these lines, then run `opentool trust`",
+                    ),
+                    None => (
+                        format!("its library {title} is not in the folder, so that it must be named"),
+                        "that is not in this folder: name it",
+                    ),
                 };
+                self.note(&finding.file, None, &format!("an OpenDyn document; {what}"));
+                let name = self.name(&stem_of(&finding.file));
                 let library = installed.unwrap_or_else(|| format!("{title}.so"));
                 let commented = commented(&lines(&name, &quoted(&library)));
-                self.write(&format!("\n# {file} describes a C library {what}.\n{commented}"));
+                self.write(&format!("\n# {file} describes a C library {comment}.\n{commented}"));
             }
         }
     }

@@ -15,12 +15,12 @@ use super::{
 };
 use crate::{
     config_fault::{ConfigFault, Faults, option_problem},
-    config_file::{ConfigFile, DEFAULT},
+    config_file::ConfigFile,
     config_keys::{ConfigKey, ConfigTable, ValueForm},
     config_value::{SecretText, TableEntry, entries, line_of, parse, shown},
     failure::Failure,
     secret::Secret,
-    setting::{SOURCES, Setting},
+    setting::{CONFIG_FILE, SOURCES, Setting},
     source_tables::{NamedSources, read_tables, source_form},
     terminal::{note, visible},
 };
@@ -159,7 +159,7 @@ pub(in crate::commands) fn file_table() -> ConfigTable {
 }
 
 fn command() -> clap::Command {
-    let command = clap::Command::new(DEFAULT).no_binary_name(true).disable_help_flag(true);
+    let command = clap::Command::new(CONFIG_FILE).no_binary_name(true).disable_help_flag(true);
     Options::augment_args(command)
 }
 

@@ -109,7 +109,10 @@ impl Reloader {
             }
             Err(failure) => {
                 complain(&failure);
-                note(&format_args!("what was read before of {} stays in use", visible(file)));
+                note(&format_args!(
+                    "{} is not used as it stands now: what was read before stays in use",
+                    visible(file)
+                ));
             }
         }
     }

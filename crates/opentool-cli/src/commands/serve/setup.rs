@@ -23,9 +23,10 @@ use super::{
     options::Options,
 };
 use crate::{
-    config_file::{ConfigFile, DEFAULT},
+    config_file::ConfigFile,
     failure::Failure,
     secret::Secret,
+    setting::CONFIG_FILE,
     source::Source,
     source_tables::NamedSources,
     sources::{self, SourceWords},
@@ -126,7 +127,7 @@ impl Setup {
         known: &HashSet<String>,
         is_first: bool,
     ) -> Result<Opened, Failure> {
-        let path = self.config.as_deref().unwrap_or(Path::new(DEFAULT));
+        let path = self.config.as_deref().unwrap_or(Path::new(CONFIG_FILE));
         seen.add(path);
         if let Ok(record) = TrustedFiles::of_user().and_then(|trusted| trusted.record(path)) {
             // A file takes effect once trust is given.

@@ -259,7 +259,7 @@ fn retry(
         async move {
             let known = known.iter().map(|(tool, known)| (tool.as_str(), known.clone())).collect();
             let attached = source.attach(key.as_deref(), &known, &connect).await;
-            attached.map_err(|failure| visible(&failure.to_string()).into_owned())
+            attached.map_err(|failure| visible(failure.to_string().lines().next().unwrap_or_default()).into_owned())
         }
     }));
     Arc::new(AbortOnDrop(task.abort_handle()))
