@@ -1,5 +1,6 @@
 //! OpenAI's chat completions, and the many servers with the same interface: [`OpenAi`], [`Preset`].
 
+pub(super) mod address;
 mod content;
 mod data;
 mod format;
@@ -11,8 +12,8 @@ mod response;
 #[cfg(test)]
 mod tests;
 
+pub(super) use self::address::{is_openai_host, operation_url};
 pub use self::format::OpenAi;
-pub(super) use self::format::is_openai_host;
 pub(super) use self::models::read_models;
 pub use self::preset::{Preset, UnknownPreset};
 pub(super) use self::request::OpenAiBody;

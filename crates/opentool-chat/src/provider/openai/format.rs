@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use opentool_http::{Framing, Url};
 
+use super::address::{self, is_openai_host, operation_url};
 use super::data::NAME;
 use super::models::read_models;
 use super::preset::Preset;
@@ -10,7 +11,7 @@ use super::request::OpenAiBody;
 use super::response::{CompletionChunks, read_completion};
 use crate::provider::http_provider::HttpProvider;
 use crate::provider::model_info::ModelInfo;
-use crate::provider::wire::{KeyHeader, Variables, WireError, WireFormat, WireRequest, provider_url};
+use crate::provider::wire::{KeyHeader, Variables, WireError, WireFormat, WireRequest};
 use crate::{ChatError, ChatResponse, TypedAnswers};
 
 /// Models behind OpenAI's chat completions: OpenAI itself, llama.cpp, vLLM, LM Studio, OpenRouter and many others.
@@ -35,10 +36,8 @@ pub struct OpenAiFormat {
     pub(super) preset: Option<Preset>,
 }
 
-/// Says whether a host is OpenAI itself.
-pub(crate) fn is_openai_host(host: Option<&str>) -> bool {
-    host.is_some_and(|host| host == "openai.com" || host.ends_with(".openai.com"))
-}
+/// What requests go to, below the base URL.
+const OPERATION: &str = "chat/completions";
 
 impl OpenAi {
     /// Sets whether arguments must follow the schemas exactly, for every schema that allows it; off by default.
@@ -51,34 +50,19 @@ impl OpenAi {
 
 impl WireFormat for OpenAiFormat {
     const NAME: &'static str = NAME;
-    const VARIABLES: Variables = Variables {
-        key: "OPENAI_API_KEY",
-        other_key: None,
-        url: "OPENAI_BASE_URL",
-        model: "OPENAI_MODEL",
-        required: true,
-    };
-    const BASE_URL: &'static str = "https://api.openai.com/v1";
+    const VARIABLES: Variables = address::VARIABLES;
+    const BASE_URL: &'static str = address::BASE_URL;
     const KEY_HEADER: KeyHeader = KeyHeader::Bearer;
     const FRAMING: Framing = Framing::Events;
     type Reader = CompletionChunks;
 
     /// A base URL without a path means `/v1`.
     fn endpoint(base_url: &str) -> Result<Url, String> {
-        let mut url = provider_url(base_url)?;
-        let path = match url.path().trim_end_matches('/') {
-            "" => "/v1/chat/completions".to_owned(),
-            path => format!("{path}/chat/completions"),
-        };
-        url.set_path(&path);
-        Ok(url)
+        operation_url(base_url, OPERATION)
     }
 
     fn models_url(&self, endpoint: &Url) -> Url {
-        let mut url = endpoint.clone();
-        let path = format!("{}/models", url.path().trim_end_matches("/chat/completions"));
-        url.set_path(&path);
-        url
+        address::models_url(endpoint, OPERATION)
     }
 
     fn typed_answers(&self, host: Option<&str>, with_tools: bool) -> TypedAnswers {

@@ -9,8 +9,8 @@ use super::request::ResponsesBody;
 use super::response::read_response;
 use crate::provider::http_provider::HttpProvider;
 use crate::provider::model_info::ModelInfo;
-use crate::provider::openai::{is_openai_host, read_models};
-use crate::provider::wire::{KeyHeader, Variables, WireError, WireFormat, WireRequest, provider_url};
+use crate::provider::openai::{address, is_openai_host, operation_url, read_models};
+use crate::provider::wire::{KeyHeader, Variables, WireError, WireFormat, WireRequest};
 use crate::{ChatError, ChatResponse, TypedAnswers};
 
 /// Models behind OpenAI's Responses API: OpenAI itself, and servers with the same interface.
@@ -34,6 +34,9 @@ pub struct ResponsesFormat {
     strict: bool,
 }
 
+/// What requests go to, below the base URL.
+const OPERATION: &str = "responses";
+
 impl OpenAiResponses {
     /// Sets whether arguments must follow the schemas exactly, for every schema that allows it; off by default.
     #[must_use]
@@ -45,34 +48,19 @@ impl OpenAiResponses {
 
 impl WireFormat for ResponsesFormat {
     const NAME: &'static str = NAME;
-    const VARIABLES: Variables = Variables {
-        key: "OPENAI_API_KEY",
-        other_key: None,
-        url: "OPENAI_BASE_URL",
-        model: "OPENAI_MODEL",
-        required: true,
-    };
-    const BASE_URL: &'static str = "https://api.openai.com/v1";
+    const VARIABLES: Variables = address::VARIABLES;
+    const BASE_URL: &'static str = address::BASE_URL;
     const KEY_HEADER: KeyHeader = KeyHeader::Bearer;
     const FRAMING: Framing = Framing::Events;
     type Reader = ResponseEvents;
 
     /// A base URL without a path means `/v1`.
     fn endpoint(base_url: &str) -> Result<Url, String> {
-        let mut url = provider_url(base_url)?;
-        let path = match url.path().trim_end_matches('/') {
-            "" => "/v1/responses".to_owned(),
-            path => format!("{path}/responses"),
-        };
-        url.set_path(&path);
-        Ok(url)
+        operation_url(base_url, OPERATION)
     }
 
     fn models_url(&self, endpoint: &Url) -> Url {
-        let mut url = endpoint.clone();
-        let path = format!("{}/models", url.path().trim_end_matches("/responses"));
-        url.set_path(&path);
-        url
+        address::models_url(endpoint, OPERATION)
     }
 
     fn typed_answers(&self, host: Option<&str>, _with_tools: bool) -> TypedAnswers {
