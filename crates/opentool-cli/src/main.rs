@@ -22,6 +22,7 @@ mod logins;
 mod mcp_servers;
 mod next_step;
 mod output;
+mod programs;
 mod replace;
 mod report;
 mod runtime;

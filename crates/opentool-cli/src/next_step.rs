@@ -48,7 +48,7 @@ pub(crate) fn command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> Opti
 }
 
 /// A word as a shell takes it. The crate quotes `=` too, which only a command's first word needs.
-fn quoted(word: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn quoted(word: &str) -> Option<Cow<'_, str>> {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "_./:=@%+,-".contains(char);
     if !word.is_empty() && word.chars().all(is_plain) {
         return Some(word.into());

@@ -75,7 +75,8 @@ fn the_demo_has_a_c_library_of_the_system() {
 fn at_a_terminal_it_says_what_is_served_and_what_to_do_next() {
     use super::chat::terminal::Terminal;
     let folder = TestFolder::new();
-    let mut terminal = Terminal::start(&folder, &["serve", "--port", "0"], &[]);
+    let path = format!("{}:{}", binary().parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let mut terminal = Terminal::start(&folder, &["serve", "--port", "0"], &[("PATH", &path)]);
     terminal.wait_for("next:");
     let shown = terminal.shown();
     for line in [
@@ -91,28 +92,28 @@ fn at_a_terminal_it_says_what_is_served_and_what_to_do_next() {
     if cfg!(target_os = "linux") {
         assert!(shown.contains("libm              4 tools  a worker process, sandboxed"), "{shown}");
     }
-    run_next_commands(&folder, &mut terminal);
+    run_next_commands("opentool", &folder, &mut terminal);
     terminal.type_in("\u{3}");
     assert!(terminal.wait().success());
 
     if !cfg!(target_os = "linux") {
         return;
     }
-    // With a file that is there. Its server has another path, and no tool that is known to be harmless.
+    // With a file that is there, by a program that the shell does not find by its name. Its server has another path, and no tool that is known to be harmless.
     let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/libm.opendyn.json");
     let source = format!("[sources.maths]\nkind = \"library\"\ndocument = {:?}\nlibrary = \"libm.so.6\"\n", library);
     folder.put("own.toml", format!("prefix = \"/x\"\n{source}"));
     let mut terminal = Terminal::start(&folder, &["serve", "--port", "0", "--config", "own.toml"], &[]);
     terminal.wait_for("next:");
-    run_next_commands(&folder, &mut terminal);
+    run_next_commands(binary().to_str().unwrap(), &folder, &mut terminal);
 }
 
 /// Runs what the screen says to do next, each of which works.
 #[cfg(unix)]
-fn run_next_commands(folder: &TestFolder, terminal: &mut super::chat::terminal::Terminal) {
+fn run_next_commands(program: &str, folder: &TestFolder, terminal: &mut super::chat::terminal::Terminal) {
     let lines = terminal.wait_for("page, for one sign-in");
     let commands: Vec<_> = lines.lines().filter_map(|line| line.trim().split("  ").next()).collect();
-    let commands: Vec<_> = commands.into_iter().filter(|command| command.starts_with("opentool ")).collect();
+    let commands: Vec<_> = commands.into_iter().filter(|command| command.starts_with(&format!("{program} "))).collect();
     assert_eq!(commands.len(), 3, "{lines}");
     let path = format!("{}:{}", binary().parent().unwrap().display(), std::env::var("PATH").unwrap());
     for command in commands {

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    env,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -19,7 +18,7 @@ use crate::{
     config_file::ConfigFile,
     failure::Failure,
     limits::ConnectOptions,
-    next_step,
+    next_step, programs,
     report::counted,
     runtime::block_on,
     secret::of_variable,
@@ -119,7 +118,7 @@ fn source(table: &SourceTable, named: &NamedSources, start: bool) -> Result<Diag
     let asked = "opentool doctor --start";
     if !start {
         let found = match &table.origin {
-            SourceOrigin::Mcp(McpOrigin::Command { program, folder, .. }) => match find_program(program, folder) {
+            SourceOrigin::Mcp(McpOrigin::Command { program, folder, .. }) => match programs::find(program, folder) {
                 Some(path) => {
                     Diagnosis::ok(CONFIGURATION, name, format!("{} is there; it is not started", path.display()))
                 }
@@ -159,27 +158,6 @@ fn source(table: &SourceTable, named: &NamedSources, start: bool) -> Result<Diag
             }
         })
     })
-}
-
-/// The file of a program, as it would be started.
-fn find_program(program: &Path, folder: &Path) -> Option<PathBuf> {
-    if program.components().count() > 1 {
-        let path = folder.join(program);
-        return is_program(&path).then_some(path);
-    }
-    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(program)).find(|path| is_program(path))
-}
-
-#[cfg(unix)]
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.is_file() || path.with_extension("exe").is_file() || path.with_extension("cmd").is_file()
 }
 
 /// The model of `opentool chat`, and whether its provider answers.

@@ -14,6 +14,7 @@ use super::{
     tool_set::ToolSet,
 };
 use crate::{
+    programs,
     report::counted,
     source::Source,
     terminal::{visible, visible_json},
@@ -135,14 +136,16 @@ impl Banner<'_> {
             Some(_) => self.url(address),
         };
         let call = match self.callable() {
-            Some(call) => (format!("opentool call {server} {call}"), "call a tool"),
-            None => ("opentool call --help".to_owned(), "how to call one"),
+            Some(call) => (format!("call {server} {call}"), "call a tool"),
+            None => ("call --help".to_owned(), "how to call one"),
         };
         let last = match self.has_file {
-            true => ("opentool doctor", "what is here, what is missing and what to do"),
-            false => ("opentool init", "write an opentool.toml for this folder, to serve tools of your own"),
+            true => ("doctor", "what is here, what is missing and what to do"),
+            false => ("init", "write an opentool.toml, to serve tools of your own"),
         };
-        let commands = [(format!("opentool tools {server}"), "what can be called"), call, (last.0.to_owned(), last.1)];
+        let program = programs::own_command();
+        let commands = [(format!("tools {server}"), "what can be called"), call, (last.0.to_owned(), last.1)];
+        let commands = commands.map(|(command, what)| (format!("{program} {command}"), what));
         let width = commands.iter().map(|(command, _)| command.width()).max().unwrap_or_default();
         let lines = commands.map(|(command, what)| format!("  {command:width$}  {what}\n"));
         format!("next:\n{}", lines.concat())

@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     failure::Failure,
+    programs,
     setting::is_loopback,
     terminal::{visible, warn},
 };
@@ -131,23 +132,15 @@ pub(super) fn find_browser(options: &Options) -> Result<Browser, Failure> {
     });
     let usual = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut candidates = listed.chain([(usual.to_owned(), Vec::new())]);
-    let found = candidates.find_map(|(program, words)| Some(Browser { program: in_path(&program)?, words }));
+    let found = candidates.find_map(|(program, words)| {
+        Some(Browser { program: programs::find(Path::new(&program), Path::new("."))?, words })
+    });
     found.ok_or_else(|| {
         Failure::usage(format!(
             "`--open` found no browser: there is no `{usual}`, and the variable BROWSER names no program that is there; \
              set BROWSER, or run `opentool serve` at a terminal and open the address that it prints"
         ))
     })
-}
-
-/// Finds a program as a shell does.
-fn in_path(program: &str) -> Option<PathBuf> {
-    let is_program = |path: &Path| path.is_file();
-    if program.contains(std::path::MAIN_SEPARATOR) {
-        return Some(PathBuf::from(program)).filter(|path| is_program(path));
-    }
-    let folders = env::var_os("PATH")?;
-    env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| is_program(path))
 }
 
 /// Lets people in: prints the address of the page to a terminal unless `--json` has standard output, and opens it in a browser. What is returned is kept while the server
