@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::context::now;
+use crate::call_clock::now;
 use crate::patterns::PatternEngine;
 use crate::question::AttachedRespondent;
 use crate::result_check::ResultChecker;

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::blocking::BlockingPool;
+use crate::call_clock::{CallClock, TimeLeft, now};
 use crate::gate::ExclusivePermit;
 use crate::journal::{CallOrigin, Recording};
 use crate::question::AttachedRespondent;
@@ -69,34 +70,13 @@ struct Scope {
     attempt: u32,
     /// What makes the call this one, where it is recorded.
     key: Option<Arc<CallKey>>,
-    timeout: Option<Duration>,
-    deadline: OnceLock<Option<Instant>>,
-    /// Set for a sync tool, whose clock starts on its thread; its deadline is this one.
-    thread: OnceLock<Arc<ThreadClock>>,
+    clock: CallClock,
     /// None where the batch is not watched.
     sink: Option<Arc<EventSink>>,
     pool: BlockingPool,
     /// The permit of a serial or exclusive call; code on a blocking thread holds it until it returns.
     exclusive: Option<Weak<ExclusivePermit>>,
 }
-
-/// The clock of a call that runs on a thread.
-struct ThreadClock {
-    waiting_since: Instant,
-    started: OnceLock<Instant>,
-}
-
-/// How much time a call has.
-#[derive(Clone, Copy)]
-pub(crate) enum Clock {
-    /// The call runs until then, if it has a deadline.
-    Running { until: Option<Instant>, timeout: Duration },
-    /// The call has no thread yet, and waits for one until then.
-    WaitingForThread { until: Option<Instant>, limit: Duration },
-}
-
-/// How long a call without a timeout waits for a thread.
-const MAX_WAIT_FOR_THREAD: Duration = Duration::from_secs(30);
 
 /// What the executor knows about a call.
 pub(crate) struct CallScope<'a> {
@@ -336,8 +316,7 @@ impl ToolContext {
     /// thread, on which its clock starts.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        let scope = self.scope.as_ref()?;
-        let deadline = scope.first_deadline(scope.timeout?)?;
+        let deadline = self.scope.as_ref()?.clock.first_deadline()?;
         match self.respondent() {
             Some(respondent) => deadline.checked_add(respondent.waited(now())),
             None => Some(deadline),
@@ -443,15 +422,10 @@ impl ToolContext {
         F: FnOnce(&ToolContext) -> T + Send + 'static,
         T: Send + 'static,
     {
-        let thread = self.scope.as_ref().and_then(Scope::thread_clock);
+        let thread = self.scope.as_ref().and_then(|scope| scope.clock.on_thread());
         let context = self.clone();
-        self.run_blocking(move || {
-            if let Some(thread) = thread {
-                let _ = thread.started.set(now());
-            }
-            code(&context)
-        })
-        .await
+        let code = move || thread.is_none_or(|thread| thread.start()).then(|| code(&context));
+        self.run_blocking(code).await?.ok_or_else(ToolError::cancelled)
     }
 
     /// Makes the context of one call, with the same values.
@@ -481,9 +455,7 @@ impl ToolContext {
                 definition: call.definition.clone(),
                 attempt,
                 key,
-                timeout,
-                deadline: OnceLock::new(),
-                thread: OnceLock::new(),
+                clock: CallClock::new(timeout),
                 sink: call.sink,
                 pool: call.pool.clone(),
                 exclusive: call.exclusive,
@@ -503,16 +475,16 @@ impl ToolContext {
     }
 
     /// Returns how much time the call has, and starts its clock unless it waits for a thread.
-    pub(crate) fn clock(&self) -> Clock {
-        let scope = self.scope.as_ref();
-        let timeout = scope.and_then(|scope| scope.timeout);
-        match scope.and_then(|scope| scope.thread.get()) {
-            Some(thread) if thread.started.get().is_none() => {
-                let limit = timeout.unwrap_or(MAX_WAIT_FOR_THREAD);
-                Clock::WaitingForThread { until: thread.waiting_since.checked_add(limit), limit }
-            }
-            _ => Clock::Running { until: self.deadline(), timeout: timeout.unwrap_or(Duration::MAX) },
+    pub(crate) fn time_left(&self) -> TimeLeft {
+        match &self.scope {
+            Some(scope) => scope.clock.time_left(|| self.deadline()),
+            None => TimeLeft::Running { until: None, timeout: Duration::MAX },
         }
+    }
+
+    /// Gives up the wait for a thread. False where the tool has started meanwhile; else it never will.
+    pub(crate) fn give_up_thread(&self) -> bool {
+        self.scope.as_ref().is_none_or(|scope| scope.clock.give_up_thread())
     }
 
     /// Returns the pool for code that blocks.
@@ -564,32 +536,6 @@ impl ToolContext {
     }
 }
 
-impl Scope {
-    /// Returns the deadline of a call that has waited for no answer.
-    fn first_deadline(&self, timeout: Duration) -> Option<Instant> {
-        if let Some(thread) = self.thread.get() {
-            return thread.started.get()?.checked_add(timeout);
-        }
-        // The clock is read when the tool asks here, or when the call first waits; most calls do neither.
-        // A time beyond what the clock can represent is no deadline.
-        *self.deadline.get_or_init(|| now().checked_add(timeout))
-    }
-
-    /// Lets the clock start on a thread, unless it is already running.
-    fn thread_clock(&self) -> Option<Arc<ThreadClock>> {
-        if self.deadline.get().is_some() {
-            return None;
-        }
-        let clock = || Arc::new(ThreadClock { waiting_since: now(), started: OnceLock::new() });
-        Some(self.thread.get_or_init(clock).clone())
-    }
-}
-
-/// The current time, by tokio's clock, which tests can pause.
-pub(crate) fn now() -> Instant {
-    tokio::time::Instant::now().into_std()
-}
-
 impl Clone for ToolContext {
     fn clone(&self) -> Self {
         let cancellation = if self.scope.is_some() {
@@ -599,7 +545,7 @@ impl Clone for ToolContext {
             self.cancellation.clone()
         };
         if let Some(scope) = &self.scope
-            && scope.timeout.is_some()
+            && scope.clock.has_timeout()
         {
             let _ = self.deadline();
         }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_core::future::BoxFuture;
 use tokio::sync::Notify;
 
-use crate::context::now;
+use crate::call_clock::now;
 use crate::{
     Begun, CallEnd, CallKey, CallStart, ErrorKind, Journal, MemoryBudget, MemoryReservation, RecordedResult, ToolError,
     UncertainDecision,

@@ -7,6 +7,7 @@ use futures_core::future::BoxFuture;
 use futures_util::future::try_join_all;
 
 use crate::changes::ToolChanges;
+use crate::panics::{guarded, guarded_future};
 use crate::{DeclaredTools, IntoTool, ToolError, ToolHandler, Toolbox, ToolboxError};
 
 /// Yields a toolbox each time a request is made, so that what it offers may change between requests.
@@ -108,12 +109,12 @@ impl Source {
         }
     }
 
-    /// Returns a signal for each time that the tools of any part change; none where no part can say so.
+    /// Returns a signal for each time that the tools of any part change; none where no part can say so, or panics when asked.
     #[must_use]
     pub fn changes(&self) -> Option<ToolChanges> {
         match &self.0 {
             SourceKind::Fixed(_) | SourceKind::Failed(_) => None,
-            SourceKind::Asked(source) => source.changes(),
+            SourceKind::Asked(source) => guarded(|| Ok(source.changes())).ok().flatten(),
             SourceKind::Several(sources) => ToolChanges::join(sources.iter().filter_map(Source::changes)),
         }
     }
@@ -122,12 +123,12 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Where a source cannot be reached or two tools have the same name.
+    /// Where a source cannot be reached or panics, or two tools have the same name.
     pub fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
         Box::pin(async move {
             match &self.0 {
                 SourceKind::Fixed(toolbox) => Ok(toolbox.clone()),
-                SourceKind::Asked(source) => source.toolbox().await,
+                SourceKind::Asked(source) => guarded_future(async { source.toolbox().await }).await,
                 SourceKind::Failed(error) => Err(error.clone()),
                 SourceKind::Several(sources) => {
                     let toolboxes = try_join_all(sources.iter().map(Source::toolbox)).await?;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tracing::debug;
 
-use super::job::{Job, NotRun, guarded};
+use super::job::{Job, NotRun};
+use crate::panics::guarded;
 use crate::{Resolver, Tool, ToolCall, ToolDefinition, ToolError, ToolMetadata, Turn};
 
 /// A tool that may be called, with its definition and metadata.

@@ -9,9 +9,10 @@ use tokio::sync::Semaphore;
 use tracing::debug;
 
 use super::admit::Admitted;
-use super::job::{Job, guarded, panicked};
+use super::job::Job;
 use super::policies::Policies;
 use crate::check::{ArgumentChecker, Unchecked};
+use crate::panics::guarded;
 use crate::{Arguments, MemoryBudget, Strictness, ToolError};
 
 /// As many long texts are checked at once as there are processors; the others wait, and take no thread meanwhile.
@@ -40,7 +41,7 @@ pub(super) async fn check(job: &mut Job<'_>, tool: Admitted<'_>) -> Result<(), T
         (arguments, result)
     });
     let (arguments, result) = checked.await.map_err(|error| match error.try_into_panic() {
-        Ok(panic) => panicked(panic),
+        Ok(panic) => ToolError::from_panic(panic),
         Err(_) => ToolError::cancelled().with_detail("the runtime is shutting down"),
     })?;
     *job.arguments = arguments;

@@ -10,10 +10,11 @@ use futures_core::Stream;
 use futures_core::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use super::job::{BatchPart, Job, guarded};
+use super::job::{BatchPart, Job};
 use super::permits::BatchGate;
 use super::policies::{Executor, Policies};
 use super::settle::settle;
+use crate::panics::guarded;
 use crate::sink::{EventReceiver, EventSink, event_channel};
 use crate::turn::{Slot, SlotState};
 use crate::{

@@ -1,16 +1,14 @@
 //! An executor with its tools: [`Host`].
 
 use std::fmt;
-use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::batch::Batch;
 use super::interrupt::unless_cancelled;
-use super::job::{Job, panicked};
+use super::job::Job;
 use super::policies::Executor;
 use super::settle::{not_resumable, refuse, settle};
 use crate::error::readable;
@@ -57,7 +55,7 @@ impl Host {
     /// Where the source cannot be reached, panics, or does not answer within the executor's timeout, and where its tools cannot
     /// be in one toolbox.
     pub async fn toolbox(&self) -> Result<Toolbox, ToolError> {
-        self.tools(&ToolContext::new()).await
+        self.toolbox_for(&ToolContext::new()).await
     }
 
     /// Calls a tool with an empty context.
@@ -97,7 +95,7 @@ impl Host {
     /// Most calls then need none, which saves a server a tenth of what the executor costs (`scripts/bench http`).
     pub async fn run_until_dropped(&self, call: ToolCall, context: &ToolContext) -> Outcome {
         let ToolCall { id, name, mut arguments } = call;
-        let asked = self.tools(context).await;
+        let asked = self.toolbox_for(context).await;
         let tools = asked.as_ref().unwrap_or_else(|_| Toolbox::none());
         let mut job = Job::new(&self.executor.0, tools, &name, &mut arguments, context);
         job.call_id = Some(&id);
@@ -118,12 +116,16 @@ impl Host {
     /// the call.
     pub async fn watch<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> Result<Batch<'a>, ToolError> {
         let _ = context.cancellation();
-        let toolbox = self.tools(context).await?;
+        let toolbox = self.toolbox_for(context).await?;
         Ok(Batch::for_host(&self.executor.0, toolbox, call, context))
     }
 
     /// Returns the current tools, unless the context is cancelled first.
-    pub(crate) async fn tools(&self, context: &ToolContext) -> Result<Toolbox, ToolError> {
+    ///
+    /// # Errors
+    ///
+    /// For the reasons of [`toolbox`](Self::toolbox), and where the context is cancelled.
+    pub async fn toolbox_for(&self, context: &ToolContext) -> Result<Toolbox, ToolError> {
         match self.source.fixed() {
             Some(toolbox) => Ok(toolbox.clone()),
             None => Box::pin(self.ask(context)).await,
@@ -132,12 +134,12 @@ impl Host {
 
     /// Asks the source for its tools, within the executor's timeout and until the context is cancelled.
     async fn ask(&self, context: &ToolContext) -> Result<Toolbox, ToolError> {
-        let asked = AssertUnwindSafe(async { self.source.toolbox().await }).catch_unwind();
-        let asked = async { asked.await.unwrap_or_else(|panic| Err(panicked(panic))) };
         let asked = async {
             match self.executor.0.timeout.filter(|_| Handle::try_current().is_ok()) {
-                Some(limit) => timeout(limit, asked).await.unwrap_or_else(|_| Err(source_timeout(limit))),
-                None => asked.await,
+                Some(limit) => {
+                    timeout(limit, self.source.toolbox()).await.unwrap_or_else(|_| Err(source_timeout(limit)))
+                }
+                None => self.source.toolbox().await,
             }
         };
         unless_cancelled(context, asked).await?

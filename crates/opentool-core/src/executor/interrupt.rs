@@ -7,7 +7,7 @@ use futures_util::future::{Either, select};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep_until};
 
-use crate::context::Clock;
+use crate::call_clock::TimeLeft;
 use crate::{ToolContext, ToolError};
 
 /// Waits for the deadline or the cancellation of a call, and returns the call's error.
@@ -27,8 +27,9 @@ pub(super) async fn interrupt(context: &ToolContext) -> ToolError {
 /// Waits for the deadline of a call or, for a sync tool that has no thread yet, for the end of its wait for one.
 async fn out_of_time(context: &ToolContext) -> ToolError {
     loop {
-        let clock = context.clock();
-        let (Clock::Running { until: Some(until), .. } | Clock::WaitingForThread { until: Some(until), .. }) = clock
+        let before = context.time_left();
+        let (TimeLeft::Running { until: Some(until), .. } | TimeLeft::WaitingForThread { until: Some(until), .. }) =
+            before
         else {
             return pending().await;
         };
@@ -36,13 +37,15 @@ async fn out_of_time(context: &ToolContext) -> ToolError {
             return no_timer();
         }
         sleep_until(Instant::from_std(until)).await;
-        match (clock, context.clock()) {
-            // The thread started its clock meanwhile.
-            (Clock::WaitingForThread { .. }, Clock::Running { .. }) => {}
-            (Clock::WaitingForThread { limit, .. }, _) => return context.pool().no_free_thread(limit),
+        match (before, context.time_left()) {
+            (TimeLeft::WaitingForThread { limit, .. }, _) if context.give_up_thread() => {
+                return context.pool().no_free_thread(limit);
+            }
+            // The tool started meanwhile.
+            (TimeLeft::WaitingForThread { .. }, _) => {}
             // The call has waited for the answer to a question, or still does.
-            (Clock::Running { .. }, Clock::Running { until: Some(later), .. }) if later > until => {}
-            (Clock::Running { timeout, .. }, _) => return ToolError::timeout(timeout),
+            (TimeLeft::Running { .. }, TimeLeft::Running { until: Some(later), .. }) if later > until => {}
+            (TimeLeft::Running { timeout, .. }, _) => return ToolError::timeout(timeout),
         }
     }
 }

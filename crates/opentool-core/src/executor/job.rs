@@ -1,7 +1,5 @@
 //! One call on its way to its outcome: [`Job`].
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::permits::BatchGate;
@@ -85,26 +83,4 @@ impl From<ToolError> for NotRun {
     fn from(error: ToolError) -> Self {
         Self::Error(error)
     }
-}
-
-/// Runs code of the user and makes an error of a panic.
-pub(super) fn guarded<T>(code: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
-    catch_unwind(AssertUnwindSafe(code)).unwrap_or_else(|panic| Err(panicked(panic)))
-}
-
-#[cold]
-pub(super) fn panicked(panic: Box<dyn Any + Send>) -> ToolError {
-    let text = if let Some(text) = panic.downcast_ref::<&str>() {
-        text
-    } else if let Some(text) = panic.downcast_ref::<String>() {
-        text.as_str()
-    } else {
-        "a panic without a message"
-    };
-    let error = ToolError::panicked(text);
-    // The payload is a type of the user, whose own drop may panic as well.
-    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-        std::mem::forget(again);
-    }
-    error
 }

@@ -4,17 +4,17 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tracing::{debug, warn};
 
 use super::admit::Admitted;
 use super::interrupt::unless_cancelled;
-use super::job::{Job, NotRun, panicked};
+use super::job::{Job, NotRun};
 use super::policies::Policies;
 use crate::context::RecordedScope;
 use crate::journal::{CallOrigin, Recording};
+use crate::panics::guarded_future;
 use crate::{
     Begun, CallEffect, CallEnd, CallKey, CallStart, ErrorKind, Journal, OwnedRun, Reconciled, RecordedResult,
     ToolError, ToolMetadata, UncertainDecision,
@@ -57,8 +57,8 @@ pub(super) async fn begin(job: &mut Job<'_>, admitted: Admitted<'_>) -> Result<O
         return Err(late().into());
     }
     let Some(recording) = job.context.origin().and_then(|origin| origin.recording.clone()) else { return Ok(None) };
-    let beginning = AssertUnwindSafe(begin_recorded(job, admitted, &recording)).catch_unwind();
-    beginning.await.unwrap_or_else(|panic| Err(panicked(panic).into())).map(|recorded| Some(Box::new(recorded)))
+    let recorded = guarded_future(begin_recorded(job, admitted, &recording)).await?;
+    Ok(Some(Box::new(recorded)))
 }
 
 async fn begin_recorded(
@@ -188,9 +188,7 @@ impl RecordedCall {
         }
         let Some(result) = &job.answer else { return };
         let end = CallEnd { key: &self.key, attempt: self.attempt, result, return_direct: job.return_direct };
-        let ending = AssertUnwindSafe(async { self.journal.end(end).await }).catch_unwind();
-        let ended = ending.await.unwrap_or_else(|panic| Err(panicked(panic)));
-        match ended {
+        match guarded_future(async { self.journal.end(end).await }).await {
             Ok(()) => self.has_ended = true,
             Err(error) => {
                 warn!(gen_ai.tool.name = job.name, %error, "the outcome of a call cannot be recorded");

@@ -1,23 +1,22 @@
 //! One call, from its name to its one answer.
 
 use std::future::poll_fn;
-use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use futures_util::FutureExt;
 use tracing::{Instrument, debug};
 
 use super::admit::{Admitted, find};
 use super::arguments_check::{check, check_short};
 use super::interrupt::{CancelOnDrop, interrupt, no_timer};
-use super::job::{Job, NotRun, guarded, panicked};
+use super::job::{Job, NotRun};
 use super::policies::{Executor, Policies};
 use super::record::{RecordedCall, begin, own_time_limit, time_limit};
 use super::span;
 use super::wait::{must_wait, wait};
 use crate::context::CallScope;
+use crate::panics::{guarded, guarded_future};
 use crate::{ErrorKind, ErrorSeverity, Invocation, Next, ToolError, ToolMetadata, ToolOutput};
 
 /// Settles a call, in a span of its own where a subscriber wants it.
@@ -111,10 +110,7 @@ async fn attempt<const ORIGIN: bool>(
         check_short(job, admitted)?;
     }
     let permits = if must_wait(job, metadata) {
-        match Box::pin(AssertUnwindSafe(wait(job, admitted)).catch_unwind()).await {
-            Ok(permits) => Some(Box::new(permits?)),
-            Err(panic) => return Err(panicked(panic).into()),
-        }
+        Some(Box::new(Box::pin(guarded_future(wait(job, admitted))).await?))
     } else {
         None
     };

@@ -3,7 +3,8 @@
 use tracing::field::Empty;
 use tracing::{Level, Span, span_enabled};
 
-use super::job::{Job, guarded};
+use super::job::Job;
+use crate::panics::guarded;
 
 const TARGET: &str = "opentool::execute_tool";
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::job::{BatchPart, Job, guarded};
+use super::job::{BatchPart, Job};
 use super::policies::Executor;
 use super::settle::{not_resumable, settle};
+use crate::panics::guarded;
 use crate::{Outcome, Tool, ToolCall, ToolContext, Toolbox, Turn};
 
 impl Executor {

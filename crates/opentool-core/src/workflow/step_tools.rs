@@ -48,7 +48,7 @@ pub(super) fn check_sleep(tools: &Toolbox) -> Result<(), WorkflowError> {
 
 /// Asks the source for its tools, as the executor would.
 pub(super) async fn ask(executor: &Executor, source: &Source, context: &ToolContext) -> Result<Toolbox, ToolError> {
-    executor.host(source.clone()).tools(context).await
+    executor.host(source.clone()).toolbox_for(context).await
 }
 
 /// What is known about a workflow, by what is known about the tools of its steps.

@@ -1,10 +1,11 @@
 //! Rule 6: a sync tool runs on a thread of the pool, so that its deadline holds and nothing else waits for it.
 
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use opentool_core::{
     BoxFuture, ErrorKind, Executor, FnTool, Invocation, Middleware, Next, ToolCall, ToolContext, ToolError, ToolOutput,
     Toolbox, Turn, tool,
@@ -82,6 +83,34 @@ async fn a_wait_for_a_thread_is_bounded_and_names_the_busy_tools() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     assert_eq!(host.call("quick", "").await.unwrap().to_text(), "1");
+}
+
+#[tokio::test]
+async fn a_tool_that_got_no_thread_in_time_never_runs() {
+    const LIMIT: Duration = Duration::from_millis(10);
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = runs.clone();
+    let quick = FnTool::new("quick", move || counted.fetch_add(1, Ordering::SeqCst)).timeout(LIMIT);
+    // The thread becomes free just when the other call gives up its wait, or a little before or after.
+    let busy_micros = Arc::new(AtomicU64::new(0));
+    let micros = busy_micros.clone();
+    let busy = FnTool::new("busy", move || sleep(Duration::from_micros(micros.load(Ordering::SeqCst))));
+    let executor = Executor::builder().blocking_threads(1).build();
+    let host = executor.host((busy, quick));
+    let mut answered = 0;
+    for round in 0..150 {
+        busy_micros.store(9_000 + 20 * round, Ordering::SeqCst);
+        let (busy, quick) = join(host.call("busy", ""), host.call("quick", "")).await;
+        busy.unwrap();
+        match quick {
+            Ok(_) => answered += 1,
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}"),
+        }
+    }
+    while executor.busy_threads() > 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(runs.load(Ordering::SeqCst), answered);
 }
 
 #[tokio::test]

@@ -1,0 +1,130 @@
+//! How much time a call has: [`CallClock`].
+
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// How long a call without a timeout waits for a thread.
+const MAX_WAIT_FOR_THREAD: Duration = Duration::from_secs(30);
+
+/// The clock of one call. It starts when the call first waits or asks for it, and that of a sync tool when its code starts on a thread.
+#[derive(Clone)]
+pub(crate) struct CallClock {
+    timeout: Option<Duration>,
+    deadline: OnceLock<Option<Instant>>,
+    /// Set for a sync tool; the deadline is then this one.
+    thread: OnceLock<Arc<ThreadClock>>,
+}
+
+/// The clock of a call that runs on a thread.
+pub(crate) struct ThreadClock {
+    waiting_since: Instant,
+    start: OnceLock<ThreadStart>,
+}
+
+/// How the wait for a thread ended. It is decided once, so that code never runs for a call that has given up.
+enum ThreadStart {
+    Started(Instant),
+    GivenUp,
+}
+
+/// How much time a call has.
+#[derive(Clone, Copy)]
+pub(crate) enum TimeLeft {
+    /// The call runs until then, if it has a deadline.
+    Running { until: Option<Instant>, timeout: Duration },
+    /// The call has no thread yet, and waits for one until then.
+    WaitingForThread { until: Option<Instant>, limit: Duration },
+}
+
+impl CallClock {
+    pub(crate) fn new(timeout: Option<Duration>) -> Self {
+        Self { timeout, deadline: OnceLock::new(), thread: OnceLock::new() }
+    }
+
+    pub(crate) fn has_timeout(&self) -> bool {
+        self.timeout.is_some()
+    }
+
+    /// Returns the deadline of a call that has waited for no answer, and starts the clock unless the call waits for a thread.
+    pub(crate) fn first_deadline(&self) -> Option<Instant> {
+        let timeout = self.timeout?;
+        if let Some(thread) = self.thread.get() {
+            return thread.started()?.checked_add(timeout);
+        }
+        // The clock is read when the tool asks here, or when the call first waits; most calls do neither.
+        // A time beyond what the clock can represent is no deadline.
+        *self.deadline.get_or_init(|| now().checked_add(timeout))
+    }
+
+    /// Lets the clock start on a thread, unless it is already running.
+    pub(crate) fn on_thread(&self) -> Option<Arc<ThreadClock>> {
+        if self.deadline.get().is_some() {
+            return None;
+        }
+        let clock = || Arc::new(ThreadClock { waiting_since: now(), start: OnceLock::new() });
+        Some(self.thread.get_or_init(clock).clone())
+    }
+
+    /// Returns how much time is left; `deadline` is asked where the call does not wait for a thread.
+    pub(crate) fn time_left(&self, deadline: impl FnOnce() -> Option<Instant>) -> TimeLeft {
+        match self.thread.get() {
+            Some(thread) if thread.started().is_none() => {
+                let limit = self.timeout.unwrap_or(MAX_WAIT_FOR_THREAD);
+                TimeLeft::WaitingForThread { until: thread.waiting_since.checked_add(limit), limit }
+            }
+            _ => TimeLeft::Running { until: deadline(), timeout: self.timeout.unwrap_or(Duration::MAX) },
+        }
+    }
+
+    /// Gives up the wait for a thread. False where the code has started meanwhile; else it never will.
+    pub(crate) fn give_up_thread(&self) -> bool {
+        self.thread.get().is_none_or(|thread| thread.give_up())
+    }
+}
+
+impl ThreadClock {
+    /// Starts the clock, and says whether the code may run: not where its call has given up.
+    pub(crate) fn start(&self) -> bool {
+        // Another attempt of the call goes on with the clock of the first.
+        matches!(self.start.get_or_init(|| ThreadStart::Started(now())), ThreadStart::Started(_))
+    }
+
+    fn give_up(&self) -> bool {
+        matches!(self.start.get_or_init(|| ThreadStart::GivenUp), ThreadStart::GivenUp)
+    }
+
+    fn started(&self) -> Option<Instant> {
+        match self.start.get()? {
+            ThreadStart::Started(at) => Some(*at),
+            ThreadStart::GivenUp => None,
+        }
+    }
+}
+
+/// The current time, by tokio's clock, which tests can pause.
+pub(crate) fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_starts_or_its_call_gives_up_and_never_both() {
+        let clock = || {
+            let clock = CallClock::new(Some(Duration::from_secs(1)));
+            Some((clock.on_thread()?, clock))
+        };
+        let Some((thread, call)) = clock() else { panic!("no clock of this call runs yet") };
+        assert!(call.give_up_thread());
+        assert!(!thread.start());
+        assert!(call.give_up_thread() && call.first_deadline().is_none());
+
+        let Some((thread, call)) = clock() else { panic!("no clock of this call runs yet") };
+        assert!(thread.start());
+        assert!(!call.give_up_thread());
+        assert!(thread.start(), "another attempt has the same clock");
+        assert!(call.first_deadline().is_some());
+    }
+}
