@@ -112,19 +112,17 @@ mod tests {
 
     #[test]
     fn code_starts_or_its_call_gives_up_and_never_both() {
-        let clock = || {
-            let clock = CallClock::new(Some(Duration::from_secs(1)));
-            Some((clock.on_thread()?, clock))
-        };
-        let Some((thread, call)) = clock() else { panic!("no clock of this call runs yet") };
-        assert!(call.give_up_thread());
-        assert!(!thread.start());
-        assert!(call.give_up_thread() && call.first_deadline().is_none());
+        let [given_up, started] = [(); 2].map(|()| CallClock::new(Some(Duration::from_secs(1))));
 
-        let Some((thread, call)) = clock() else { panic!("no clock of this call runs yet") };
-        assert!(thread.start());
-        assert!(!call.give_up_thread());
-        assert!(thread.start(), "another attempt has the same clock");
-        assert!(call.first_deadline().is_some());
+        let thread = given_up.on_thread();
+        assert!(given_up.give_up_thread());
+        assert!(thread.is_some_and(|thread| !thread.start()));
+        assert!(given_up.give_up_thread() && given_up.first_deadline().is_none());
+
+        let thread = started.on_thread();
+        assert!(thread.as_ref().is_some_and(|thread| thread.start()));
+        assert!(!started.give_up_thread());
+        assert!(thread.is_some_and(|thread| thread.start()), "another attempt has the same clock");
+        assert!(started.first_deadline().is_some());
     }
 }
