@@ -1,9 +1,10 @@
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt;
-use opentool_core::{ErrorKind, Executor, Outcomes, Resolver, Source, ToolContext, ToolError, Toolbox, Turn};
+use opentool_core::{ErrorKind, Executor, Outcomes, Resolver, Tool, ToolContext, ToolError, Toolbox, Turn};
 
 use super::calling::ToolCallingManager;
 use super::execution::{Execution, ToolEvents};
@@ -57,20 +58,31 @@ impl DefaultToolCallingManager {
     ///
     /// # Errors
     ///
-    /// Where two have the same name, a name cannot be resolved, or a source cannot be reached.
+    /// Where two have the same name, a name cannot be resolved, or a source cannot be reached, panics, or does not answer within the
+    /// executor's timeout.
     pub async fn toolbox(&self, options: &ChatOptions) -> Result<Toolbox, ChatError> {
+        let nothing = ToolContext::new();
+        let context = options.context.as_ref().unwrap_or(&nothing);
         let mut toolbox = Toolbox::new();
         for (index, source) in options.tools.iter().chain(&options.added_tools).enumerate() {
-            let tools = ask(source).await.map_err(Cause::Tools)?;
+            let tools = self.executor.host(source.clone()).toolbox_for(context).await.map_err(Cause::Tools)?;
             // The first needs no copy: a toolbox is shared.
             toolbox = if index == 0 { tools } else { toolbox.merge(tools).map_err(unusable)? };
         }
         for name in options.tool_names.iter().flatten() {
-            let found = self.resolver.as_ref().and_then(|resolver| resolver.resolve(name));
-            let tool = found.ok_or_else(|| Cause::Tools(unresolved(name, self.resolver.is_some())))?;
-            toolbox.add(tool).map_err(unusable)?;
+            toolbox.add(self.resolve(name).map_err(Cause::Tools)?).map_err(unusable)?;
         }
         Ok(toolbox)
+    }
+
+    fn resolve(&self, name: &str) -> Result<Arc<dyn Tool>, ToolError> {
+        let Some(resolver) = &self.resolver else {
+            let message = format!("there is no resolver that could find the tool named `{name}`; give the model one");
+            return Err(ToolError::new(ErrorKind::UnknownTool, message));
+        };
+        let found = catch_unwind(AssertUnwindSafe(|| resolver.resolve(name))).map_err(ToolError::from_panic)?;
+        let unknown = || ToolError::new(ErrorKind::UnknownTool, format!("no resolver knows a tool named `{name}`"));
+        found.ok_or_else(unknown)
     }
 
     async fn execute(
@@ -84,10 +96,10 @@ impl DefaultToolCallingManager {
             return Ok(ToolExecutionResult::new(prompt.messages.clone()));
         };
         let waits = |id: &str| message.tool_calls.iter().any(|call| *call.id == *id);
-        if let Some(stranger) = turn.unfinished().find(|unfinished| !waits(&unfinished.id)) {
+        if let Some(other) = turn.unfinished().find(|unfinished| !waits(&unfinished.id)) {
             return Err(ChatError::setup(format!(
                 "the turn waits for a decision about the call `{}`, which this answer does not make: execute the answer that made it",
-                stranger.id
+                other.id
             )));
         }
         let tools = self.toolbox(&prompt.options).await?;
@@ -128,23 +140,8 @@ fn as_run(mut message: AssistantMessage, outcomes: &Outcomes) -> AssistantMessag
     message
 }
 
-async fn ask(source: &Source) -> Result<Toolbox, ToolError> {
-    match source.fixed() {
-        Some(toolbox) => Ok(toolbox.clone()),
-        None => source.toolbox().await,
-    }
-}
-
 fn unusable(error: opentool_core::ToolboxError) -> ChatError {
     Cause::Tools(ToolError::fatal(error)).into()
-}
-
-fn unresolved(name: &str, asked: bool) -> ToolError {
-    let message = match asked {
-        true => format!("no resolver knows a tool named `{name}`"),
-        false => format!("there is no resolver that could find the tool named `{name}`; give the model one"),
-    };
-    ToolError::new(ErrorKind::UnknownTool, message)
 }
 
 /// Returns why the turn ends with these outcomes, where it does.

@@ -1,5 +1,6 @@
 //! Row "error policy", and errors of the provider.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
@@ -9,7 +10,9 @@ use opentool_chat::{
     ModelRequest, Provider, TypedAnswers, Usage,
 };
 use opentool_core::testing::FakeTool;
-use opentool_core::{Cancellation, ErrorSeverity, Executor, FnTool, ToolError, ToolSource, Toolbox};
+use opentool_core::{
+    Cancellation, ErrorKind, ErrorSeverity, Executor, FnTool, Resolver, Tool, ToolError, ToolSource, Toolbox,
+};
 
 use crate::support::{Mode, calling, tool_texts};
 
@@ -104,6 +107,45 @@ async fn an_unreachable_source_is_an_error_before_the_model_is_called(mode: Mode
     assert!(model.requests().is_empty());
 }
 
+async fn a_source_that_panics_or_hangs_is_an_error_before_the_model_is_called(mode: Mode) {
+    struct Broken(bool);
+    impl ToolSource for Broken {
+        fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
+            if self.0 {
+                panic!("at src/secret.rs:7");
+            }
+            Box::pin(std::future::pending())
+        }
+
+        fn changes(&self) -> Option<opentool_core::ToolChanges> {
+            None
+        }
+    }
+    for (panics, kind) in [(true, ErrorKind::Panic), (false, ErrorKind::Timeout)] {
+        let model = ScriptedModel::new([Reply::text("never said")]);
+        let executor = Executor::builder().timeout(Duration::from_millis(50)).build();
+        let client = ChatClient::new(ChatModel::builder(model.clone()).executor(executor).build());
+        let error = mode.error(client.prompt("hi").tools(Broken(panics))).await;
+        assert!(matches!(error.cause(), Cause::Tools(error) if error.kind() == kind), "{error:?}");
+        assert!(!error.to_string().contains("secret"), "{error}");
+        assert!(model.requests().is_empty());
+    }
+}
+
+async fn a_resolver_that_panics_is_an_error_before_the_model_is_called(mode: Mode) {
+    struct Panics;
+    impl Resolver for Panics {
+        fn resolve(&self, _: &str) -> Option<Arc<dyn Tool>> {
+            panic!("at src/secret.rs:7")
+        }
+    }
+    let model = ScriptedModel::new([Reply::text("never said")]);
+    let client = ChatClient::new(ChatModel::builder(model.clone()).resolver(Panics).build());
+    let error = mode.error(client.prompt("hi").tool_names(["any"])).await;
+    assert!(matches!(error.cause(), Cause::Tools(error) if error.kind() == ErrorKind::Panic), "{error:?}");
+    assert!(model.requests().is_empty());
+}
+
 /// A model that begins to answer and then says nothing any more.
 struct Stalls;
 
@@ -144,6 +186,8 @@ async fn cancelling_a_stream_ends_it_and_keeps_its_usage() {
 
 in_both_modes!(
     an_unreachable_source_is_an_error_before_the_model_is_called,
+    a_source_that_panics_or_hangs_is_an_error_before_the_model_is_called,
+    a_resolver_that_panics_is_an_error_before_the_model_is_called,
     an_unmarked_error_reaches_the_model_by_its_display,
     a_fatal_error_reaches_the_caller_with_what_was_done,
     all_errors_fatal_and_an_error_policy_have_the_last_word,

@@ -1,7 +1,9 @@
 //! `tools/list`: what clients learn about the tools.
 
+use std::time::Duration;
+
 use opentool_core::testing::FakeTool;
-use opentool_core::{Executor, Toolbox};
+use opentool_core::{BoxFuture, Executor, ToolChanges, ToolError, ToolSource, Toolbox};
 use opentool_mcp::Mcp;
 use opentool_server::Server;
 use serde_json::{Value, json};
@@ -87,4 +89,47 @@ async fn a_cursor_notices_that_the_list_has_changed() {
         assert_eq!(list(&server, Some(&made_up)).await["error"]["code"], -32602, "{made_up}");
     }
     assert_eq!(list(&server, None).await["result"]["ttlMs"], 0, "these tools may change at any time");
+}
+
+/// A source that panics or never answers.
+#[derive(Clone, Copy)]
+enum Broken {
+    Panics,
+    PanicsAtOnce,
+    Hangs,
+}
+
+impl ToolSource for Broken {
+    fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
+        match self {
+            Self::Panics => Box::pin(async { panic!("at src/secret.rs:7") }),
+            Self::PanicsAtOnce => panic!("at src/secret.rs:7"),
+            Self::Hangs => Box::pin(std::future::pending()),
+        }
+    }
+
+    fn changes(&self) -> Option<ToolChanges> {
+        match self {
+            Self::PanicsAtOnce => panic!("at src/secret.rs:7"),
+            Self::Panics | Self::Hangs => None,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_source_that_panics_or_hangs_is_an_error_answer_to_every_request() {
+    for source in [Broken::Panics, Broken::PanicsAtOnce, Broken::Hangs] {
+        let executor = Executor::builder().timeout(Duration::from_millis(100)).build();
+        let server = start(Server::new(source).executor(executor)).await;
+        let listed = list(&server, None).await;
+        assert_eq!(listed["error"]["code"], -32603, "{listed}");
+        let called = server.stateless("tools/call", json!({ "name": "any", "arguments": {} })).await;
+        assert!(called["error"].is_object() || called["result"]["isError"] == true, "{called}");
+        let session = server.initialize("2025-06-18").await;
+        let again = session.ask("tools/list", json!({})).await;
+        assert_eq!(again["error"]["code"], -32603, "{again}");
+        for answer in [listed, called, again] {
+            assert!(!answer.to_string().contains("secret"), "{answer}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use opentool_core::{BoxFuture, ChangeSignal, FnTool, ToolChanges, ToolError, ToolSource, Toolbox};
+use opentool_core::{BoxFuture, ChangeSignal, Executor, FnTool, ToolChanges, ToolError, ToolSource, Toolbox};
 use opentool_page::Page;
 use opentool_server::Server;
 use serde_json::json;
@@ -87,6 +87,38 @@ impl ToolSource for Changing {
 
     fn changes(&self) -> Option<ToolChanges> {
         Some(self.0.changes())
+    }
+}
+
+/// A source that panics, or else never answers.
+struct Broken {
+    panics: bool,
+}
+
+impl ToolSource for Broken {
+    fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
+        assert!(!self.panics, "at src/secret.rs:7");
+        Box::pin(std::future::pending())
+    }
+
+    fn changes(&self) -> Option<ToolChanges> {
+        assert!(!self.panics, "at src/secret.rs:7");
+        None
+    }
+}
+
+#[tokio::test]
+async fn a_source_that_panics_or_hangs_is_an_error_answer() {
+    for panics in [true, false] {
+        let executor = Executor::builder().timeout(Duration::from_millis(100)).build();
+        let server = start(Server::new(Broken { panics }).executor(executor), Page::new()).await;
+        let browser = server.browser().await;
+        let tools = browser.get("/ui/api/tools").await;
+        assert!(!tools.refused(503).contains("secret"), "{tools:?}");
+        let mut call = browser.open("/ui/api/calls", r#"{"id":"c","tool":"any","arguments":{}}"#).await;
+        let outcome = call.last().await;
+        assert!(outcome["error"]["kind"].is_string(), "{outcome}");
+        assert_eq!(browser.get("/ui/api/info").await.status, 200);
     }
 }
 

@@ -96,6 +96,14 @@ impl Refusal {
         Self { allow: Some(allowed), ..Self::new(StatusCode::METHOD_NOT_ALLOWED, message) }
     }
 
+    /// Answers a request whose frontend panicked.
+    pub(crate) fn internal() -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the request could not be answered, because of a fault in the server",
+        )
+    }
+
     pub(crate) fn unavailable(message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
     }

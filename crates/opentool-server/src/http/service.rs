@@ -1,15 +1,17 @@
 //! Everything between a request and its response: [`Service`].
 
 use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use http::Method;
 use http::header::{CONNECTION, HeaderValue};
 use http::request::Parts;
 use http_body::Body;
-use opentool_core::{Host, ToolContext, TraceContext};
-use tracing::Instrument;
+use opentool_core::{Host, ToolContext, ToolError, TraceContext};
+use tracing::{Instrument, error};
 
 use super::body;
 use super::frontend::{Frontend, FrontendRequest, RequestBody};
@@ -179,6 +181,22 @@ impl Service {
         record: &mut RequestRecord<'_>,
     ) -> HttpResponse {
         let Some(frontend) = self.mounted.get(index) else { return Refusal::not_found().frontend_response() };
+        let answering = self.answer_by(&**frontend, parts, body, trace, record);
+        AssertUnwindSafe(answering).catch_unwind().await.unwrap_or_else(|panic| {
+            let error = ToolError::from_panic(panic);
+            error!(path = frontend.mount_path(), detail = error.detail(), "a frontend panicked");
+            Refusal::internal().frontend_response()
+        })
+    }
+
+    async fn answer_by<B: Body<Data = Bytes>>(
+        &self,
+        frontend: &dyn Frontend,
+        parts: &Parts,
+        body: B,
+        trace: Option<TraceContext>,
+        record: &mut RequestRecord<'_>,
+    ) -> HttpResponse {
         let key_name = record.key_name.clone();
         let sub_path = routes::strip_prefix(parts.uri.path(), frontend.mount_path()).unwrap_or_default();
         let mut request = FrontendRequest::new(parts, sub_path, &self.host, key_name, trace, &self.state);

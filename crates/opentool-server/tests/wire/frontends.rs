@@ -261,3 +261,44 @@ async fn a_router_of_a_frontend_has_its_sub_paths() {
     assert_eq!(ask(get("/own")).await.text(), " None true false /opentool");
     assert_eq!(ask(get("/owner")).await.status, 404);
 }
+
+/// Panics where the path says.
+struct Panics;
+
+impl Frontend for Panics {
+    fn mount_path(&self) -> &str {
+        "/panics"
+    }
+
+    fn takes_sub_paths(&self) -> bool {
+        true
+    }
+
+    fn answer_head(&self, request: &FrontendRequest<'_>) -> Option<FrontendResponse> {
+        assert!(request.sub_path() != "/head", "at src/secret.rs:7");
+        None
+    }
+
+    fn answer<'a>(&'a self, request: FrontendRequest<'a>) -> BoxFuture<'a, FrontendResponse> {
+        assert!(request.sub_path() != "/at-once", "at src/secret.rs:7");
+        Box::pin(async { panic!("at src/secret.rs:7") })
+    }
+}
+
+#[tokio::test]
+async fn a_mounted_frontend_that_panics_is_an_error_answer() {
+    let captured = Captured::start();
+    let server = start(Server::new(every_way()).mount(Panics)).await;
+    let mut connection = server.connect().await;
+    for path in ["/panics/head", "/panics/at-once", "/panics/later"] {
+        connection.send(post(path).body("{}").bytes()).await;
+        let reply = connection.reply().await;
+        refused(&reply, 500);
+        assert!(!reply.text().contains("secret"), "{reply:?}");
+    }
+    connection.send(get("/opentool/version").bytes()).await;
+    assert_eq!(connection.reply().await.status, 200, "the connection goes on");
+    let log = captured.text();
+    assert_eq!(log.matches("a frontend panicked").count(), 3, "{log}");
+    assert!(log.contains("at src/secret.rs:7"), "the operator sees why: {log}");
+}
