@@ -73,6 +73,7 @@ impl fmt::Display for ErrorKind {
 /// Who gets an error: the model, which may correct itself, or the caller of the executor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ErrorSeverity {
     /// The model sees the error and the turn goes on.
     #[default]
@@ -441,13 +442,13 @@ impl Error for ToolError {
     }
 }
 
-/// The model sees every problem of refused arguments, with its JSON pointer.
 /// A time to the millisecond, for messages: what is left of a deadline is never round.
 pub(crate) fn readable(time: Duration) -> Duration {
     let milliseconds = time.as_nanos().div_ceil(1_000_000);
     Duration::from_millis(u64::try_from(milliseconds).unwrap_or(u64::MAX))
 }
 
+/// The model sees every problem of refused arguments, with its JSON pointer.
 impl From<ArgumentError> for ToolError {
     fn from(error: ArgumentError) -> Self {
         let problems: Vec<_> = error

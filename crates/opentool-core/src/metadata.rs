@@ -17,6 +17,7 @@ use crate::{CallEffect, Reconcile};
 /// waiting call itself may run, with an error that says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Concurrency {
     /// Any number of calls at once.
     #[default]

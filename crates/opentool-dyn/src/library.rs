@@ -23,6 +23,7 @@ use crate::{Confinement, LoadError, OpenError, Permissions};
 
 /// Where the functions of a library run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Isolation {
     /// In a worker process: a crash of the library does not end this one.
     #[default]

@@ -161,7 +161,7 @@ impl Supervisor {
                     };
                     lost += 1;
                     if lost > most && may_run_alone {
-                        // Boxed, so that the future of any other call stays small.
+                        // Boxed, since few calls run alone, and every call has this future (`benches/isolated.rs many`).
                         return Box::pin(self.call_alone(function, arguments)).await;
                     }
                     if lost > most {

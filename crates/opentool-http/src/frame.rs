@@ -17,6 +17,7 @@ pub enum Framing {
 
 /// One message.
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Frame {
     /// The name of an event; empty if there is none.
     pub name: String,

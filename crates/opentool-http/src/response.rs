@@ -16,6 +16,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_millis(20);
 
 /// What the size limit of a body means for a stream of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum StreamLimit {
     /// All messages together must not be larger.
     Total,

@@ -289,7 +289,7 @@ impl CallLine {
         let arguments = opentool_core::Arguments::from(call.arguments.get());
         let key = CallKey::new(&*run.id, &*call.place, &*call.tool, &arguments);
         let outcome = match &call.outcome {
-            Some(RecordedResult { result, return_direct }) => {
+            Some(RecordedResult { result, return_direct, .. }) => {
                 Some(RawValue::from_string(form::write(result, *return_direct)?)?)
             }
             None => None,
@@ -339,7 +339,7 @@ pub(crate) fn rewrite_outcome(
         Ok(output) => Ok(ToolOutput::parse(&change(&serde_json::to_string(output)?))?),
         Err(error) => Err(serde_json::from_str(&change(&serde_json::to_string(error)?))?),
     };
-    Ok(RecordedResult { result, return_direct: outcome.return_direct })
+    Ok(RecordedResult::new(result, outcome.return_direct))
 }
 
 impl fmt::Display for RunExport {

@@ -30,7 +30,7 @@ pub(crate) fn read(text: &str) -> Result<RecordedResult, serde_json::Error> {
         (Some(output), None) => Ok(ToolOutput::parse(output.get())?),
         (None, None) => Ok(ToolOutput::Empty),
     };
-    Ok(RecordedResult { result, return_direct })
+    Ok(RecordedResult::new(result, return_direct))
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! A client as a tool of another model.
+
 use std::time::Duration;
 
 use opentool_core::{Arguments, Failure, FnTool, ToolContext, ToolError, ToolMetadata};

@@ -1,3 +1,5 @@
+//! What a client is made of: [`ChatClientBuilder`].
+
 use std::fmt;
 use std::sync::Arc;
 

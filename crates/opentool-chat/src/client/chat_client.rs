@@ -1,3 +1,5 @@
+//! The client that programs hold: [`ChatClient`].
+
 use std::fmt;
 use std::sync::Arc;
 

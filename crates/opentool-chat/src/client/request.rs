@@ -1,3 +1,5 @@
+//! One request and its options: [`ChatRequest`].
+
 use std::fmt;
 use std::sync::Arc;
 

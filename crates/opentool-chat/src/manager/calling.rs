@@ -1,3 +1,5 @@
+//! The interface between a model's answer and the tools: [`ToolCallingManager`].
+
 use futures_core::future::BoxFuture;
 use opentool_core::Turn;
 

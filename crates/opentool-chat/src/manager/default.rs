@@ -1,3 +1,5 @@
+//! The manager that runs calls on an executor: [`DefaultToolCallingManager`].
+
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! Calls while they run: [`Execution`].
+
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};

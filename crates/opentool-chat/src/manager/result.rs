@@ -1,3 +1,5 @@
+//! What became of the calls of one answer: [`ToolExecutionResult`].
+
 use opentool_core::ToolCall;
 
 use crate::generation::{FinishReason, Generation};

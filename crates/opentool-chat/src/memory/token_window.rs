@@ -1,3 +1,5 @@
+//! A window that counts tokens: [`TokenWindow`].
+
 use std::fmt;
 use std::sync::Arc;
 

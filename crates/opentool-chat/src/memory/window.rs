@@ -1,3 +1,5 @@
+//! Where a long conversation is cut: [`window`].
+
 use std::collections::HashSet;
 
 use crate::message::{AssistantMessage, Message, ToolMessage};

@@ -1,3 +1,5 @@
+//! A provider with a middleware around it.
+
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;

@@ -1,3 +1,5 @@
+//! How many requests run at once: [`ConcurrencyLimit`].
+
 use futures_core::future::BoxFuture;
 use futures_core::stream::BoxStream;
 use futures_util::{StreamExt, stream};

@@ -1,3 +1,5 @@
+//! Another model where the first fails: [`Fallback`].
+
 use std::fmt;
 use std::sync::Arc;
 

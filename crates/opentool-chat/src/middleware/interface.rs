@@ -1,3 +1,5 @@
+//! The interface of what stands around a model: [`ModelMiddleware`].
+
 use futures_core::future::BoxFuture;
 use futures_core::stream::BoxStream;
 

@@ -1,3 +1,5 @@
+//! How many requests begin in a time: [`RateLimit`].
+
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 

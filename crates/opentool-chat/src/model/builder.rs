@@ -1,3 +1,5 @@
+//! What a model is made of: [`ChatModelBuilder`].
+
 use std::fmt;
 use std::sync::Arc;
 

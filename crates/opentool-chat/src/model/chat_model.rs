@@ -1,3 +1,5 @@
+//! A provider with the loop around it: [`ChatModel`].
+
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! Whether the calls of an answer are run: [`Eligibility`].
+
 use crate::options::ChatOptions;
 use crate::response::ChatResponse;
 

@@ -1,3 +1,5 @@
+//! What the clones of a model share.
+
 use std::sync::Arc;
 
 use super::eligibility::Eligibility;

@@ -1,3 +1,5 @@
+//! A model with answers written by a test: [`ScriptedModel`].
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

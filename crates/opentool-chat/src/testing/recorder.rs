@@ -1,3 +1,5 @@
+//! Recording real turns: [`Recorder`].
+
 use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -460,7 +462,7 @@ impl Tool for RecordedTool {
             let number = lock(&self.tape).add(Entry::Call(call));
             let result = self.tool.call(invocation).await;
             let return_direct = self.tool.metadata().is_return_direct() && result.is_ok();
-            let outcome = RecordedResult { result: result.clone(), return_direct };
+            let outcome = RecordedResult::new(result.clone(), return_direct);
             if let Some(Entry::Call(call)) = lock(&self.tape).entries.get_mut(number) {
                 call.outcome = Some(outcome);
             }

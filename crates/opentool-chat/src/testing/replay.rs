@@ -1,3 +1,5 @@
+//! Replaying recorded turns: [`Replay`].
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,3 +1,5 @@
+//! One answer of a scripted model: [`Reply`].
+
 use std::time::Duration;
 
 use opentool_core::{Arguments, ToolCall};

@@ -440,7 +440,7 @@ async fn an_export_of_a_chat_run_replays() {
     export.add_step("answer", &answer(&call, "tool_calls")).unwrap();
     let arguments = opentool_core::Arguments::none();
     let begun = export.begin_call("1.0", "a", "stock", opentool_core::CallEffect::Other, &arguments).unwrap();
-    let outcome = opentool_core::RecordedResult { result: Ok(ToolOutput::text("TWO")), return_direct: false };
+    let outcome = opentool_core::RecordedResult::new(Ok(ToolOutput::text("TWO")), false);
     export.end_call(begun, outcome);
     let mut assistant = call.clone();
     assistant["role"] = "assistant".into();

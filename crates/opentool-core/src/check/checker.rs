@@ -31,6 +31,7 @@ use crate::patterns::PatternEngine;
 ///
 /// Where the schema itself is open, which it is unless its `additionalProperties` is `false`, they stay, strict or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Strictness {
     /// They are dropped.
     #[default]

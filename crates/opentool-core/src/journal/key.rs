@@ -1,3 +1,5 @@
+//! What tells one recorded call from another: [`CallKey`].
+
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! Where in a run a context is: [`RunPlace`].
+
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! What a journal notes of a call, and the interface [`Journal`].
+
 use std::fmt;
 
 use futures_core::future::BoxFuture;
@@ -92,6 +94,7 @@ impl<'a> CallEnd<'a> {
 
 /// The outcome of a call, as it was recorded.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct RecordedResult {
     /// What the tool answered, or why there is no answer.
     #[serde(with = "crate::to_json::stored_result")]
@@ -99,6 +102,14 @@ pub struct RecordedResult {
     /// Whether the result goes to the caller instead of back to the model.
     #[serde(default)]
     pub return_direct: bool,
+}
+
+impl RecordedResult {
+    /// Describes an outcome.
+    #[must_use]
+    pub fn new(result: Result<ToolOutput, ToolError>, return_direct: bool) -> Self {
+        Self { result, return_direct }
+    }
 }
 
 /// What a journal knows of a call that is about to run.

@@ -1,3 +1,5 @@
+//! Runs, which have calls and notes in order: [`RunJournal`].
+
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! What a tool says about a part of its output: [`Annotations`].
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -1,3 +1,5 @@
+//! One part of an output: [`Part`].
+
 use serde::de::Error as _;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,3 +1,5 @@
+//! Parts with a structured value beside them: [`RichOutput`].
+
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;

@@ -1,3 +1,5 @@
+//! What a tool returns: [`ToolOutput`].
+
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;

@@ -27,6 +27,7 @@ where
 
 /// The usual answers to a call of an unknown tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum UnknownTool {
     /// The model gets an error, with the names it may have meant.
     #[default]

@@ -57,8 +57,6 @@ enum Found {
 
 impl Found {
     /// What the JSON text stands for.
-    // Not inlined, so that the common case, plain JSON, stays small.
-    #[inline(never)]
     fn output(self, json: &RawValue) -> Result<ToolOutput, ToolError> {
         match self {
             Self::Json => serde_json::from_str(json.get()).map(ToolOutput::Json).map_err(unreadable),

@@ -1,3 +1,5 @@
+//! A tool that records its calls: [`FakeTool`].
+
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

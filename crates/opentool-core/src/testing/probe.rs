@@ -1,3 +1,5 @@
+//! Calls with assertions: [`Probe`].
+
 use serde_json::Value;
 
 use crate::{Arguments, ErrorKind, Executor, Host, IntoToolSource, Outcome, ToolCall, ToolContext, ToolOutput};

@@ -1,3 +1,5 @@
+//! Spans as an exporter sees them: [`RecordedSpan`].
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,3 +1,5 @@
+//! A tool under another name.
+
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;

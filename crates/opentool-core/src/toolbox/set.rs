@@ -1,3 +1,5 @@
+//! A set of tools by name: [`Toolbox`].
+
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 

@@ -1,3 +1,5 @@
+//! Why a document cannot be a tool: [`WorkflowError`].
+
 use opentool_spec::DocumentErrors;
 use thiserror::Error;
 

@@ -1,3 +1,5 @@
+//! A tool that runs documents given as arguments: [`WorkflowRunner`].
+
 use std::fmt;
 
 use futures_core::future::BoxFuture;

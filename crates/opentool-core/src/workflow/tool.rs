@@ -1,3 +1,5 @@
+//! A document as a tool: [`Workflow`].
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;

@@ -30,6 +30,7 @@ pub(crate) struct Settings {
 
 /// Which callers share the worker process of a library, and with it what the library keeps in memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum WorkerSharing {
     /// All of them: a crash that one causes ends the handles of the others.
     #[default]

@@ -1,3 +1,5 @@
+//! The journal in a file: [`SqliteJournal`].
+
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::Path;

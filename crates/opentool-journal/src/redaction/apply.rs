@@ -1,3 +1,5 @@
+//! Secrets taken out of what is recorded.
+
 use super::rules::Redaction;
 use super::walk::Walk;
 

@@ -1,3 +1,5 @@
+//! Recorded runs without their secrets.
+
 use opentool_core::{Arguments, CallKey, RecordedResult};
 use serde_json::value::RawValue;
 

@@ -1,3 +1,5 @@
+//! Secrets put back before a replay.
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;

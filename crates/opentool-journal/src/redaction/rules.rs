@@ -1,3 +1,5 @@
+//! What counts as a secret: [`Redaction`].
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;

@@ -63,7 +63,7 @@ pub(crate) async fn read<B: Body<Data = Bytes>>(
         return Ok((first, unreserved()));
     }
     let most = hint.exact().map_or(limits.size, |exact| exact as usize);
-    // Boxed, since few bodies come in pieces, and every request has this future.
+    // Boxed, since few bodies come in pieces, and every request has this future (`scripts/bench http`).
     Box::pin(read_pieces(body, first, most, timer, limits)).await
 }
 

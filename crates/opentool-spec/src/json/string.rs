@@ -112,8 +112,6 @@ pub(super) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// The end of the string that opens at `start`, whatever it holds: after its closing quote, else the end of the text.
-// Not inlined, so that what reads names without escapes, and numbers, stays small.
-#[inline(never)]
 pub(super) fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     loop {

@@ -30,7 +30,7 @@ impl OpenToolFrontend {
 
     /// Answers a request that has passed all checks.
     ///
-    /// The rare routes are boxed, so that the future of a call stays small.
+    /// The rare routes are boxed, so that the future of a call stays small (`scripts/bench http`).
     pub(crate) async fn answer<B: Body<Data = Bytes>>(
         &self,
         route: ToolRoute,
