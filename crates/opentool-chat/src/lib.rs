@@ -237,7 +237,6 @@ mod error;
 mod event;
 mod exchange;
 mod generation;
-mod growing;
 #[cfg(feature = "testing")]
 mod guard;
 mod manager;

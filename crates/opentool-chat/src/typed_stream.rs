@@ -6,13 +6,13 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use futures_util::StreamExt;
+use opentool_spec::json::partial_value;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::answer_form::{ANSWER_TOOL, SharedForm};
 use crate::error::ChatError;
 use crate::event::ChatEvent;
-use crate::growing::grown;
 use crate::response::ChatResponse;
 use crate::stream::ChatStream;
 
@@ -22,7 +22,7 @@ use crate::stream::ChatStream;
 pub enum AnswerEvent<T> {
     /// The answer as far as it can be known: texts are cut off where they end, what is not there yet is absent.
     ///
-    /// It is not checked, and it begins anew where the model has to answer again.
+    /// It is not checked, and it begins again where the model has to answer again.
     Partial(Value),
     /// Anything else: calls, reasoning, usage, and text that is no part of the answer.
     Other(ChatEvent),
@@ -64,7 +64,7 @@ impl Growing {
         self.read = self.text.len();
         // A code fence or some words may stand before the JSON.
         let begin = self.text.find(['{', '['])?;
-        let value = form.partial(grown(&self.text[begin..])?)?;
+        let value = form.partial(partial_value(&self.text[begin..])?)?;
         if self.last.as_ref() == Some(&value) {
             return None;
         }
@@ -118,7 +118,7 @@ impl<T> TypedStream<T> {
                 self.growing.push(&piece.arguments, form)
             }
             event => {
-                // An answer ends with its usage; the next one begins anew.
+                // An answer ends with its usage; the next one begins again.
                 if matches!(event, ChatEvent::Usage(_)) {
                     self.growing = Growing::default();
                 }

@@ -8,6 +8,7 @@
 //! - [`Number`] and [`Quantity`] say what a number literal amounts to, and whether JSON Schema counts it as an integer.
 //! - [`mod@pointer`] escapes, splits and follows JSON pointers.
 //! - [`near`] finds the names that a wrong one was probably meant to be.
+//! - [`partial_value`] reads the beginning of a text, such as an answer that is still being streamed.
 //! - [`indented`], [`canonical`] and [`plain_integers`] rewrite a text, digit by digit as it came.
 //!
 //! The lexer is our own because it has to serve all of these at once: the raw text and the span of every token (to cut,
@@ -28,6 +29,7 @@ mod excerpt;
 mod lexer;
 pub mod near;
 mod number;
+mod partial;
 pub mod pointer;
 mod rewrite;
 mod string;
@@ -37,6 +39,7 @@ pub use error::{JsonError, JsonErrorKind};
 pub use excerpt::excerpt;
 pub use lexer::{Lexer, MAX_DEPTH};
 pub use number::{Number, NumberLiteral, Quantity};
+pub use partial::partial_value;
 pub use rewrite::{MAX_INDENTED, canonical, indented, plain_integers};
 pub use string::{JsonString, quoted};
 pub use unique::{OpenNames, check_unique_names};

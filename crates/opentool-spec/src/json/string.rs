@@ -125,6 +125,18 @@ pub(super) fn string_end(bytes: &[u8], start: usize) -> usize {
     }
 }
 
+/// How far the inside of a string from `start` is sound: up to its closing quote, a control character, an escape that is damaged or
+/// not whole, or the end of the text.
+pub(super) fn sound_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = plain_run(bytes, start);
+    while bytes.get(at) == Some(&b'\\')
+        && let Ok(end) = escape_end(bytes, at)
+    {
+        at = plain_run(bytes, end);
+    }
+    at
+}
+
 /// A text as a JSON string, with its quotes.
 #[must_use]
 pub fn quoted(text: &str) -> String {
