@@ -18,6 +18,8 @@
 
 #[cfg(feature = "client")]
 mod client;
+#[cfg(any(feature = "client", feature = "server"))]
+mod line_reader;
 #[cfg(feature = "server")]
 mod server;
 

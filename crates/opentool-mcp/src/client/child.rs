@@ -12,8 +12,8 @@ use tokio::task::JoinHandle;
 
 use super::command::ServerCommand;
 use super::end_report::EndReport;
-use super::lines::{BoundedLine, LineReader};
 use super::text::shown;
+use crate::line_reader::{BoundedLine, LineReader};
 
 /// How long a server may take to end once its input has ended.
 const END_OF_INPUT: Duration = Duration::from_secs(2);

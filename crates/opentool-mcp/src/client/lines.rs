@@ -7,62 +7,12 @@ use rmcp::model::{ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde::Deserialize;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Mutex;
 
 use super::end_report::EndReport;
 use super::text::shown;
-
-/// Reads lines of which at most so many bytes are kept. A read that is dropped halfway loses nothing.
-pub(crate) struct LineReader<R> {
-    reader: BufReader<R>,
-    limit: usize,
-    line: Vec<u8>,
-    /// Whether the rest of a line that was too long is still to be skipped.
-    skipping: bool,
-}
-
-/// A line, or as much of it as may be kept.
-pub(crate) enum BoundedLine {
-    Whole(Vec<u8>),
-    /// There is more, which is skipped.
-    Beginning(Vec<u8>),
-}
-
-impl<R: AsyncRead + Unpin> LineReader<R> {
-    pub(crate) fn new(reader: R, limit: usize) -> Self {
-        Self { reader: BufReader::new(reader), limit, line: Vec::new(), skipping: false }
-    }
-
-    /// Reads the next line; none at the end.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<BoundedLine>> {
-        loop {
-            let buffer = self.reader.fill_buf().await?;
-            if buffer.is_empty() {
-                let rest = std::mem::take(&mut self.line);
-                return Ok((!rest.is_empty()).then_some(BoundedLine::Whole(rest)));
-            }
-            let end = buffer.iter().position(|byte| *byte == b'\n');
-            let piece = &buffer[..end.unwrap_or(buffer.len())];
-            let read = piece.len() + usize::from(end.is_some());
-            let is_kept = !self.skipping;
-            let mut is_too_long = false;
-            if is_kept {
-                let room = self.limit - self.line.len();
-                is_too_long = piece.len() > room;
-                self.line.extend_from_slice(&piece[..piece.len().min(room)]);
-            }
-            self.reader.consume(read);
-            self.skipping = (self.skipping || is_too_long) && end.is_none();
-            if is_too_long {
-                return Ok(Some(BoundedLine::Beginning(std::mem::take(&mut self.line))));
-            }
-            if is_kept && end.is_some() {
-                return Ok(Some(BoundedLine::Whole(std::mem::take(&mut self.line))));
-            }
-        }
-    }
-}
+use crate::line_reader::{BoundedLine, LineReader};
 
 /// Speaks with a program over its standard streams.
 pub(crate) struct LineTransport<R, W> {
@@ -159,20 +109,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-
-    #[tokio::test]
-    async fn the_beginning_of_a_long_line_is_kept_and_the_rest_is_skipped() {
-        let input = format!("one\n{}\n\ntwo", "x".repeat(100_000));
-        let mut reader = LineReader::new(input.as_bytes(), 10);
-        let mut lines = Vec::new();
-        while let Some(line) = reader.next().await.unwrap() {
-            lines.push(match line {
-                BoundedLine::Whole(line) => String::from_utf8(line).unwrap(),
-                BoundedLine::Beginning(line) => String::from_utf8(line).unwrap() + "…",
-            });
-        }
-        assert_eq!(lines, ["one", "xxxxxxxxxx…", "", "two"]);
-    }
 
     #[test]
     fn an_answer_that_cannot_be_read_is_an_error_to_who_waits_for_it() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opentool_core::{BoxFuture, Cancellation, Host, Journal, MemoryBudget, MemoryJournal, ToolContext};
-use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -21,6 +21,7 @@ use super::listen::{self, End, Filter};
 use super::message::{Message, Params};
 use super::revision::Revision;
 use super::sink::MessageSink;
+use crate::line_reader::{BoundedLine, LineReader};
 
 /// How many messages may wait for the client to read.
 const BACKLOG: usize = 64;
@@ -53,7 +54,7 @@ where
         closing: Cancellation::new(),
         tasks: JoinSet::new(),
     };
-    let read = connection.run(BufReader::new(reader)).await;
+    let read = connection.run(reader).await;
     let written = writing.await.unwrap_or_else(|error| Err(io::Error::other(error)));
     read.and(written)
 }
@@ -110,22 +111,23 @@ struct Connection {
 }
 
 impl Connection {
-    async fn run<R: AsyncBufRead + Unpin>(mut self, mut reader: R) -> io::Result<()> {
+    async fn run<R: AsyncRead + Unpin>(mut self, reader: R) -> io::Result<()> {
         let limit = self.engine.settings.max_line;
+        let mut input = LineReader::new(reader, limit);
         let result = loop {
             let line = tokio::select! {
-                line = next_line(&mut reader, limit) => line,
+                line = input.next() => line,
                 // There is no one to answer.
                 () = self.lines.closed() => break Ok(()),
             };
             match line {
-                Ok(Line::Text(text)) if text.trim_ascii().is_empty() => {}
-                Ok(Line::Text(text)) => self.receive(&text).await,
-                Ok(Line::TooLong) => {
+                Ok(Some(BoundedLine::Whole(text))) if text.trim_ascii().is_empty() => {}
+                Ok(Some(BoundedLine::Whole(text))) => self.receive(&text).await,
+                Ok(Some(BoundedLine::Beginning(_))) => {
                     let error = ProtocolError::invalid_request(format!("a message may have {limit} bytes"));
                     self.lines.send(answer::error(None, &error)).await;
                 }
-                Ok(Line::End) => break Ok(()),
+                Ok(None) => break Ok(()),
                 Err(error) => break Err(error),
             }
             while self.tasks.try_join_next().is_some() {}
@@ -305,66 +307,5 @@ impl LineCall {
         if !context.is_cancelled() {
             lines.send(finished.message).await;
         }
-    }
-}
-
-/// A line of the input.
-enum Line {
-    Text(Vec<u8>),
-    /// It has more bytes than a message may have, and was skipped.
-    TooLong,
-    End,
-}
-
-/// Reads a line, of which at most `limit` bytes are kept.
-async fn next_line<R: AsyncBufRead + Unpin>(reader: &mut R, limit: usize) -> io::Result<Line> {
-    let mut line = Vec::new();
-    let mut too_long = false;
-    loop {
-        let buffer = reader.fill_buf().await?;
-        if buffer.is_empty() {
-            return Ok(if too_long {
-                Line::TooLong
-            } else if line.is_empty() {
-                Line::End
-            } else {
-                Line::Text(line)
-            });
-        }
-        let end = buffer.iter().position(|byte| *byte == b'\n');
-        let piece = &buffer[..end.unwrap_or(buffer.len())];
-        if line.len() + piece.len() > limit {
-            too_long = true;
-            line = Vec::new();
-        } else if !too_long {
-            line.extend_from_slice(piece);
-        }
-        let read = piece.len() + usize::from(end.is_some());
-        reader.consume(read);
-        if end.is_some() {
-            return Ok(if too_long { Line::TooLong } else { Line::Text(line) });
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-
-    #[tokio::test]
-    async fn a_line_without_end_is_skipped_and_the_next_one_read() {
-        let input = format!("one\n{}\ntwo", "x".repeat(100_000));
-        let mut reader = BufReader::with_capacity(16, input.as_bytes());
-        let mut lines = Vec::new();
-        loop {
-            match next_line(&mut reader, 10).await.unwrap() {
-                Line::Text(text) => lines.push(String::from_utf8(text).unwrap()),
-                Line::TooLong => lines.push("too long".to_owned()),
-                Line::End => break,
-            }
-        }
-        assert_eq!(lines, ["one", "too long", "two"]);
     }
 }
