@@ -35,13 +35,13 @@ pub(crate) struct LibraryGrants {
     library: Vec<String>,
     /// Where its functions run [default: process]
     #[arg(long, value_name = "WHERE", value_enum, help_heading = "C libraries")]
-    isolation: Option<Where>,
+    isolation: Option<IsolationOption>,
     /// How long a call may run, whatever the source, such as 500ms or 2m [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = some_time, help_heading = "Running")]
     timeout: Option<Duration>,
     /// Whose calls run in one process: those of all callers, or those of each API key, session or conversation [default: shared]
     #[arg(long, value_name = "WHOSE", value_enum, help_heading = "C libraries")]
-    workers: Option<Whose>,
+    workers: Option<SharingOption>,
     /// How many threads it may have [default: 1024]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..), help_heading = "C libraries")]
     threads: Option<u32>,
@@ -65,7 +65,7 @@ impl From<&LibraryGrants> for LibraryOptions {
 
 /// Where the functions of a library run.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Where {
+enum IsolationOption {
     /// In a process of its own, which it can crash, and nothing else
     Process,
     /// In this process, for a library that is trusted as this program is and whose functions are quick: nothing keeps it
@@ -75,7 +75,7 @@ enum Where {
 
 /// Whose calls run in one process.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Whose {
+enum SharingOption {
     /// Those of all callers
     Shared,
     /// Those of one API key, MCP session or chat conversation: a crash does not end the handles of others
@@ -165,13 +165,13 @@ impl LibraryOptions {
         };
         let mut builder = DynLibrary::builder().document_text(text).library(library).permissions(self.permissions()?);
         match self.grants.isolation {
-            Some(Where::None) => {
+            Some(IsolationOption::None) => {
                 self.refuse_what_needs_a_worker()?;
                 builder = builder.isolation(Isolation::None);
             }
-            Some(Where::Process) | None => builder = builder.timeout(self.grants.timeout.unwrap_or(TIMEOUT)),
+            Some(IsolationOption::Process) | None => builder = builder.timeout(self.grants.timeout.unwrap_or(TIMEOUT)),
         }
-        if let Some(Whose::PerCaller) = self.grants.workers {
+        if let Some(SharingOption::PerCaller) = self.grants.workers {
             builder = builder.worker_sharing(WorkerSharing::PerCaller);
         }
         let opened = builder.open().map_err(|error| Failure::library(&error))?;

@@ -156,10 +156,7 @@ impl ClientError {
     /// The error for a failure of the HTTP exchange with the server at a base URL.
     pub(crate) fn from_http(url: &str, error: HttpError) -> Self {
         let (reason, reached, source) = match error {
-            HttpError::Unreachable { reason, source, .. } => {
-                let connecting = source.downcast_ref().is_some_and(reqwest::Error::is_connect);
-                (reason, !connecting, Some(Arc::from(source)))
-            }
+            HttpError::Unreachable { reason, connecting, source, .. } => (reason, !connecting, Some(Arc::from(source))),
             HttpError::Interrupted { reason, source } => (reason, true, Some(Arc::from(source))),
             HttpError::NoResponse { after } | HttpError::Idle { after } => return Self::timeout(after),
             HttpError::TooLarge { limit } => return Self::TooLarge { limit },

@@ -18,10 +18,10 @@ impl ToolContext {
         self
     }
 
-    /// Returns this context for calls after which the call that makes them must not begin anew: questions that would need that
+    /// Returns this context for calls after which the call that makes them must not start again: questions that would need that
     /// are refused.
-    pub(crate) fn never_begun_anew(self) -> Self {
-        if !self.respondent().is_some_and(AttachedRespondent::begins_anew) {
+    pub(crate) fn never_restarted(self) -> Self {
+        if !self.respondent().is_some_and(AttachedRespondent::restarts_call) {
             return self;
         }
         self.with_respondent(|_| async {

@@ -89,6 +89,11 @@ impl ThreadClock {
         matches!(self.start.get_or_init(|| ThreadStart::Started(now())), ThreadStart::Started(_))
     }
 
+    /// Starts the clock when the wait for a thread ends in any other way, so that code which runs after that has a deadline.
+    pub(crate) fn start_after_wait(self: Arc<Self>) -> impl Drop {
+        StartOnDrop(self)
+    }
+
     fn give_up(&self) -> bool {
         matches!(self.start.get_or_init(|| ThreadStart::GivenUp), ThreadStart::GivenUp)
     }
@@ -98,6 +103,14 @@ impl ThreadClock {
             ThreadStart::Started(at) => Some(*at),
             ThreadStart::GivenUp => None,
         }
+    }
+}
+
+struct StartOnDrop(Arc<ThreadClock>);
+
+impl Drop for StartOnDrop {
+    fn drop(&mut self) {
+        self.0.start();
     }
 }
 

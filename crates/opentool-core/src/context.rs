@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::blocking::BlockingPool;
-use crate::call_clock::{CallClock, TimeLeft, now};
+use crate::call_clock::{CallClock, ThreadClock, TimeLeft, now};
 use crate::gate::ExclusivePermit;
 use crate::journal::{CallOrigin, Recording};
 use crate::question::AttachedRespondent;
@@ -423,6 +423,8 @@ impl ToolContext {
         T: Send + 'static,
     {
         let thread = self.scope.as_ref().and_then(|scope| scope.clock.on_thread());
+        // What stops waiting for the tool, such as a middleware with a timeout of its own, may go on with the call.
+        let _starts = thread.clone().map(ThreadClock::start_after_wait);
         let context = self.clone();
         let code = move || thread.is_none_or(|thread| thread.start()).then(|| code(&context));
         self.run_blocking(code).await?.ok_or_else(ToolError::cancelled)

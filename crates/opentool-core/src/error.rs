@@ -227,6 +227,14 @@ impl ToolError {
         Self::new(ErrorKind::Timeout, format!("the tool did not answer within {:?}", readable(after)))
     }
 
+    /// The server that ran the call stopped before it had a result.
+    ///
+    /// It is not retryable, as a [`timeout`](Self::timeout) is not by itself: the call may have had its effect.
+    #[must_use]
+    pub fn stopped() -> Self {
+        Self::new(ErrorKind::Timeout, "the server stopped before the tool answered")
+    }
+
     /// The call was cancelled before it had a result.
     #[must_use]
     pub fn cancelled() -> Self {

@@ -26,7 +26,7 @@ impl Question {
         Self { key: None, message: message.into(), schema }
     }
 
-    /// Names the question, so that it is known again where a call begins anew with its answer.
+    /// Names the question, so that it is known again where a call starts again with its answer.
     #[must_use]
     pub fn with_key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
@@ -82,10 +82,10 @@ pub trait Respondent: Send + Sync + 'static {
     /// Where it cannot be put to anybody.
     fn respond(&self, question: Question) -> BoxFuture<'_, Result<UserAnswer, ToolError>>;
 
-    /// Says whether the call begins anew to get an answer, because its caller has to call again with it: false.
+    /// Says whether the call starts again to get an answer, because its caller has to call again with it: false.
     ///
     /// A [workflow](crate::Workflow) then asks nothing after a step that must not be repeated.
-    fn begins_anew(&self) -> bool {
+    fn restarts_call(&self) -> bool {
         false
     }
 }
@@ -125,9 +125,9 @@ impl AttachedRespondent {
         self.respondent.respond(question).await
     }
 
-    /// Says whether the call begins anew to get an answer.
-    pub(crate) fn begins_anew(&self) -> bool {
-        self.respondent.begins_anew()
+    /// Says whether the call starts again to get an answer.
+    pub(crate) fn restarts_call(&self) -> bool {
+        self.respondent.restarts_call()
     }
 
     /// Returns how long calls have waited for answers.

@@ -3,7 +3,7 @@
 /// Makes the allocator give every large block back to the system as soon as it is freed.
 ///
 /// By itself the allocator of glibc stops doing so once a large block was freed, and keeps up to tens of megabytes for each
-/// thread that ever had one. A server that now and then gets a body of many megabytes would keep far more than it uses.
+/// thread that ever had one. A server that now and then gets a body of many megabytes would keep far more than it uses (`scripts/bench attack`).
 /// Where there is another allocator this does nothing.
 pub fn return_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -4,8 +4,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long to poll before sleeping: about what it costs to fall asleep and to be woken, twice the time of a ping-pong in
-/// `cargo bench -p opentool-dyn --bench isolated -- one`.
-const SPIN: Duration = Duration::from_micros(20);
+/// `cargo bench -p opentool-dyn --bench isolated -- one`. With `RUSTFLAGS='--cfg opentool_no_spin'` the same shows what a call
+/// takes without.
+const SPIN: Duration = Duration::from_micros(if cfg!(opentool_no_spin) { 0 } else { 20 });
 
 /// Does something as long as that helps: after an attempt that did not, the next ones are skipped.
 #[derive(Debug, Default)]
@@ -16,7 +17,7 @@ pub(crate) struct Attempts<const SKIPPED: u32> {
 /// Polls for a moment before its owner sleeps, as long as that helps.
 ///
 /// A pipe's reader that sleeps takes longer to wake than a short C function takes to run, so both sides of a worker's
-/// pipes spin before they sleep: `cargo bench -p opentool-dyn --bench isolated -- one` shows what that buys. The processor is
+/// pipes spin before they sleep. The processor is
 /// offered to others between two polls, so that the other side can run where both share one. On a busy machine such an
 /// offer takes milliseconds, and a long function outlasts the spin: then the next waits go without.
 pub(crate) type Spinner = Attempts<255>;
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_in_vain_is_left_off_for_the_next_times() {
+    fn after_an_attempt_that_failed_the_next_ones_are_skipped() {
         let mut attempts = Attempts::<7>::default();
         assert!(attempts.is_due() && attempts.is_due());
         attempts.record_failure();

@@ -33,6 +33,8 @@ pub enum HttpError {
     Unreachable {
         /// The innermost cause, for instance `Connection refused`.
         reason: String,
+        /// Whether there was no connection yet, so that nothing was sent.
+        connecting: bool,
         /// Whether connecting took too long.
         timed_out: bool,
         /// The error of the HTTP library, without the URL.
@@ -76,9 +78,9 @@ pub enum HttpError {
 
 impl HttpError {
     pub(crate) fn unreachable(error: reqwest::Error) -> Self {
-        let timed_out = error.is_timeout();
+        let (connecting, timed_out) = (error.is_connect(), error.is_timeout());
         let error = error.without_url();
-        Self::Unreachable { reason: innermost(&error), timed_out, source: error.into() }
+        Self::Unreachable { reason: innermost(&error), connecting, timed_out, source: error.into() }
     }
 
     pub(crate) fn interrupted(error: reqwest::Error) -> Self {

@@ -70,8 +70,8 @@ impl SqliteJournal {
         self.claim_as(run, false).await
     }
 
-    /// Claims a run; `anew` is for another part of this process than the one that had it, whose writes then count no more.
-    pub(crate) async fn claim_as(&self, run: &str, anew: bool) -> Result<Run, JournalError> {
+    /// Claims a run; `even_own` claims it also from another part of this process, whose writes then count no more.
+    pub(crate) async fn claim_as(&self, run: &str, even_own: bool) -> Result<Run, JournalError> {
         let id: Arc<str> = run.into();
         let claimed = id.clone();
         #[cfg(feature = "testing")]
@@ -80,7 +80,7 @@ impl SqliteJournal {
             .0
             .store
             .write(Durability::Normal, move |connection, store| {
-                Box::pin(async move { claim(connection, store, &claimed, anew).await })
+                Box::pin(async move { claim(connection, store, &claimed, even_own).await })
             })
             .await?;
         #[cfg(feature = "testing")]
@@ -94,7 +94,7 @@ impl SqliteJournal {
     }
 }
 
-async fn claim(connection: &mut SqliteConnection, store: &Store, run: &str, anew: bool) -> Result<i64, WriteError> {
+async fn claim(connection: &mut SqliteConnection, store: &Store, run: &str, even_own: bool) -> Result<i64, WriteError> {
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
     let known: Option<(Option<String>, i64)> = sqlx::query_as("SELECT owner, generation FROM runs WHERE id = ?")
         .bind(run)
@@ -102,7 +102,7 @@ async fn claim(connection: &mut SqliteConnection, store: &Store, run: &str, anew
         .await?;
     let Some((owner, generation)) = known else { return Err(JournalError::UnknownRun { run: run.to_owned() }.into()) };
     let is_own = owner.as_deref() == Some(&store.owner.id);
-    if is_own && !anew {
+    if is_own && !even_own {
         return Ok(generation);
     }
     if let Some(owner) = owner.filter(|_| !is_own)

@@ -51,7 +51,7 @@ struct Writers {
 }
 
 impl Writers {
-    /// Copies the log into the file, where enough was written, and begins the log anew. Both wait for the disk, so they are done by a
+    /// Copies the log into the file, where enough was written, and begins the log again. Both wait for the disk, so they are done by a
     /// thread of sqlx, and not by the next write, which may be on a thread of tasks.
     async fn checkpoint(&mut self, owner: &Owner) -> sqlx::Result<()> {
         self.writes += 1;
@@ -60,7 +60,7 @@ impl Writers {
         }
         self.writes = 0;
         sqlx::raw_sql("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut self.normal).await?;
-        // Any write begins the log anew.
+        // Any write begins the log again.
         owner.renew(&mut self.normal).await
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use opentool_core::{
-    ApprovalPolicy, ApprovalRequest, Arguments, BoxFuture, Decision, Question, Tool, ToolError, UserAnswer,
+    ApprovalPolicy, ApprovalRequest, Arguments, BoxFuture, Decision, Executor, Question, Tool, ToolError, UserAnswer,
 };
 use serde_json::{Map, Value};
 
@@ -50,8 +50,13 @@ pub(crate) trait PersonAsked: Send + Sync {
     fn ask<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision>;
 }
 
+/// Returns the executor of the server, which also asks the person at the page.
+pub(crate) fn with_person(executor: &Executor) -> Executor {
+    executor.to_builder().map_approval(PageApproval).build()
+}
+
 /// Asks the person at the page, and then the policy of the server, which has the last word.
-pub(crate) struct PageApproval(pub(crate) Option<Arc<dyn ApprovalPolicy>>);
+struct PageApproval(Option<Arc<dyn ApprovalPolicy>>);
 
 impl PageApproval {
     /// Says whether the server itself wants a decision.

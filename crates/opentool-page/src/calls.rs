@@ -6,14 +6,16 @@ use std::time::Instant;
 
 use futures_util::StreamExt as _;
 use http::StatusCode;
-use opentool_core::{Cancellation, ErrorKind, Host, Progress, ToolCall, ToolContext, ToolError, ToolEvent, ToolOutput};
+use opentool_core::{
+    Batch, Cancellation, Executor, Progress, ToolCall, ToolContext, ToolError, ToolEvent, ToolOutput, Toolbox, Turn,
+};
 use opentool_server::{ClientGone, CountedCall, FrontendRequest, FrontendResponse, RequestBody, call_result};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
-use crate::approval::{CallOrigin, is_confirmed_first};
+use crate::approval::{CallOrigin, is_confirmed_first, with_person};
 use crate::error::ApiError;
 use crate::lines::LineSender;
 use crate::outcome::{EndedCall, OutcomeLine, raw_request};
@@ -78,9 +80,13 @@ pub(crate) async fn start(
     let mut body = request.take_body();
     let given: CallBody<'_> = read_body(&body)?;
     check_id(&given.id)?;
-    let host = state.host(request.host());
-    if !given.confirmed {
-        check_needs_no_confirmation(&host, &given.tool).await?;
+    let executor = with_person(request.host().executor());
+    // Asked once: what is confirmed is what runs. A source that does not answer is the outcome of the call.
+    let toolbox = request.host().toolbox().await;
+    if let Ok(toolbox) = &toolbox
+        && !given.confirmed
+    {
+        check_needs_no_confirmation(toolbox, &given.tool)?;
     }
     let arguments = given.arguments.map_or("{}", RawValue::get);
     let call = ToolCall::new(&*given.id, &*given.tool, arguments);
@@ -99,7 +105,7 @@ pub(crate) async fn start(
     // The call has its own copy of what it needs.
     body.release();
     let cut_off = request.cut_off();
-    let task = CallTask { host, call, context, queued, lines, counted, cut_off, _kept: (entry, body) };
+    let task = CallTask { executor, toolbox, call, context, queued, lines, counted, cut_off, _kept: (entry, body) };
     tokio::spawn(task.run().in_current_span());
     Ok(response)
 }
@@ -157,9 +163,7 @@ pub(crate) fn context(session: &Session, request: &FrontendRequest<'_>) -> ToolC
 }
 
 /// Refuses a call that was not confirmed and has to be.
-async fn check_needs_no_confirmation(host: &Host, name: &str) -> Result<(), ApiError> {
-    // A source that does not answer is the outcome of the call.
-    let Ok(toolbox) = host.toolbox().await else { return Ok(()) };
+fn check_needs_no_confirmation(toolbox: &Toolbox, name: &str) -> Result<(), ApiError> {
     if !toolbox.get(name).is_some_and(|tool| is_confirmed_first(&**tool)) {
         return Ok(());
     }
@@ -169,7 +173,8 @@ async fn check_needs_no_confirmation(host: &Host, name: &str) -> Result<(), ApiE
 
 /// A call that runs.
 struct CallTask {
-    host: Arc<Host>,
+    executor: Executor,
+    toolbox: Result<Toolbox, ToolError>,
     call: ToolCall,
     context: ToolContext,
     /// Lines that do not come from the executor.
@@ -186,13 +191,22 @@ type NamedResult = (Result<ToolOutput, ToolError>, Option<String>);
 
 impl CallTask {
     async fn run(self) {
-        let Self { host, call, context, mut queued, lines, mut counted, cut_off, _kept } = self;
+        let Self { executor, toolbox, call, context, mut queued, lines, mut counted, cut_off, _kept } = self;
         let (id, tool, raw_request) = (call.id.clone(), call.name.clone(), raw_request(&call));
         let started = Instant::now();
+        let running = async {
+            let toolbox = match toolbox {
+                Ok(toolbox) => toolbox,
+                Err(error) => return Ok((Err(error), None)),
+            };
+            let mut turn = Turn::new();
+            let batch = executor.run(&toolbox, vec![call], &mut turn, &context);
+            watch(batch, &mut queued, &lines).await
+        };
         let ended = tokio::select! {
             biased;
-            ended = watch(&host, call, &context, &mut queued, &lines) => ended,
-            () = cut_off.cancelled() => Ok((Err(stopped()), None)),
+            ended = running => ended,
+            () = cut_off.cancelled() => Ok((Err(ToolError::stopped()), None)),
             // The page is gone: dropping the call cancels it.
             () = lines.closed() => return,
         };
@@ -212,23 +226,12 @@ impl CallTask {
     }
 }
 
-/// The error of a call that did not end before the server did.
-fn stopped() -> ToolError {
-    ToolError::new(ErrorKind::Timeout, "the server stopped before the tool answered").with_retryable(true)
-}
-
 /// Runs a call and sends what happens.
 async fn watch(
-    host: &Host,
-    call: ToolCall,
-    context: &ToolContext,
+    mut batch: Batch<'_>,
     queued: &mut mpsc::Receiver<Vec<u8>>,
     lines: &LineSender,
 ) -> Result<NamedResult, ClientGone> {
-    let mut batch = match host.watch(call, context).await {
-        Ok(batch) => batch,
-        Err(error) => return Ok((Err(error), None)),
-    };
     loop {
         let event = tokio::select! {
             biased;

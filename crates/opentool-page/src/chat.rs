@@ -94,7 +94,7 @@ pub(crate) fn start(
     let context = calls::context(session, request)
         .with_typed(CallOrigin::Model(Arc::new(person)))
         .with_respondent(PageRespondent { questions, lines: queue });
-    let client = recorded(state, chat.client(&model, &state.host(request.host()))).build();
+    let client = recorded(state, chat.client(&model, request.host())).build();
     let turn =
         client.prompt(message).conversation(conversation).tool_context(&context).cancellation(cancellation.clone());
     // The message has its own copy.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use opentool_chat::{ChatClient, ChatClientBuilder, ChatMemory, ChatModel, MemoryError, Message, UserPart, window};
 use opentool_core::{BoxFuture, Host, ToolDefinition};
 
+use crate::approval::with_person;
 use crate::turns::RunningTurns;
 
 /// How many conversations are kept; a further one replaces the one that was not used for longest.
@@ -39,9 +40,9 @@ impl Chat {
         (self.model)()
     }
 
-    /// Starts a client of a model, whose calls the host runs.
+    /// Starts a client of a model, with the tools of the server; the person at the page is asked about calls.
     pub(crate) fn client(&self, model: &ChatModel, host: &Host) -> ChatClientBuilder {
-        let model = model.with_executor(host.executor().clone());
+        let model = model.with_executor(with_person(host.executor()));
         let client = ChatClient::builder(model).memory(self.conversations.clone()).default_tools(host.source().clone());
         match &self.system {
             Some(system) => client.system(system.clone()),

@@ -1,12 +1,11 @@
 //! What all requests to a page share: [`PageState`].
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use opentool_core::{BoxFuture, Host};
+use opentool_core::BoxFuture;
 use tokio::sync::Semaphore;
 
-use crate::approval::PageApproval;
 use crate::attempts::Attempts;
 #[cfg(feature = "chat")]
 use crate::conversations::Chat;
@@ -31,18 +30,10 @@ pub(crate) struct PageState {
     pub(crate) calls: RunningCalls,
     /// Streams of events that may be open.
     pub(crate) listeners: Arc<Semaphore>,
-    host: Mutex<Option<PageHost>>,
     #[cfg(feature = "chat")]
     pub(crate) chat: Option<Chat>,
     #[cfg(feature = "journal")]
     pub(crate) journal: Option<opentool_journal::SqliteJournal>,
-}
-
-/// The tools of the server, whose calls the person at the page is asked about.
-struct PageHost {
-    /// What it was made from; a server may get other tools while it runs.
-    of_server: Arc<Host>,
-    host: Arc<Host>,
 }
 
 /// What the application says about a page.
@@ -71,24 +62,11 @@ impl PageState {
             failed_sign_ins: Attempts::default(),
             calls: RunningCalls::default(),
             listeners: Arc::new(Semaphore::new(MAX_LISTENERS)),
-            host: Mutex::new(None),
             #[cfg(feature = "chat")]
             chat: None,
             #[cfg(feature = "journal")]
             journal: None,
         }
-    }
-
-    /// Returns the tools that the server has now, with its executor and the person at the page.
-    pub(crate) fn host(&self, of_server: &Arc<Host>) -> Arc<Host> {
-        let mut kept = self.host.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kept) = kept.as_ref().filter(|kept| Arc::ptr_eq(&kept.of_server, of_server)) {
-            return kept.host.clone();
-        }
-        let executor = of_server.executor().to_builder().map_approval(PageApproval).build();
-        let host = Arc::new(executor.host(of_server.source().clone()));
-        *kept = Some(PageHost { of_server: of_server.clone(), host: host.clone() });
-        host
     }
 }
 

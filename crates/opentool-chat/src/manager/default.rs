@@ -67,7 +67,10 @@ impl DefaultToolCallingManager {
         let context = options.context.as_ref().unwrap_or(&nothing);
         let mut toolbox = Toolbox::new();
         for (index, source) in options.tools.iter().chain(&options.added_tools).enumerate() {
-            let tools = self.executor.host(source.clone()).toolbox_for(context).await.map_err(Cause::Tools)?;
+            let tools = self.executor.toolbox(source, context).await.map_err(|error| match error.kind() {
+                ErrorKind::Cancelled if context.is_cancelled() => Cause::Cancelled,
+                _ => Cause::Tools(error),
+            })?;
             // The first needs no copy: a toolbox is shared.
             toolbox = if index == 0 { tools } else { toolbox.merge(tools).map_err(unusable)? };
         }

@@ -1,3 +1,5 @@
+//! What keeps conversations: [`ChatMemory`].
+
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;

@@ -1,3 +1,5 @@
+//! Why a memory fails: [`MemoryError`].
+
 use std::error::Error;
 use std::fmt;
 

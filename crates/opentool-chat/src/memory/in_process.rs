@@ -1,3 +1,5 @@
+//! Conversations in this process: [`InProcessMemory`].
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -80,7 +80,7 @@ impl Ids {
 
 /// A call that was cut off before its first argument looks like one without arguments, and must not run as one.
 ///
-/// Whatever ended an answer that neither called nor stopped of its own accord may have cut it off: the limit of tokens, a
+/// Whatever ended an answer that neither called nor stopped by itself may have cut it off: the limit of tokens, a
 /// filter, an error. An answer without a reason is not among them, since many servers give none.
 fn mark_cut_off(call: &mut ToolCall) {
     if call.arguments == Arguments::none() {

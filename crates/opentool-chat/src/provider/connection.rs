@@ -117,7 +117,7 @@ impl Connection {
 
     pub(crate) fn http_error(&self, error: HttpError) -> ChatError {
         match error {
-            HttpError::Unreachable { reason, timed_out, source } => {
+            HttpError::Unreachable { reason, timed_out, source, .. } => {
                 let message = format!("{reason} ({})", self.settings.url());
                 match timed_out {
                     true => ChatError::timed_out(self.provider, message),

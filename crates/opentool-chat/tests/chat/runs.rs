@@ -21,7 +21,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::support::{Mode, watch};
 
-/// A journal in a folder, opened anew for every process there is meant to be.
+/// A journal in a folder, opened again for each of the processes that a test stands for.
 struct Files(TempDir);
 
 impl Files {

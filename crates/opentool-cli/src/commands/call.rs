@@ -51,8 +51,8 @@ Exit codes: 0 there is a result; 1 the tool answered with an error; 2 wrong usag
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Call {
-    /// The base URL of a server, a document that names one, describes a C library or is a workflow, an MCP server (mcp+https://…, or the file
-    /// of an agent), a `[sources.NAME]` of opentool.toml, or `demo`; left out with --mcp
+    /// The base URL of a server, a document that names one, describes a C library or is a workflow, an MCP server
+    /// (mcp+https://…, or the file of an agent), a `[sources.NAME]` of opentool.toml, or `demo`; left out with --mcp
     #[arg(required_unless_present = "mcp")]
     source: Option<String>,
     /// The name of the function; left out for an OpenWorkflow document, which is one

@@ -250,7 +250,7 @@ impl<W: Write> Run<W> {
             report = tools.check(&text, report);
         }
         if self.strict {
-            report = report.strict();
+            report = report.warnings_as_errors();
         }
         self.totals.add(name, &text, &report);
         self.reporter.document(&Checked { name, text: &text, report: &report }).map_err(Failure::output)

@@ -75,7 +75,7 @@ impl Field {
             kind: FieldKind::new(property),
             default: property.get("default").cloned(),
             is_required,
-            checker: ArgumentChecker::compile(&schema).ok(),
+            checker: ArgumentChecker::compile_object(&schema).ok(),
         }
     }
 

@@ -8,7 +8,7 @@ pub(super) struct Calculator;
 
 /// Why there is no result. The model reads it.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub(super) enum Impossible {
+pub(super) enum CalculatorError {
     #[error("{a} {operation} {b} does not fit into 64 bits")]
     Overflow { a: i64, operation: char, b: i64 },
     #[error("{0} cannot be divided by zero")]
@@ -33,8 +33,8 @@ impl Calculator {
         a: i64,
         /// The number to add to it.
         b: i64,
-    ) -> Result<i64, Impossible> {
-        a.checked_add(b).ok_or(Impossible::Overflow { a, operation: '+', b })
+    ) -> Result<i64, CalculatorError> {
+        a.checked_add(b).ok_or(CalculatorError::Overflow { a, operation: '+', b })
     }
 
     /// Subtract one integer from another.
@@ -44,8 +44,8 @@ impl Calculator {
         a: i64,
         /// The number to subtract.
         b: i64,
-    ) -> Result<i64, Impossible> {
-        a.checked_sub(b).ok_or(Impossible::Overflow { a, operation: '-', b })
+    ) -> Result<i64, CalculatorError> {
+        a.checked_sub(b).ok_or(CalculatorError::Overflow { a, operation: '-', b })
     }
 
     /// Multiply two integers.
@@ -55,8 +55,8 @@ impl Calculator {
         a: i64,
         /// The second factor.
         b: i64,
-    ) -> Result<i64, Impossible> {
-        a.checked_mul(b).ok_or(Impossible::Overflow { a, operation: '*', b })
+    ) -> Result<i64, CalculatorError> {
+        a.checked_mul(b).ok_or(CalculatorError::Overflow { a, operation: '*', b })
     }
 
     /// Divide one integer by another, giving the whole quotient and the remainder.
@@ -66,11 +66,11 @@ impl Calculator {
         a: i64,
         /// The number to divide by; not zero.
         b: i64,
-    ) -> Result<Quotient, Impossible> {
+    ) -> Result<Quotient, CalculatorError> {
         if b == 0 {
-            return Err(Impossible::DivisionByZero(a));
+            return Err(CalculatorError::DivisionByZero(a));
         }
-        let quotient = a.checked_div(b).ok_or(Impossible::Overflow { a, operation: '/', b })?;
+        let quotient = a.checked_div(b).ok_or(CalculatorError::Overflow { a, operation: '/', b })?;
         Ok(Quotient { quotient, remainder: a.wrapping_rem(b) })
     }
 }

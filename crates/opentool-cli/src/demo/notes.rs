@@ -14,10 +14,10 @@ const MAX_NOTES: usize = 10_000;
 
 /// Notes that last as long as the process.
 #[derive(Debug, Default)]
-pub(super) struct Notes(Mutex<Shelf>);
+pub(super) struct Notes(Mutex<NoteStore>);
 
 #[derive(Debug, Default)]
-struct Shelf {
+struct NoteStore {
     notes: BTreeMap<u64, Note>,
     last_id: u64,
 }
@@ -64,13 +64,13 @@ impl Notes {
         #[schemars(length(max = 10_000))]
         text: String,
     ) -> Result<u64, NotesError> {
-        let mut shelf = self.shelf();
-        if shelf.notes.len() >= MAX_NOTES {
+        let mut store = self.store();
+        if store.notes.len() >= MAX_NOTES {
             return Err(NotesError::Full);
         }
-        shelf.last_id += 1;
-        let id = shelf.last_id;
-        shelf.notes.insert(id, Note { id, title, text });
+        store.last_id += 1;
+        let id = store.last_id;
+        store.notes.insert(id, Note { id, title, text });
         Ok(id)
     }
 
@@ -82,13 +82,13 @@ impl Notes {
         containing: Option<&str>,
     ) -> Vec<Heading> {
         let wanted = containing.unwrap_or_default().to_lowercase();
-        let shelf = self.shelf();
+        let store = self.store();
         let matches = |note: &&Note| {
             wanted.is_empty()
                 || note.title.to_lowercase().contains(&wanted)
                 || note.text.to_lowercase().contains(&wanted)
         };
-        let notes = shelf.notes.values().filter(matches);
+        let notes = store.notes.values().filter(matches);
         notes.map(|note| Heading { id: note.id, title: note.title.clone() }).collect()
     }
 
@@ -99,7 +99,7 @@ impl Notes {
         /// The number of the note.
         id: u64,
     ) -> Result<Note, NotesError> {
-        self.shelf().notes.get(&id).cloned().ok_or(NotesError::NotFound(id))
+        self.store().notes.get(&id).cloned().ok_or(NotesError::NotFound(id))
     }
 
     /// Delete a note for good.
@@ -109,12 +109,12 @@ impl Notes {
         /// The number of the note.
         id: u64,
     ) -> Result<(), NotesError> {
-        self.shelf().notes.remove(&id).map(drop).ok_or(NotesError::NotFound(id))
+        self.store().notes.remove(&id).map(drop).ok_or(NotesError::NotFound(id))
     }
 }
 
 impl Notes {
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+    fn store(&self) -> MutexGuard<'_, NoteStore> {
         // No method leaves the notes half changed, so they are kept after a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

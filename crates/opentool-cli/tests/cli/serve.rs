@@ -99,7 +99,8 @@ fn at_a_terminal_it_says_what_is_served_and_what_to_do_next() {
     if !cfg!(target_os = "linux") {
         return;
     }
-    // With a file that is there, by a program that the shell does not find by its name. Its server has another path, and no tool that is known to be harmless.
+    // With a file that is there, by a program that the shell does not find by its name. Its server has another path, and
+    // no tool that is known to be harmless.
     let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/libm.opendyn.json");
     let source = format!("[sources.maths]\nkind = \"library\"\ndocument = {:?}\nlibrary = \"libm.so.6\"\n", library);
     folder.put("own.toml", format!("prefix = \"/x\"\n{source}"));

@@ -182,7 +182,7 @@ pub(crate) fn envelope(function: &str, arguments: Value) -> String {
 pub(crate) fn wait_until(mut done: impl FnMut() -> bool, what: impl Fn() -> String) {
     let start = Instant::now();
     while !done() {
-        assert!(start.elapsed() < MAX_WAIT, "waited in vain for {}", what());
+        assert!(start.elapsed() < MAX_WAIT, "waited too long for {}", what());
         thread::sleep(Duration::from_millis(20));
     }
 }

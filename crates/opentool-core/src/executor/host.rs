@@ -33,6 +33,29 @@ impl Executor {
     pub fn host<M>(&self, source: impl IntoToolSource<M>) -> Host {
         Host { executor: self.clone(), source: Source::new(source) }
     }
+
+    /// Asks a source for its current tools, within the executor's timeout and until the context is cancelled.
+    ///
+    /// # Errors
+    ///
+    /// Where the source cannot be reached, panics, or does not answer in time, where its tools cannot be in one toolbox, and where
+    /// the context is cancelled.
+    pub async fn toolbox(&self, source: &Source, context: &ToolContext) -> Result<Toolbox, ToolError> {
+        match source.fixed() {
+            Some(toolbox) => Ok(toolbox.clone()),
+            None => Box::pin(self.ask(source, context)).await,
+        }
+    }
+
+    async fn ask(&self, source: &Source, context: &ToolContext) -> Result<Toolbox, ToolError> {
+        let asked = async {
+            match self.0.timeout.filter(|_| Handle::try_current().is_ok()) {
+                Some(limit) => timeout(limit, source.toolbox()).await.unwrap_or_else(|_| Err(source_timeout(limit))),
+                None => source.toolbox().await,
+            }
+        };
+        unless_cancelled(context, asked).await?
+    }
 }
 
 impl Host {
@@ -55,7 +78,7 @@ impl Host {
     /// Where the source cannot be reached, panics, or does not answer within the executor's timeout, and where its tools cannot
     /// be in one toolbox.
     pub async fn toolbox(&self) -> Result<Toolbox, ToolError> {
-        self.toolbox_for(&ToolContext::new()).await
+        self.executor.toolbox(&self.source, &ToolContext::new()).await
     }
 
     /// Calls a tool with an empty context.
@@ -65,10 +88,10 @@ impl Host {
     /// Whatever kept the call from having a result.
     pub async fn call(&self, name: &str, arguments: impl Into<Arguments>) -> Result<ToolOutput, ToolError> {
         let (mut arguments, context) = (arguments.into(), ToolContext::new());
-        // Borrowed where it is fixed: a count of references shared by all threads is dear (`benches/calls.rs one`).
+        // Borrowed where it is fixed: a count of references shared by all threads is slow (`benches/calls.rs one`).
         let asked = match self.source.fixed() {
             Some(_) => None,
-            None => Some(Box::pin(self.ask(&context)).await),
+            None => Some(Box::pin(self.executor.ask(&self.source, &context)).await),
         };
         let tools = match (self.source.fixed(), &asked) {
             (Some(toolbox), _) | (None, Some(Ok(toolbox))) => toolbox,
@@ -95,7 +118,7 @@ impl Host {
     /// Most calls then need none, which saves a server a tenth of what the executor costs (`scripts/bench http`).
     pub async fn run_until_dropped(&self, call: ToolCall, context: &ToolContext) -> Outcome {
         let ToolCall { id, name, mut arguments } = call;
-        let asked = self.toolbox_for(context).await;
+        let asked = self.executor.toolbox(&self.source, context).await;
         let tools = asked.as_ref().unwrap_or_else(|_| Toolbox::none());
         let mut job = Job::new(&self.executor.0, tools, &name, &mut arguments, context);
         job.call_id = Some(&id);
@@ -116,33 +139,8 @@ impl Host {
     /// the call.
     pub async fn watch<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> Result<Batch<'a>, ToolError> {
         let _ = context.cancellation();
-        let toolbox = self.toolbox_for(context).await?;
+        let toolbox = self.executor.toolbox(&self.source, context).await?;
         Ok(Batch::for_host(&self.executor.0, toolbox, call, context))
-    }
-
-    /// Returns the current tools, unless the context is cancelled first.
-    ///
-    /// # Errors
-    ///
-    /// For the reasons of [`toolbox`](Self::toolbox), and where the context is cancelled.
-    pub async fn toolbox_for(&self, context: &ToolContext) -> Result<Toolbox, ToolError> {
-        match self.source.fixed() {
-            Some(toolbox) => Ok(toolbox.clone()),
-            None => Box::pin(self.ask(context)).await,
-        }
-    }
-
-    /// Asks the source for its tools, within the executor's timeout and until the context is cancelled.
-    async fn ask(&self, context: &ToolContext) -> Result<Toolbox, ToolError> {
-        let asked = async {
-            match self.executor.0.timeout.filter(|_| Handle::try_current().is_ok()) {
-                Some(limit) => {
-                    timeout(limit, self.source.toolbox()).await.unwrap_or_else(|_| Err(source_timeout(limit)))
-                }
-                None => self.source.toolbox().await,
-            }
-        };
-        unless_cancelled(context, asked).await?
     }
 }
 

@@ -95,7 +95,7 @@ async fn begin_recorded(
                 job.return_direct = return_direct;
                 return Err(NotRun::Recorded);
             }
-            Begun::InFlight => wait_for_twin(job, &**journal, &key).await?,
+            Begun::InFlight => wait_for_first(job, &**journal, &key).await?,
             Begun::Uncertain => match reconcile(job, admitted, &**journal, &key).await {
                 // It waits in the turn until it is decided what became of it.
                 Err(error) if can_wait(job, owned.as_ref(), &error) => return Err(NotRun::Suspended),
@@ -111,7 +111,7 @@ fn can_wait(job: &Job<'_>, owned: Option<&Arc<dyn OwnedRun>>, error: &ToolError)
 }
 
 /// Waits for the same call, which runs already, as long as the caller does.
-async fn wait_for_twin(job: &Job<'_>, journal: &dyn Journal, key: &CallKey) -> Result<(), ToolError> {
+async fn wait_for_first(job: &Job<'_>, journal: &dyn Journal, key: &CallKey) -> Result<(), ToolError> {
     let waiting = unless_cancelled(job.context, journal.changed(key));
     match job.context.time_limit().filter(|_| Handle::try_current().is_ok()) {
         None => waiting.await,

@@ -273,7 +273,7 @@ mod tests {
             start_budget();
             let refused = (0..100_000).find(|seed| compiled.is_match(&noise(length, *seed)).is_err());
             assert!(refused.is_some(), "{pattern} with texts of {length}");
-            // What comes next starts anew, also on a cache that was used.
+            // What comes next starts from the beginning, also on a cache that was used.
             start_budget();
             assert!(matches!(compiled.is_match("ab"), Ok(false)), "{pattern}");
         }

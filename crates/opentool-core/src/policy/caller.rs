@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::approval::{ApprovalPolicy, ApprovalRequest};
 use crate::{Arguments, Decision, ErrorKind, Question, Tool, UserAnswer};
 
-/// The name of the question, by which it is known again where a call begins anew with its answer.
+/// The name of the question, by which it is known again where a call starts again with its answer.
 const KEY: &str = "opentool-approval";
 
 /// How many characters of the arguments the question shows.

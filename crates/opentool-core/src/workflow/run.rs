@@ -91,7 +91,7 @@ impl Run {
         let sent = call.arguments.clone();
         let mut inner = context.clone().with_place(place);
         if !self.may_be_repeated {
-            inner = inner.never_begun_anew();
+            inner = inner.never_restarted();
         }
         let outcome = executor.step(tool.clone(), call, &limits, &inner).await;
         let Outcome { result, definition, arguments, edited, .. } = outcome;

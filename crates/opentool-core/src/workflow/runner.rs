@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::error::WorkflowError;
 use super::plan::WorkflowPlan;
 use super::run::run;
-use super::step_tools::{ask, step_tools};
+use super::step_tools::step_tools;
 use crate::{Executor, IntoToolSource, Invocation, Source, Tool, ToolDefinition, ToolError, ToolMetadata, ToolOutput};
 
 /// Longer documents are checked off the async threads.
@@ -114,7 +114,7 @@ impl Tool for WorkflowRunner {
                 plan(document)?
             };
             let executor = Executor::calling(context).cloned().unwrap_or_default();
-            let attached = ask(&executor, &self.tools, context).await?;
+            let attached = executor.toolbox(&self.tools, context).await?;
             let tools = step_tools(&plan, &attached)?;
             run(&plan, &tools, &executor, context).await
         })

@@ -8,7 +8,7 @@ use opentool_spec::json::near;
 use super::error::WorkflowError;
 use super::plan::WorkflowPlan;
 use super::sleep::Sleep;
-use crate::{Executor, IntoTool, Resolver, Source, Tool, ToolContext, ToolError, ToolMetadata, Toolbox};
+use crate::{IntoTool, Resolver, Tool, ToolError, ToolMetadata, Toolbox};
 
 /// How many names are compared with an unknown one.
 const COMPARED: usize = 1_000;
@@ -44,11 +44,6 @@ pub(super) fn attached(tools: &Toolbox, name: &str) -> Option<Arc<dyn Tool>> {
 /// Refuses tools among which is one called `sleep`: one name is one function.
 pub(super) fn check_sleep(tools: &Toolbox) -> Result<(), WorkflowError> {
     if tools.contains(OpenWorkflow::SLEEP) { Err(WorkflowError::Sleep) } else { Ok(()) }
-}
-
-/// Asks the source for its tools, as the executor would.
-pub(super) async fn ask(executor: &Executor, source: &Source, context: &ToolContext) -> Result<Toolbox, ToolError> {
-    executor.host(source.clone()).toolbox_for(context).await
 }
 
 /// What is known about a workflow, by what is known about the tools of its steps.

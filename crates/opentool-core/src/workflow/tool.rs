@@ -10,7 +10,7 @@ use opentool_spec::OpenWorkflow;
 use super::error::WorkflowError;
 use super::plan::WorkflowPlan;
 use super::run::run;
-use super::step_tools::{ask, attached, check_sleep, metadata_of, step_tools};
+use super::step_tools::{attached, check_sleep, metadata_of, step_tools};
 use crate::{
     DefinitionError, Executor, IntoToolSource, Invocation, Source, Tool, ToolDefinition, ToolError, ToolMetadata,
     ToolOutput,
@@ -147,7 +147,7 @@ impl Tool for Workflow {
         Box::pin(async move {
             let context = invocation.context;
             let executor = Executor::calling(context).cloned().unwrap_or_default();
-            let attached = ask(&executor, &self.tools, context).await?;
+            let attached = executor.toolbox(&self.tools, context).await?;
             let tools: Vec<Arc<dyn Tool>> = step_tools(&self.plan, &attached)?;
             run(&self.plan, &tools, &executor, context).await
         })

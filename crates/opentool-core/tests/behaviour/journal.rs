@@ -73,7 +73,7 @@ async fn keys_of_different_callers_are_apart() {
 }
 
 #[tokio::test]
-async fn a_twin_in_flight_waits_for_the_first() {
+async fn a_duplicate_in_flight_waits_for_the_first() {
     let (host, log) = host(FakeTool::new("pay").answers_after(Duration::from_millis(50), "paid"));
     let context = keyed(&memory(), "order-17");
     let (first, second) = tokio::join!(call(&host, "{}", &context), call(&host, "{}", &context));

@@ -319,7 +319,7 @@ impl Respondent for CallsAgain {
         Box::pin(async { Ok(UserAnswer::Accepted(yes)) })
     }
 
-    fn begins_anew(&self) -> bool {
+    fn restarts_call(&self) -> bool {
         true
     }
 }

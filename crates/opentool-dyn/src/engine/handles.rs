@@ -171,7 +171,7 @@ impl Handles {
         let token = std::str::from_utf8(token).unwrap_or_default();
         let Some(handle) = table.by_token.get_mut(token) else {
             return Err(format!(
-                "expected a handle of type `{kind}` that is open: this one was closed, went with a library that was started anew, or never was one"
+                "expected a handle of type `{kind}` that is open: this one was closed, went with a library that was started again, or never was one"
             ));
         };
         if *handle.kind != *kind {

@@ -55,14 +55,17 @@ impl WorkerExit {
     /// What happened, as the end of a sentence that begins with what was going on.
     pub(super) fn reason(&self) -> String {
         let printed = |text: &str| self.output.iter().any(|line| line.contains(text));
+        let mut blames_memory = false;
         let mut reason = match &self.cause {
             ExitCause::Signal(libc::SIGABRT) if printed("has overflowed its stack") => {
                 "the library crashed: stack overflow (SIGABRT)".to_owned()
             }
             ExitCause::Signal(libc::SIGABRT) if printed("memory allocation of") => {
+                blames_memory = true;
                 format!("the library crashed: out of memory (SIGABRT), {}", self.memory_hint())
             }
             ExitCause::Signal(libc::SIGKILL) => {
+                blames_memory = true;
                 "the worker was killed by SIGKILL from outside, perhaps because the machine is out of memory".to_owned()
             }
             ExitCause::Signal(signal) => {
@@ -94,7 +97,7 @@ impl WorkerExit {
             ExitCause::NotReady(after) => format!("it was not ready within {after:?}, and its worker was killed"),
             ExitCause::Unknown => "the worker ended, and its exit status is not known".to_owned(),
         };
-        if self.near_memory_limit && !reason.contains("out of memory") {
+        if self.near_memory_limit && !blames_memory {
             reason.push_str(&format!("; it had used nearly all of its memory: {}", self.memory_hint()));
         }
         if let Some(denial) = &self.denial {

@@ -132,7 +132,7 @@ fn hostile(permissions: Permissions) -> DynLibrary {
 }
 
 /// The hostile library, for functions that never end.
-fn impatient() -> DynLibrary {
+fn short_timeout() -> DynLibrary {
     building(&hostile_document(), &library("hostile")).timeout(SHORT_TIMEOUT).open().unwrap()
 }
 

@@ -104,7 +104,7 @@ async fn what_a_process_left_without_an_outcome_is_settled_by_kind() {
 }
 
 #[tokio::test]
-async fn a_twin_in_another_process_waits_for_the_first() {
+async fn a_duplicate_in_another_process_waits_for_the_first() {
     let (_folder, path) = folder();
     let (first, second) = (open(&path).await, open(&path).await);
     let slow = FakeTool::new("pay").answers_after(Duration::from_millis(120), "paid");
@@ -116,9 +116,9 @@ async fn a_twin_in_another_process_waits_for_the_first() {
     while began.count() == 0 {
         sleep(Duration::from_millis(2)).await;
     }
-    let twin = pay(&quick, &keyed(&second, "k")).await;
-    assert_eq!((twin.output().unwrap().to_text().as_str(), log.count()), ("paid", 0));
-    assert_eq!(running.await.unwrap().output(), twin.output());
+    let duplicate = pay(&quick, &keyed(&second, "k")).await;
+    assert_eq!((duplicate.output().unwrap().to_text().as_str(), log.count()), ("paid", 0));
+    assert_eq!(running.await.unwrap().output(), duplicate.output());
 }
 
 #[tokio::test]

@@ -176,12 +176,12 @@ impl Respondent for Collector {
             }
             self.0.open.lock().unwrap_or_else(PoisonError::into_inner).push((key, question));
             self.0.asked.notify_one();
-            // The call ends here, and begins anew when the client has the answer.
+            // The call ends here, and starts again when the client has the answer.
             pending().await
         })
     }
 
-    fn begins_anew(&self) -> bool {
+    fn restarts_call(&self) -> bool {
         true
     }
 }

@@ -202,7 +202,7 @@ async fn word_outcome(
         Some(asking) => tokio::select! {
             biased;
             outcome = running => outcome,
-            // The call is dropped, and begins anew with the answers.
+            // The call is dropped, and starts again with the answers.
             questions = asking.collector.questions() => return input_required(frame, asking, &questions),
         },
     };
@@ -219,8 +219,7 @@ async fn word_outcome(
 /// Words the answer to a call that the server could not let end.
 pub(crate) fn stopped(frame: CallFrame<'_>) -> FinishedCall {
     let CallFrame { engine, host, caller, id } = frame;
-    let error = ToolError::new(ErrorKind::Timeout, "the server stopped before the tool answered").with_retryable(true);
-    failed(id, &error, Reader { revision: caller.revision, server: engine.server_info(host) })
+    failed(id, &ToolError::stopped(), Reader { revision: caller.revision, server: engine.server_info(host) })
 }
 
 fn failed(id: JsonText<'_>, error: &ToolError, reader: Reader<'_>) -> FinishedCall {

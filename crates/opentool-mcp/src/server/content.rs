@@ -79,7 +79,7 @@ impl<'a> CallResult<'a> {
         }
     }
 
-    /// Writes the names, which are always the same, as bytes: serde would escape each of them anew (`scripts/bench mcp`).
+    /// Writes the names, which are always the same, as bytes: serde would escape each of them every time (`scripts/bench mcp`).
     pub(crate) fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
         out.push(b'{');
         if self.is_marked_complete {

@@ -51,7 +51,7 @@ async fn result(server: &Running, params: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_stateless_call_begins_anew_with_each_answer() {
+async fn a_stateless_call_starts_again_with_each_answer() {
     let (tool, log) = asks();
     let server = start(Server::new(tool)).await;
     let first = result(&server, json!({})).await;

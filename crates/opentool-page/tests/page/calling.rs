@@ -149,8 +149,8 @@ async fn a_call_is_cancelled_by_its_page() {
     let browser = server.browser().await;
     let mut lines = browser.open("/ui/api/calls", r#"{"id":"slow","tool":"hang","arguments":{}}"#).await;
     assert_eq!(lines.next().await.unwrap()["type"], "started");
-    let twin = browser.post("/ui/api/calls", r#"{"id":"slow","tool":"hang","arguments":{}}"#).await;
-    assert_eq!(twin.refused(409), "conflict");
+    let duplicate = browser.post("/ui/api/calls", r#"{"id":"slow","tool":"hang","arguments":{}}"#).await;
+    assert_eq!(duplicate.refused(409), "conflict");
     let other = server.browser().await;
     assert_eq!(other.delete("/ui/api/calls/slow").await.refused(404), "not-found", "it belongs to another session");
     assert_eq!(browser.delete("/ui/api/calls/slow").await.status, 204);

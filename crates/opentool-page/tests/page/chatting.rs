@@ -164,9 +164,9 @@ async fn a_turn_is_cancelled() {
     let server = running([Reply::never(), Reply::text("Hello.")]).await;
     let browser = server.browser().await;
     let mut lines = browser.open("/ui/api/chat", &turn("Hello")).await;
-    let twin =
+    let duplicate =
         browser.post("/ui/api/chat", &json!({ "conversation": "talk", "turn": "t2", "text": "x" }).to_string()).await;
-    assert_eq!(twin.refused(409), "conflict");
+    assert_eq!(duplicate.refused(409), "conflict");
     assert_eq!(browser.delete("/ui/api/chat/t1").await.status, 204);
     let end = lines.last().await;
     assert_eq!((&end["type"], &end["error"]["kind"]), (&json!("error"), &json!("cancelled")));

@@ -72,7 +72,7 @@ async fn the_server_drains_with_pages_open() {
     server.handle.shutdown();
     assert!(events.piece().await.is_none(), "a stream without an end ends at once");
     let outcome = call.last().await;
-    assert_eq!((&outcome["error"]["kind"], &outcome["error"]["retryable"]), (&json!("timeout"), &json!(true)));
+    assert_eq!((&outcome["error"]["kind"], &outcome["error"]["retryable"]), (&json!("timeout"), &json!(false)));
     drop((events, call));
     server.ended().await;
 }

@@ -45,7 +45,7 @@ impl Answer<'_> {
         }
     }
 
-    /// Writes the names, which are always the same, as bytes: serde would escape each of them anew (`scripts/bench http`).
+    /// Writes the names, which are always the same, as bytes: serde would escape each of them every time (`scripts/bench http`).
     fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
         out.extend_from_slice(br#"{"jsonrpc":"2.0","result":"#);
         serde_json::to_writer(&mut *out, &self.result)?;

@@ -115,7 +115,7 @@ async fn until(is_true: impl Fn() -> bool) {
 }
 
 #[tokio::test]
-async fn a_twin_in_flight_waits_for_the_first() {
+async fn a_duplicate_in_flight_waits_for_the_first() {
     let (server, log, open) = gated(|server| server).await;
     let (mut first, mut second) = (server.connect().await, server.connect().await);
     first.send(pay("k").bytes()).await;

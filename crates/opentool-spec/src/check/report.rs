@@ -77,7 +77,7 @@ impl Report {
 
     /// Turns warnings into errors, so that a document passes only if every reader understands it.
     #[must_use]
-    pub fn strict(mut self) -> Self {
+    pub fn warnings_as_errors(mut self) -> Self {
         for finding in &mut self.findings {
             if finding.severity == Severity::Warning {
                 finding.severity = Severity::Error;

@@ -519,7 +519,7 @@ fn an_unreadable_text_reports_where_reading_stopped() {
 #[test]
 fn strict_turns_warnings_into_errors_and_leaves_notes() {
     let text = with("[]", r#", "note": 1, "note2": 2"#).replace(r#""parameters": []"#, r#""x-a": 1"#);
-    let report = check(&text).strict();
+    let report = check(&text).warnings_as_errors();
     assert_eq!(
         (report.count(Severity::Error), report.count(Severity::Warning), report.count(Severity::Note)),
         (1, 0, 2)

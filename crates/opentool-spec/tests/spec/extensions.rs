@@ -120,7 +120,7 @@ fn a_mark_that_is_left_is_a_warning() {
         marks,
         [(Code::Review, Severity::Warning, "to review: a guess"), (Code::Review, Severity::Warning, "to review: look"),]
     );
-    assert!(report.is_usable() && !report.strict().is_usable());
+    assert!(report.is_usable() && !report.warnings_as_errors().is_usable());
 }
 
 #[test]

@@ -1,3 +1,5 @@
+//! What goes wrong with the file of a memory.
+
 use std::io;
 use std::path::Path;
 

@@ -14,7 +14,8 @@ use crate::{
 /// How many calls are shown.
 const SHOWN: usize = 20;
 
-/// Forks a run; where calls after the step had effects, the user is asked first. Returns the id of the new run, or none where the user said no.
+/// Forks a run; where calls after the step had effects, the user is asked first. Returns the id of the new run, or none
+/// where the user said no.
 pub(super) async fn fork(journal: &SqliteJournal, run: &str, step: i64, yes: bool) -> Result<Option<String>, Failure> {
     let record = journal.run(run).await.map_err(Failure::journal)?;
     let repeated = repeated(&record, step);

@@ -143,8 +143,8 @@ pub(super) fn find_browser(options: &Options) -> Result<Browser, Failure> {
     })
 }
 
-/// Lets people in: prints the address of the page to a terminal unless `--json` has standard output, and opens it in a browser. What is returned is kept while the server
-/// runs.
+/// Lets people in: prints the address of the page to a terminal unless `--json` has standard output, and opens it in a
+/// browser. What is returned is kept while the server runs.
 pub(super) fn offer(
     options: &Options,
     bound: &BoundServer,

@@ -4,7 +4,7 @@ use opentool_core::ErrorKind;
 use opentool_dyn::{DynLibrary, Permissions};
 use serde_json::{Value, json};
 
-use super::{call, failure, hostile, impatient, little_memory, works};
+use super::{call, failure, hostile, little_memory, short_timeout, works};
 
 /// What a case must come to.
 pub(super) enum Comes {
@@ -75,25 +75,25 @@ pub(super) fn cases(confined: bool) -> Vec<Case> {
 
 /// Libraries for all the cases: one has time, the other has not.
 pub(super) struct Stage {
-    patient: DynLibrary,
-    impatient: DynLibrary,
+    usual: DynLibrary,
+    short_timeout: DynLibrary,
 }
 
 impl Stage {
     pub(super) fn set() -> Stage {
-        Stage { patient: hostile(little_memory()), impatient: impatient() }
+        Stage { usual: hostile(little_memory()), short_timeout: short_timeout() }
     }
 
     /// Whether the system refuses what it should.
     pub(super) fn is_confined(&self) -> bool {
-        self.patient.confinement().is_some_and(|confinement| confinement.system_calls)
+        self.usual.confinement().is_some_and(|confinement| confinement.system_calls)
     }
 }
 
 /// Makes the call of a case, and the next call, which must work.
 pub(super) async fn play(stage: &Stage, case: &Case) {
     let Case { function, arguments, comes } = case;
-    let library = if matches!(comes, Comes::Nothing) { &stage.impatient } else { &stage.patient };
+    let library = if matches!(comes, Comes::Nothing) { &stage.short_timeout } else { &stage.usual };
     let answer = call(library, function, arguments.clone()).await;
     match (comes, answer) {
         (Comes::Whatever, _) => {}

@@ -9,7 +9,7 @@ use opentool_core::{ErrorKind, Executor};
 use opentool_dyn::{DynLibrary, Permissions};
 use serde_json::{Value, json};
 
-use super::{building, call, failure, hostile, hostile_document, impatient, works};
+use super::{building, call, failure, hostile, hostile_document, short_timeout, works};
 use crate::harness::{call_text, document, function, library, open_here, returns, takes, with};
 
 #[tokio::test]
@@ -147,12 +147,12 @@ async fn a_call_given_up_ends_no_other_calls_and_no_handles() {
 
 #[tokio::test]
 async fn a_call_given_up_that_never_ends_is_ended_by_its_timeout() {
-    let library = impatient();
+    let library = short_timeout();
     let object = call(&library, "object_new", json!({})).await.unwrap();
     tokio::time::timeout(Duration::from_millis(100), call(&library, "busy_loop", json!({}))).await.unwrap_err();
     works(&library).await;
     let stale = call(&library, "object_use", object).await.unwrap_err();
-    assert!(stale.message().contains("went with a library that was started anew"), "{}", stale.message());
+    assert!(stale.message().contains("went with a library that was started again"), "{}", stale.message());
 }
 
 #[tokio::test]

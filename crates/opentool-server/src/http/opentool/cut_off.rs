@@ -2,13 +2,13 @@
 
 use std::pin::Pin;
 
-use opentool_core::{ErrorKind, ToolError};
+use opentool_core::ToolError;
 
 use crate::shutdown::ShutdownState;
 
 /// Runs a call until it is over or the server can wait for it no longer.
 ///
-/// The future of the call is borrowed: an argument of an async function takes its place twice.
+/// The future of the call is borrowed: an argument of an async function takes its place twice (`scripts/bench http`).
 pub(super) async fn until_cut_off<T>(
     shutdown: &ShutdownState,
     call: Pin<&mut impl Future<Output = T>>,
@@ -17,11 +17,6 @@ pub(super) async fn until_cut_off<T>(
         // The call first: one that is ready at once does not register for the signal.
         biased;
         outcome = call => Ok(outcome),
-        () = shutdown.cut_off.cancelled() => Err(stopped()),
+        () = shutdown.cut_off.cancelled() => Err(ToolError::stopped()),
     }
-}
-
-/// The error of a call that did not end before the server did.
-pub(super) fn stopped() -> ToolError {
-    ToolError::new(ErrorKind::Timeout, "the server stopped before the tool answered").with_retryable(true)
 }

@@ -21,7 +21,7 @@ use super::super::record::{RequestRecord, RunningCall};
 use super::super::response::{EventStream, HttpResponse, events};
 use super::super::state::ServerState;
 use super::admit::{LARGE_BODY, OwnedCall, Refused, accepts, admit, admit_large, receive};
-use super::cut_off::{stopped, until_cut_off};
+use super::cut_off::until_cut_off;
 use super::terms::CallTerms;
 use crate::wire::answer::{self, Recipient};
 use crate::wire::event;
@@ -163,7 +163,9 @@ impl EventWriter<'_> {
                 ToolEvent::Finished(_, outcome) => {
                     event::frame(self.result_event.name(), &answer::outcome(&outcome, self.recipient))
                 }
-                ToolEvent::Failed(_, outcome) => return Ok(Some(outcome.result.err().unwrap_or_else(stopped))),
+                ToolEvent::Failed(_, outcome) => {
+                    return Ok(Some(outcome.result.err().unwrap_or_else(ToolError::stopped)));
+                }
                 ToolEvent::Suspended(_) => {
                     let message = "the call waits for a decision, which cannot be made over this connection";
                     return Ok(Some(ToolError::new(ErrorKind::Denied, message)));

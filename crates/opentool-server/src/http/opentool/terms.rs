@@ -11,7 +11,7 @@ use super::super::record::RunningCall;
 use super::super::refusal::Refusal;
 use super::super::state::ServerState;
 use super::admit::Refused;
-use super::cut_off::{stopped, until_cut_off};
+use super::cut_off::until_cut_off;
 use crate::wire::error::RequestError;
 use crate::wire::id::RequestId;
 
@@ -83,5 +83,5 @@ pub(super) async fn run_detached(
         }
         .in_current_span(),
     );
-    task.await.unwrap_or_else(|_| (Err(stopped()), None))
+    task.await.unwrap_or_else(|_| (Err(ToolError::stopped()), None))
 }
