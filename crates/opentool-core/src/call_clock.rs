@@ -3,6 +3,8 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use crate::question::AttachedRespondent;
+
 /// How long a call without a timeout waits for a thread.
 const MAX_WAIT_FOR_THREAD: Duration = Duration::from_secs(30);
 
@@ -10,14 +12,15 @@ const MAX_WAIT_FOR_THREAD: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub(crate) struct CallClock {
     timeout: Option<Duration>,
-    deadline: OnceLock<Option<Instant>>,
-    /// Set for a sync tool; the deadline is then this one.
+    start: OnceLock<Instant>,
+    /// Set for a sync tool; the start is then this one.
     thread: OnceLock<Arc<ThreadClock>>,
 }
 
 /// The clock of a call that runs on a thread.
 pub(crate) struct ThreadClock {
     waiting_since: Instant,
+    respondent: Option<Arc<AttachedRespondent>>,
     start: OnceLock<ThreadStart>,
 }
 
@@ -38,30 +41,34 @@ pub(crate) enum TimeLeft {
 
 impl CallClock {
     pub(crate) fn new(timeout: Option<Duration>) -> Self {
-        Self { timeout, deadline: OnceLock::new(), thread: OnceLock::new() }
+        Self { timeout, start: OnceLock::new(), thread: OnceLock::new() }
     }
 
     pub(crate) fn has_timeout(&self) -> bool {
         self.timeout.is_some()
     }
 
-    /// Returns the deadline of a call that has waited for no answer, and starts the clock unless the call waits for a thread.
-    pub(crate) fn first_deadline(&self) -> Option<Instant> {
+    /// Returns the deadline of the call, and starts the clock unless the call waits for a thread. The time in which questions wait
+    /// for their answers since then does not count.
+    pub(crate) fn deadline(&self, respondent: Option<&AttachedRespondent>) -> Option<Instant> {
         let timeout = self.timeout?;
-        if let Some(thread) = self.thread.get() {
-            return thread.started()?.checked_add(timeout);
-        }
-        // The clock is read when the tool asks here, or when the call first waits; most calls do neither.
+        let start = match self.thread.get() {
+            Some(thread) => thread.started()?,
+            // The clock is read when the tool asks here, or when the call first waits; most calls do neither.
+            None => *self.start.get_or_init(|| start(respondent)),
+        };
+        let waited = respondent.map_or(Duration::ZERO, |respondent| respondent.waited(now()));
         // A time beyond what the clock can represent is no deadline.
-        *self.deadline.get_or_init(|| now().checked_add(timeout))
+        start.checked_add(timeout)?.checked_add(waited)
     }
 
     /// Lets the clock start on a thread, unless it is already running.
-    pub(crate) fn on_thread(&self) -> Option<Arc<ThreadClock>> {
-        if self.deadline.get().is_some() {
+    pub(crate) fn on_thread(&self, respondent: Option<&Arc<AttachedRespondent>>) -> Option<Arc<ThreadClock>> {
+        if self.start.get().is_some() {
             return None;
         }
-        let clock = || Arc::new(ThreadClock { waiting_since: now(), start: OnceLock::new() });
+        let respondent = respondent.cloned();
+        let clock = || Arc::new(ThreadClock { waiting_since: now(), respondent, start: OnceLock::new() });
         Some(self.thread.get_or_init(clock).clone())
     }
 
@@ -86,7 +93,10 @@ impl ThreadClock {
     /// Starts the clock, and says whether the code may run: not where its call has given up.
     pub(crate) fn start(&self) -> bool {
         // Another attempt of the call goes on with the clock of the first.
-        matches!(self.start.get_or_init(|| ThreadStart::Started(now())), ThreadStart::Started(_))
+        matches!(
+            self.start.get_or_init(|| ThreadStart::Started(start(self.respondent.as_deref()))),
+            ThreadStart::Started(_)
+        )
     }
 
     /// Starts the clock when the wait for a thread ends in any other way, so that code which runs after that has a deadline.
@@ -114,6 +124,12 @@ impl Drop for StartOnDrop {
     }
 }
 
+/// The start of a clock from now on, moved back by how long questions have waited before, since the deadline is put off by all they wait.
+fn start(respondent: Option<&AttachedRespondent>) -> Instant {
+    let now = now();
+    respondent.and_then(|respondent| now.checked_sub(respondent.waited(now))).unwrap_or(now)
+}
+
 /// The current time, by tokio's clock, which tests can pause.
 pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
@@ -127,15 +143,15 @@ mod tests {
     fn code_starts_or_its_call_gives_up_and_never_both() {
         let [given_up, started] = [(); 2].map(|()| CallClock::new(Some(Duration::from_secs(1))));
 
-        let thread = given_up.on_thread();
+        let thread = given_up.on_thread(None);
         assert!(given_up.give_up_thread());
         assert!(thread.is_some_and(|thread| !thread.start()));
-        assert!(given_up.give_up_thread() && given_up.first_deadline().is_none());
+        assert!(given_up.give_up_thread() && given_up.deadline(None).is_none());
 
-        let thread = started.on_thread();
+        let thread = started.on_thread(None);
         assert!(thread.as_ref().is_some_and(|thread| thread.start()));
         assert!(!started.give_up_thread());
         assert!(thread.is_some_and(|thread| thread.start()), "another attempt has the same clock");
-        assert!(started.first_deadline().is_some());
+        assert!(started.deadline(None).is_some());
     }
 }

@@ -316,11 +316,7 @@ impl ToolContext {
     /// thread, on which its clock starts.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        let deadline = self.scope.as_ref()?.clock.first_deadline()?;
-        match self.respondent() {
-            Some(respondent) => deadline.checked_add(respondent.waited(now())),
-            None => Some(deadline),
-        }
+        self.scope.as_ref()?.clock.deadline(self.respondent())
     }
 
     /// Returns how much time is left before the deadline.
@@ -422,7 +418,7 @@ impl ToolContext {
         F: FnOnce(&ToolContext) -> T + Send + 'static,
         T: Send + 'static,
     {
-        let thread = self.scope.as_ref().and_then(|scope| scope.clock.on_thread());
+        let thread = self.scope.as_ref().and_then(|scope| scope.clock.on_thread(self.respondent.as_ref()));
         // What stops waiting for the tool, such as a middleware with a timeout of its own, may go on with the call.
         let _starts = thread.clone().map(ThreadClock::start_after_wait);
         let context = self.clone();

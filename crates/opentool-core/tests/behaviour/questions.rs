@@ -53,6 +53,30 @@ async fn the_time_of_an_answer_counts_against_no_deadline() {
     assert_eq!(outcome.error().unwrap().kind(), ErrorKind::Timeout, "the tool's own time still counts");
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_answer_to_one_call_gives_the_next_no_more_time() {
+    let context = named_ann(Duration::from_secs(3600));
+    assert!(call(greets(Duration::ZERO), context.clone()).await.output().is_some());
+    let slow = || {
+        FakeTool::new("greets").acts(|_, context| async move {
+            assert!(context.remaining() <= Some(Duration::from_secs(1)), "{:?}", context.remaining());
+            sleep(Duration::from_secs(30)).await;
+            Ok(ToolOutput::Empty)
+        })
+    };
+    // A call that is made by a tool has no more time than the tool, either.
+    let calls_another = FakeTool::new("greets").acts(move |_, context| async move {
+        call(slow(), context).await.result?;
+        Ok(ToolOutput::Empty)
+    });
+    for tool in [slow(), calls_another] {
+        let begun = tokio::time::Instant::now();
+        let outcome = call(tool, context.clone()).await;
+        assert_eq!(outcome.error().unwrap().kind(), ErrorKind::Timeout);
+        assert_eq!(begun.elapsed().as_secs(), 1);
+    }
+}
+
 #[tokio::test]
 async fn a_question_that_cannot_be_answered_is_an_error_that_says_so() {
     let outcome = call(greets(Duration::ZERO), ToolContext::new()).await;
