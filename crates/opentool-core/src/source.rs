@@ -132,7 +132,8 @@ impl Source {
                 SourceKind::Failed(error) => Err(error.clone()),
                 SourceKind::Several(sources) => {
                     let toolboxes = try_join_all(sources.iter().map(Source::toolbox)).await?;
-                    toolboxes.into_iter().try_fold(Toolbox::new(), Toolbox::merge).map_err(ToolError::fatal)
+                    // A definition is code of the user too.
+                    guarded(|| toolboxes.into_iter().try_fold(Toolbox::new(), Toolbox::merge).map_err(ToolError::fatal))
                 }
             }
         })

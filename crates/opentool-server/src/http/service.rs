@@ -150,14 +150,21 @@ impl Service {
         if let Err(refusal) = self.check_access(&parts.method, headers, record) {
             return refuse(route, &refusal);
         }
-        match route {
-            // Boxed, as other parts of a request are: memory of up to 1,024 bytes is what the allocator keeps at hand, while one future of
-            // all parts takes three times as much (`scripts/bench http`).
-            Route::Tools(route) => Box::pin(self.answer_tools(route, headers, body, trace, record)).await,
-            Route::Operator(route) => operator::answer(route, headers, &self.state),
-            Route::Mounted(index) => Box::pin(self.answer_mounted(index, parts, body, trace, record)).await,
-            Route::Unknown | Route::Outside => Refusal::not_found().response(),
-        }
+        let answering = async {
+            match route {
+                // Boxed, as other parts of a request are: memory of up to 1,024 bytes is what the allocator keeps at hand, while one future of
+                // all parts takes three times as much (`scripts/bench http`).
+                Route::Tools(route) => Box::pin(self.answer_tools(route, headers, body, trace, record)).await,
+                Route::Operator(route) => operator::answer(route, headers, &self.state),
+                Route::Mounted(index) => Box::pin(self.answer_mounted(index, parts, body, trace, record)).await,
+                Route::Unknown | Route::Outside => Refusal::not_found().response(),
+            }
+        };
+        AssertUnwindSafe(answering).catch_unwind().await.unwrap_or_else(|panic| {
+            let error = ToolError::from_panic(panic);
+            error!(path = self.name(route), detail = error.detail(), "answering a request panicked");
+            refuse(route, &Refusal::internal())
+        })
     }
 
     async fn answer_tools<B: Body<Data = Bytes>>(
@@ -181,22 +188,6 @@ impl Service {
         record: &mut RequestRecord<'_>,
     ) -> HttpResponse {
         let Some(frontend) = self.mounted.get(index) else { return Refusal::not_found().frontend_response() };
-        let answering = self.answer_by(&**frontend, parts, body, trace, record);
-        AssertUnwindSafe(answering).catch_unwind().await.unwrap_or_else(|panic| {
-            let error = ToolError::from_panic(panic);
-            error!(path = frontend.mount_path(), detail = error.detail(), "a frontend panicked");
-            Refusal::internal().frontend_response()
-        })
-    }
-
-    async fn answer_by<B: Body<Data = Bytes>>(
-        &self,
-        frontend: &dyn Frontend,
-        parts: &Parts,
-        body: B,
-        trace: Option<TraceContext>,
-        record: &mut RequestRecord<'_>,
-    ) -> HttpResponse {
         let key_name = record.key_name.clone();
         let sub_path = routes::strip_prefix(parts.uri.path(), frontend.mount_path()).unwrap_or_default();
         let mut request = FrontendRequest::new(parts, sub_path, &self.host, key_name, trace, &self.state);

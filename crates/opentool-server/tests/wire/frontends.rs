@@ -1,11 +1,15 @@
 //! Frontends that are mounted beside the routes of OpenTool: the checks come before them, and the limits hold around them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::header::{HeaderName, HeaderValue};
 use http::{Method, StatusCode};
-use opentool_core::{BoxFuture, ToolCall, ToolContext};
+use opentool_core::{
+    BoxFuture, Invocation, Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolMetadata, ToolOutput,
+};
 use opentool_server::{Frontend, FrontendRequest, FrontendResponse, ServeError, Server};
+use serde_json::json;
 
 use crate::client::{Reply, Request, get, post, request, start};
 use crate::secrets::Captured;
@@ -43,7 +47,7 @@ async fn call(mut request: FrontendRequest<'_>) -> FrontendResponse {
         Ok(output) => output.to_text(),
         Err(error) => error.to_string(),
     };
-    let key = request.key_name().map_or("nobody", |name| &**name);
+    let key = request.key_name().map_or("no key", |name| &**name);
     let trace = request.trace().map_or("none", |trace| trace.trace_id());
     FrontendResponse::json(StatusCode::OK, text)
         .with_header(HeaderName::from_static("x-trace"), HeaderValue::from_str(trace).unwrap())
@@ -299,6 +303,46 @@ async fn a_mounted_frontend_that_panics_is_an_error_answer() {
     connection.send(get("/opentool/version").bytes()).await;
     assert_eq!(connection.reply().await.status, 200, "the connection goes on");
     let log = captured.text();
-    assert_eq!(log.matches("a frontend panicked").count(), 3, "{log}");
+    assert_eq!(log.matches("answering a request panicked").count(), 3, "{log}");
     assert!(log.contains("at src/secret.rs:7"), "the operator sees why: {log}");
+}
+
+/// A tool whose definition cannot be had any more, once `broken` is set.
+struct Broken {
+    definition: ToolDefinition,
+    metadata: ToolMetadata,
+    broken: Arc<AtomicBool>,
+}
+
+impl Tool for Broken {
+    fn definition(&self) -> &ToolDefinition {
+        assert!(!self.broken.load(Ordering::Relaxed), "at src/secret.rs:9");
+        &self.definition
+    }
+
+    fn metadata(&self) -> &ToolMetadata {
+        &self.metadata
+    }
+
+    fn call<'a>(&'a self, _: Invocation<'a>) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async { Ok(ToolOutput::Empty) })
+    }
+}
+
+#[tokio::test]
+async fn a_definition_that_panics_is_an_error_answer() {
+    let captured = Captured::start();
+    let broken = Arc::new(AtomicBool::new(false));
+    let definition = ToolDefinition::builder("broken").input_schema(json!({ "type": "object" })).build().unwrap();
+    let tool = Broken { definition, metadata: ToolMetadata::new(), broken: broken.clone() };
+    let server = start(Server::new(tool)).await;
+    let mut connection = server.connect().await;
+    broken.store(true, Ordering::Relaxed);
+    connection.send(get("/opentool/load").bytes()).await;
+    let reply = connection.reply().await;
+    assert_eq!(reply.status, 500);
+    assert!(!reply.text().contains("secret"), "{reply:?}");
+    connection.send(get("/opentool/version").bytes()).await;
+    assert_eq!(connection.reply().await.status, 200, "the connection goes on");
+    assert!(captured.text().contains("at src/secret.rs:9"), "the operator sees why: {}", captured.text());
 }

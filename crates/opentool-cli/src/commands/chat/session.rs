@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use opentool::WorkflowRunner;
+use opentool::{Executor, ToolContext, WorkflowRunner};
 use opentool_chat::{
     AnswerForm, Cause, ChatClient, ChatError, ChatModel, ChatModelBuilder, ChatOptions, ChatRequest, Media, PriceTable,
     TurnEnd,
@@ -78,11 +78,11 @@ impl Session {
         let console = Console::new(!chat.json)?;
         let approve = if chat.yes { Approve::None } else { chat.approve.unwrap_or_default() };
         let approval = Approval::new(approve, &console, interrupt, chat.journal.is_some());
-        let unasked = unasked(&joined, approve).await;
+        let executor = executor(timeout, chat.max_result).approval(approval).build();
+        let unasked = unasked(&executor, &joined, approve).await;
         let form = chat.schema.as_deref().map(answer_form).transpose()?;
         let prices = chat.prices.as_deref().map(prices).transpose()?;
         let options = ChatOptions::new().with_model(&model.name).with_tools(joined);
-        let executor = executor(timeout, chat.max_result).approval(approval).build();
         let asked = ChatModel::builder(provider).default_options(options).executor(executor);
         let asked = prices.into_iter().fold(asked, ChatModelBuilder::prices).build();
         let memory = Memory::open(chat, is_conversation && chat.resume.is_none()).await?;
@@ -211,9 +211,9 @@ impl Session {
 }
 
 /// The tools that run without a question, in the order of their source.
-async fn unasked(tools: &opentool::Source, approve: Approve) -> Vec<String> {
+async fn unasked(executor: &Executor, tools: &opentool::Source, approve: Approve) -> Vec<String> {
     // A source that does not answer now is reported when the model is asked.
-    let toolbox = tools.toolbox().await.unwrap_or_default();
+    let toolbox = executor.toolbox(tools, &ToolContext::new()).await.unwrap_or_default();
     let unasked = toolbox.iter().filter(|tool| !approve.asks_about(&***tool));
     unasked.map(|tool| tool.definition().name().to_owned()).collect()
 }
