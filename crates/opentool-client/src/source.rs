@@ -65,10 +65,7 @@ impl Client {
     ///
     /// When two functions have the same name.
     pub fn toolbox_from_document(&self, document: &OpenTool) -> Result<Toolbox, ToolboxError> {
-        let mut toolbox = Toolbox::new()
-            .with_title(&document.info.title)
-            .with_version(&document.info.version)
-            .with_spec_version(&document.opentool);
+        let mut toolbox = Toolbox::new().with_info_of(document);
         for function in &document.functions {
             match ToolDefinition::from_function(document, function) {
                 Ok(definition) => {

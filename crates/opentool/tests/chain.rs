@@ -123,3 +123,17 @@ async fn arguments_through_two_servers_are_the_text_sent() {
     }
     assert_eq!(*arguments.lock().unwrap(), sent);
 }
+
+#[tokio::test]
+async fn what_a_toolbox_says_of_itself_arrives_through_two_servers() {
+    let tools = Toolbox::new()
+        .with_title("Patches")
+        .with_version("2.1.0")
+        .with_description("Call `patch` last.")
+        .with(Recorder::new(Vec::new(), Ok(ToolOutput::Empty)))
+        .unwrap();
+    let near = start(Server::new(tools)).await;
+    let toolbox = start(Server::new(near)).await.toolbox().await.unwrap();
+    let said = (toolbox.title(), toolbox.version(), toolbox.description());
+    assert_eq!(said, (Some("Patches"), Some("2.1.0"), Some("Call `patch` last.")));
+}

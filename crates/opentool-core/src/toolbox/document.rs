@@ -72,20 +72,25 @@ impl Toolbox {
         document: &OpenTool,
         mut tool: impl FnMut(ToolDefinition) -> T,
     ) -> Result<Self, ToolboxError> {
-        let mut toolbox = Self::new()
-            .with_title(&document.info.title)
-            .with_version(&document.info.version)
-            .with_spec_version(&document.opentool);
+        let mut toolbox = Self::new().with_info_of(document);
         for function in &document.functions {
             toolbox.add(tool(ToolDefinition::from_function(document, function)?))?;
-        }
-        if let Some(description) = &document.info.description {
-            toolbox = toolbox.with_description(description);
         }
         if let Some(server) = &document.server {
             toolbox = toolbox.with_server(server.clone());
         }
         Ok(toolbox)
+    }
+
+    /// Takes title, version, description and version of the spec from a document.
+    #[must_use]
+    pub fn with_info_of(self, document: &OpenTool) -> Self {
+        let Info { title, version, description, .. } = &document.info;
+        let toolbox = self.with_title(title).with_version(version).with_spec_version(&document.opentool);
+        match description {
+            Some(description) => toolbox.with_description(description),
+            None => toolbox,
+        }
     }
 
     /// Writes the tools as an OpenTool document, with a report of what a document cannot say.
