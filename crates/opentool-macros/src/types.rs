@@ -2,7 +2,10 @@
 
 use quote::ToTokens;
 use syn::visit_mut::{self, VisitMut};
-use syn::{GenericArgument, Ident, Lifetime, PathArguments, PathSegment, Type, TypeReference};
+use syn::{
+    GenericArgument, Ident, Lifetime, PathArguments, PathSegment, Type, TypeImplTrait, TypeParamBound, TypeReference,
+    TypeTraitObject,
+};
 
 use crate::errors::Errors;
 
@@ -126,13 +129,20 @@ fn objection_to_result(ty: &Type) -> Option<String> {
             let owned = pretty(&owned(ty));
             return Some(format!("a result outlives the call that made it: return `{owned}` instead of a reference"));
         }
-        Type::ImplTrait(_) | Type::TraitObject(_) if ty.to_token_stream().to_string().contains("Future") => {
+        Type::ImplTrait(TypeImplTrait { bounds, .. }) | Type::TraitObject(TypeTraitObject { bounds, .. })
+            if bounds.iter().any(is_future) =>
+        {
             "write `async fn` instead of returning a future"
         }
         Type::ImplTrait(_) => "`impl Trait` hides the result's type: name a type that implements `serde::Serialize`",
         _ => return None,
     };
     Some(message.to_owned())
+}
+
+fn is_future(bound: &TypeParamBound) -> bool {
+    let TypeParamBound::Trait(bound) = bound else { return false };
+    bound.path.segments.last().is_some_and(|segment| segment.ident == "Future")
 }
 
 /// The type that holds the same and borrows nothing.
