@@ -191,8 +191,14 @@ impl VisitMut for Code<'_> {
     /// A visibility such as `pub(super)` uses nothing.
     fn visit_visibility_mut(&mut self, _: &mut syn::Visibility) {}
 
-    /// Attributes may name code too, in strings; derives and doc comments need no look.
-    fn visit_attribute_mut(&mut self, _: &mut Attribute) {}
+    /// Attributes name code too, as paths and in strings: `#[serde(with = "crate::text")]`. A single name is an option of theirs.
+    fn visit_attribute_mut(&mut self, attribute: &mut Attribute) {
+        let Meta::List(list) = &attribute.meta else { return };
+        let mut paths = BTreeSet::new();
+        paths_in(list.tokens.clone(), &mut paths);
+        paths_in_strings(list.tokens.clone(), &mut paths);
+        self.module.paths.extend(paths.into_iter().filter(|path| path.len() > 1));
+    }
 
     fn visit_path_mut(&mut self, path: &mut syn::Path) {
         if path.leading_colon.is_none() {
@@ -234,6 +240,23 @@ fn paths_in(tokens: TokenStream, paths: &mut BTreeSet<Vec<String>>) {
     }
     if !path.is_empty() {
         paths.insert(path);
+    }
+}
+
+/// Finds the paths that are written as strings.
+fn paths_in_strings(tokens: TokenStream, paths: &mut BTreeSet<Vec<String>>) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => paths_in_strings(group.stream(), paths),
+            TokenTree::Literal(literal) => {
+                let path =
+                    syn::parse_str::<syn::LitStr>(&literal.to_string()).and_then(|text| text.parse::<syn::Path>());
+                if let Ok(path) = path {
+                    paths.insert(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+                }
+            }
+            TokenTree::Ident(_) | TokenTree::Punct(_) => {}
+        }
     }
 }
 

@@ -59,6 +59,20 @@ fn a_reexport_does_not_hide_a_cycle() {
 }
 
 #[test]
+fn a_path_in_an_attribute_is_a_use() {
+    for attribute in [r#"#[serde(default = "crate::a::make")]"#, "#[arg(value_parser = crate::a::make)]"] {
+        expect_faults(
+            &[
+                ("lib.rs", "mod a; mod b;"),
+                ("a.rs", "use crate::b::B; pub fn make() -> B { todo() }"),
+                ("b.rs", &format!("pub struct B {{ {attribute} field: u8 }}")),
+            ],
+            2,
+        );
+    }
+}
+
+#[test]
 fn a_renamed_import_of_a_module_is_followed() {
     expect_faults(
         &[
