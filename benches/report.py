@@ -278,7 +278,7 @@ def in_markdown(cells):
 
 
 def figures():
-    """The figures that can be told from what was measured: text, wanted, measured, whether it is met, why not."""
+    """The figures that follow from what was measured: text, wanted, measured, whether it is met, why not."""
     for figure in FIGURES:
         if not (RESULTS / f"{figure.table}.tsv").exists():
             continue
@@ -349,9 +349,9 @@ def page():
     print("Every cell is the median of the rounds, with the least and the greatest behind it. Compare the ratios, which are taken round by")
     print("round, and not the figures of two machines or two days.\n")
     print("## The figures that were set\n")
-    told = list(figures())
-    print(in_markdown([["figure", "wanted", "measured", "met"], *[[f.text, w, m, "yes" if met else "**no**"] for f, w, m, met in told]]))
-    for figure, _, _, met in told:
+    listed = list(figures())
+    print(in_markdown([["figure", "wanted", "measured", "met"], *[[f.text, w, m, "yes" if met else "**no**"] for f, w, m, met in listed]]))
+    for figure, _, _, met in listed:
         if not met and figure.why_missed:
             print(f"\n**{figure.text}**: {figure.why_missed}")
     for name, table in TABLES.items():

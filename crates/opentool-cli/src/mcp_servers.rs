@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_an_agent_is_told_from_other_files() {
+    fn a_file_of_an_agent_is_recognised() {
         assert_eq!(file(r#"{"opentool": "1.0.0", "functions": []}"#), Err("no such file".to_owned()));
         assert_eq!(file(r#"{"mcpServers": {"a": {"command": "x", "args": ["y"]}, "b": {"url": "http://c"}}}"#), Ok(2));
         assert_eq!(file(r#"{"servers": {"a": {"type": "stdio", "command": "x"}}}"#), Ok(1));

@@ -68,7 +68,7 @@ impl FunctionDraft<'_, '_> {
                 target.is_some_and(|target| target.is_void() && self.records.object(&target).is_none())
                     && self.roles.buffers[*index].as_ref().is_none_or(|role| match role.size {
                         None => true,
-                        // A length from afar is none of what is passed on to callbacks.
+                        // A length that does not stand beside the pointer is none of what is passed on to callbacks.
                         Some(size) => !size.is_sure && words::has_any(self.own_name(*index), &USER_DATA),
                     })
             })

@@ -41,7 +41,7 @@ const VERBS: [&str; 11] = [
     "finalize",
     "unload",
 ];
-/// Those after which something is gone, be it the object or not.
+/// Those after which something is gone, whether that is the object or not.
 const FREEING: [&str; 8] = ["free", "delete", "destroy", "dispose", "dealloc", "deallocate", "unload", "shutdown"];
 /// What is said of memory which the object does not need.
 const UNUSED: [&str; 6] = ["unused", "unneeded", "idle", "spare", "excess", "cached"];

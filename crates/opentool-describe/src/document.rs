@@ -12,7 +12,7 @@ use crate::declarations::{Declarations, Prototype};
 use crate::description::{Description, Review, Skipped};
 use crate::draft::Described;
 use crate::families::Families;
-use crate::functions::{Surroundings, describe_function};
+use crate::functions::{LibraryFacts, describe_function};
 use crate::options::Options;
 use crate::preprocess::Preprocessed;
 use crate::proof::{proven, sizes};
@@ -79,8 +79,8 @@ impl<'w> DocumentWriter<'w> {
         let records = Records::find(self.declarations, &all, &preparers, prove, measure);
         let (freeing, families) = (freeing(&all), Families::find(&all));
         let source = self.source;
-        let around = Surroundings { records: &records, macros: &source.macros, freeing: &freeing, families: &families };
-        let mut candidates = self.candidates(&around, exported, &mut comments);
+        let facts = LibraryFacts { records: &records, macros: &source.macros, freeing: &freeing, families: &families };
+        let mut candidates = self.candidates(&facts, exported, &mut comments);
         self.drop_those_without_handles(&records, &mut candidates);
         events::add(candidates.iter_mut().map(|candidate| &mut candidate.described.function));
         for prototype in missing.into_iter().filter(|prototype| !prototype.name.starts_with("__")) {
@@ -140,7 +140,7 @@ impl<'w> DocumentWriter<'w> {
 
     fn candidates(
         &mut self,
-        around: &Surroundings<'_, '_>,
+        facts: &LibraryFacts<'_, '_>,
         exported: Vec<&'w Prototype>,
         comments: &mut Comments,
     ) -> Vec<Candidate<'w>> {
@@ -154,7 +154,7 @@ impl<'w> DocumentWriter<'w> {
                 );
                 continue;
             }
-            if around.freeing.contains(&prototype.name) {
+            if facts.freeing.contains(&prototype.name) {
                 self.skip_plainly(
                     &prototype.name,
                     "frees memory of the library, of which callers never have the address",
@@ -162,7 +162,7 @@ impl<'w> DocumentWriter<'w> {
                 continue;
             }
             let comment = self.comment(comments, prototype.span.start, prototype.span.end);
-            match describe_function(around, &prototype.name, &prototype.signature, comment.as_ref()) {
+            match describe_function(facts, &prototype.name, &prototype.signature, comment.as_ref()) {
                 Ok(described) => {
                     let has_comment = comment.is_some_and(|comment| !comment.text.is_empty());
                     candidates.push(Candidate { prototype, described, has_comment });

@@ -18,7 +18,7 @@ use crate::variadic;
 const CONSTANTS: usize = 16;
 
 /// What is known of a library besides the function at hand.
-pub(crate) struct Surroundings<'m, 'd> {
+pub(crate) struct LibraryFacts<'m, 'd> {
     pub(crate) records: &'m Records<'d>,
     pub(crate) macros: &'m Macros,
     /// The functions that free what they are given as `void *` or `char *`.
@@ -28,13 +28,13 @@ pub(crate) struct Surroundings<'m, 'd> {
 
 /// Describes a function, or says why it cannot be.
 pub(crate) fn describe_function(
-    around: &Surroundings<'_, '_>,
+    facts: &LibraryFacts<'_, '_>,
     name: &str,
     signature: &Signature,
     comment: Option<&Comment>,
 ) -> Result<Described, String> {
     if signature.is_variadic {
-        return describe_variadic(around, name, signature, comment);
+        return describe_variadic(facts, name, signature, comment);
     }
     if signature.is_unspecified && !signature.parameters.is_empty() {
         return Err("is declared without the types of its parameters".to_owned());
@@ -45,22 +45,22 @@ pub(crate) fn describe_function(
     };
     let evidence = Evidence::new(comment);
     let constants =
-        evidence.constants().into_iter().filter_map(|name| Some(format!("{name} = {}", around.macros.number(name)?)));
+        evidence.constants().into_iter().filter_map(|name| Some(format!("{name} = {}", facts.macros.number(name)?)));
     let constants: Vec<String> = constants.take(CONSTANTS).collect();
     if !constants.is_empty() {
         description.push_str(&format!("\nConstants: {}.", constants.join(", ")));
     }
-    let names = parameter_names(around.records, signature);
+    let names = parameter_names(facts.records, signature);
     let mut result = "result".to_owned();
     while names.contains(&result) {
         result.insert_str(0, "the_");
     }
     let mut draft = FunctionDraft {
-        records: around.records,
+        records: facts.records,
         name,
         comment,
         evidence,
-        macros: around.macros,
+        macros: facts.macros,
         made: Described {
             function: DynFunction::new(name, description),
             reviews: Vec::new(),
@@ -72,9 +72,9 @@ pub(crate) fn describe_function(
         names,
         result,
         signature,
-        roles: Roles::find(name, signature, comment, |target| around.records.object(target).is_some()),
-        freeing: around.freeing,
-        families: around.families,
+        roles: Roles::find(name, signature, comment, |target| facts.records.object(target).is_some()),
+        freeing: facts.freeing,
+        families: facts.families,
         user_data: Vec::new(),
         nothing: Vec::new(),
         keeps_inputs: false,
@@ -98,7 +98,7 @@ pub(crate) fn describe_function(
 
 /// Describes a function that takes any number of arguments as its comment shows how to call it.
 fn describe_variadic(
-    around: &Surroundings<'_, '_>,
+    facts: &LibraryFacts<'_, '_>,
     name: &str,
     signature: &Signature,
     comment: Option<&Comment>,
@@ -109,7 +109,7 @@ fn describe_variadic(
         None => VARIADIC.to_owned(),
     })?;
     let fixed = signature.parameters.len();
-    let mut described = describe_function(around, name, &shown, comment)?;
+    let mut described = describe_function(facts, name, &shown, comment)?;
     let parameters = &described.function.parameters;
     let has_others = parameters
         .iter()

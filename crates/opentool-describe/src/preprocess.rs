@@ -14,17 +14,17 @@ use crate::options::Options;
 pub(crate) struct Preprocessed {
     pub(crate) text: String,
     /// In the order of their offsets.
-    stretches: Vec<Stretch>,
+    markers: Vec<LineMarker>,
     files: Vec<SourceFile>,
     /// The text that includes the headers.
     pub(crate) includes: String,
     pub(crate) macros: Macros,
 }
 
-/// A stretch of preprocessed text that follows one line of a file.
+/// Where the preprocessor marks that the text after it comes from a line of a file.
 #[derive(Debug, Clone, Copy)]
-struct Stretch {
-    /// Where the text begins, after the line marker.
+struct LineMarker {
+    /// Where the text after the marker begins.
     offset: usize,
     file: usize,
     line: usize,
@@ -79,7 +79,7 @@ impl Preprocessed {
 
     fn new(text: String, given: &[PathBuf]) -> Self {
         let mut files: Vec<SourceFile> = Vec::new();
-        let mut stretches: Vec<Stretch> = Vec::new();
+        let mut markers: Vec<LineMarker> = Vec::new();
         let mut offset = 0;
         for line in text.split_inclusive('\n') {
             offset += line.len();
@@ -89,7 +89,7 @@ impl Preprocessed {
                 None => {
                     let path = PathBuf::from(&name);
                     // A file begins where another includes it.
-                    let includer = stretches.last().map(|stretch| &files[stretch.file]);
+                    let includer = markers.last().map(|marker| &files[marker.file]);
                     // What our own text includes was given, by whatever name the compiler knows it: `curses.h` for `ncurses.h`.
                     let is_ours = includer.is_some_and(|includer| includer.path == Path::new("<stdin>"));
                     let wanted = (is_ours && flags.contains(" 1")) || is_wanted(&path, includer, given);
@@ -97,18 +97,18 @@ impl Preprocessed {
                     files.len() - 1
                 }
             };
-            stretches.push(Stretch { offset, file, line: number });
+            markers.push(LineMarker { offset, file, line: number });
         }
-        Self { text, stretches, files, includes: String::new(), macros: Macros::default() }
+        Self { text, markers, files, includes: String::new(), macros: Macros::default() }
     }
 
     /// The place in a header that a byte of the preprocessed text comes from.
     pub(crate) fn place(&self, offset: usize) -> Option<HeaderLine<'_>> {
-        let index = self.stretches.partition_point(|stretch| stretch.offset <= offset).checked_sub(1)?;
-        let stretch = self.stretches[index];
-        let newlines = self.text[stretch.offset..offset].matches('\n').count();
-        let file = &self.files[stretch.file];
-        Some(HeaderLine { file: &file.path, line: stretch.line + newlines, wanted: file.wanted })
+        let index = self.markers.partition_point(|marker| marker.offset <= offset).checked_sub(1)?;
+        let marker = self.markers[index];
+        let newlines = self.text[marker.offset..offset].matches('\n').count();
+        let file = &self.files[marker.file];
+        Some(HeaderLine { file: &file.path, line: marker.line + newlines, wanted: file.wanted })
     }
 
     /// The last line up to a byte of the preprocessed text that a person has written: its place, and what stands there.
@@ -130,13 +130,13 @@ impl Preprocessed {
 
     /// The pieces of text that come from wanted headers.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = (usize, &str)> {
-        let ends = self.stretches.iter().skip(1).map(|next| next.offset).chain([self.text.len()]);
-        let pieces = self.stretches.iter().zip(ends);
-        pieces.filter(|(stretch, _)| self.files[stretch.file].wanted).map(|(stretch, end)| {
-            let piece = &self.text[stretch.offset..end];
-            // The marker of the next stretch is the last line.
+        let ends = self.markers.iter().skip(1).map(|next| next.offset).chain([self.text.len()]);
+        let pieces = self.markers.iter().zip(ends);
+        pieces.filter(|(marker, _)| self.files[marker.file].wanted).map(|(marker, end)| {
+            let piece = &self.text[marker.offset..end];
+            // The last line is the next marker.
             let end = piece.rfind("\n# ").map_or(piece.len(), |at| at + 1);
-            (stretch.offset, &piece[..if piece.starts_with("# ") { 0 } else { end }])
+            (marker.offset, &piece[..if piece.starts_with("# ") { 0 } else { end }])
         })
     }
 }

@@ -330,7 +330,7 @@ impl RoleFinder<'_> {
             let is_text = self.target(buffer).is_some_and(|target| target.is_text());
             let is_of_another = words::is_of_another(self.name(counter.index), self.name(buffer));
             let Some(role) = buffers[buffer].as_mut() else { continue };
-            // A text of its own needs no length from afar, nor one that is named after something else.
+            // A text of its own needs no length that does not stand beside it, nor one that is named after something else.
             let is_far = buffer.abs_diff(counter.index) > 2
                 || (is_of_another && (!words::is_binary(self.function) || words::is_text(self.name(buffer))));
             if is_text && role.goes_in && is_far {

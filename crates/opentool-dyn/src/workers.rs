@@ -18,7 +18,7 @@ const CALLERS: usize = 16;
 /// The workers of a library.
 #[derive(Debug)]
 pub(crate) struct Workers {
-    /// Those of all callers, or of those that cannot be told apart.
+    /// Those of all callers, or of those that cannot be distinguished.
     shared: Supervisor,
     confinement: Confinement,
     /// Where each caller has its own.

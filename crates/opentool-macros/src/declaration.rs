@@ -6,7 +6,7 @@ use syn::{Attribute, Ident, LitStr};
 
 use crate::docs;
 use crate::errors::Errors;
-use crate::input::{Input, Surroundings};
+use crate::input::{EnclosingImpl, Input};
 use crate::options::{ToolOptions, tool_name};
 use crate::signature::{Argument, Returns, ToolSignature};
 
@@ -54,14 +54,14 @@ impl Declaration {
     pub(crate) fn emit(
         &self,
         function: &Ident,
-        surroundings: Option<Surroundings<'_>>,
+        enclosing: Option<EnclosingImpl<'_>>,
         krate: &TokenStream,
     ) -> TokenStream {
-        let (state, function) = match surroundings {
-            Some(Surroundings { self_ty, .. }) => (quote!(#self_ty), quote!(<#self_ty>::#function)),
+        let (state, function) = match enclosing {
+            Some(EnclosingImpl { self_ty, .. }) => (quote!(#self_ty), quote!(<#self_ty>::#function)),
             None => (quote!(()), quote!(#function)),
         };
-        let declared = self.declared(&state, &function, surroundings, krate);
+        let declared = self.declared(&state, &function, enclosing, krate);
         let inline = self.options.inline.then(|| quote!(.inline()));
         let describe = self.description.as_ref().map(|text| quote!(.description(#text)));
         let result = self.signature.result.schema_type();
@@ -91,19 +91,19 @@ impl Declaration {
         &self,
         state: &TokenStream,
         function: &TokenStream,
-        surroundings: Option<Surroundings<'_>>,
+        enclosing: Option<EnclosingImpl<'_>>,
         krate: &TokenStream,
     ) -> TokenStream {
         let name = &self.name;
         let form = if self.signature.is_async { quote!(asynchronous) } else { quote!(sync) };
-        let input = Input::new(self.signature.parameters(), surroundings, krate);
+        let input = Input::new(self.signature.parameters(), enclosing, krate);
         let handler = self.handler(state, function, input.as_ref());
         let declaration = quote!(__private::Declaration::<#state>);
         let Some(Input { items, conditions, ty, .. }) = &input else {
             return quote!(#declaration::#form(#name, #handler));
         };
         let body = quote!(#items #declaration::#form(#name, #handler).input::<#ty>());
-        let generics = surroundings.map(Surroundings::outside).unwrap_or_default();
+        let generics = enclosing.map(EnclosingImpl::outside).unwrap_or_default();
         conditions.given_in(body, &quote!(__private::Declaration<#state>), &generics)
     }
 

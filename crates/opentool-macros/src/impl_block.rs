@@ -10,7 +10,7 @@ use syn::{Attribute, Expr, ImplItem, ImplItemFn, ItemImpl, Lifetime, TypeReferen
 use crate::attributes;
 use crate::declaration::Declaration;
 use crate::errors::Errors;
-use crate::input::Surroundings;
+use crate::input::EnclosingImpl;
 use crate::options::{ToolOptions, ToolboxOptions};
 use crate::signature::ToolSignature;
 
@@ -47,9 +47,9 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream, krate: &TokenStrea
     }
 
     let self_ty = &*block.self_ty;
-    let surroundings = Surroundings { self_ty, generics: &block.generics };
+    let enclosing = EnclosingImpl { self_ty, generics: &block.generics };
     let declarations = methods.iter().map(|Method { conditions, declaration, function }| {
-        let declared = declaration.emit(function, Some(surroundings), &krate);
+        let declared = declaration.emit(function, Some(enclosing), &krate);
         quote!(#(#conditions)* tools.push(#declared);)
     });
     let title = optional(options.title);

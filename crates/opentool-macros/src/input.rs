@@ -261,12 +261,12 @@ pub(crate) struct Input {
 
 /// The `impl` around a method: what `Self` and its type parameters mean in a parameter's type.
 #[derive(Clone, Copy)]
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct EnclosingImpl<'a> {
     pub(crate) self_ty: &'a Type,
     pub(crate) generics: &'a Generics,
 }
 
-impl Surroundings<'_> {
+impl EnclosingImpl<'_> {
     /// The generics for a function outside of the `impl` that does what a method of it could.
     pub(crate) fn outside(self) -> Generics {
         let Self { self_ty, generics } = self;
@@ -284,26 +284,26 @@ impl Input {
     /// Writes the struct; `None` where the model fills in nothing.
     pub(crate) fn new<'p>(
         parameters: impl Iterator<Item = &'p Parameter>,
-        surroundings: Option<Surroundings<'_>>,
+        enclosing: Option<EnclosingImpl<'_>>,
         krate: &TokenStream,
     ) -> Option<Self> {
         let mut parameters: Vec<Parameter> = parameters.cloned().collect();
         if parameters.is_empty() {
             return None;
         }
-        if let Some(surroundings) = surroundings {
+        if let Some(enclosing) = enclosing {
             for parameter in &mut parameters {
-                SelfType(surroundings.self_ty).visit_type_mut(&mut parameter.ty);
+                SelfType(enclosing.self_ty).visit_type_mut(&mut parameter.ty);
                 if let Some(default) = &mut parameter.options.default {
-                    SelfType(surroundings.self_ty).write_out(default);
+                    SelfType(enclosing.self_ty).write_out(default);
                 }
             }
         }
         let borrow = parameters.iter().any(Parameter::borrows);
-        let used = used_generics(&parameters, surroundings.map(|around| around.generics));
-        if let Some(surroundings) = surroundings {
+        let used = used_generics(&parameters, enclosing.map(|enclosing| enclosing.generics));
+        if let Some(enclosing) = enclosing {
             let own = used.as_ref().map(names).unwrap_or_default();
-            let foreign: Vec<&Ident> = names(surroundings.generics).into_iter().filter(|n| !own.contains(n)).collect();
+            let foreign: Vec<&Ident> = names(enclosing.generics).into_iter().filter(|n| !own.contains(n)).collect();
             for parameter in &mut parameters {
                 if let Some(default) = &mut parameter.options.default {
                     refuse_foreign_generics(default, &foreign);

@@ -181,7 +181,7 @@ impl ConfigBuilder {
         self
     }
 
-    /// Sets whether callers need no key: false. On a loopback address a server without keys needs this not.
+    /// Sets whether callers need no key: false. A server without keys on a loopback address does not need it.
     pub fn allow_anonymous(mut self, allow: bool) -> Self {
         self.allow_anonymous = allow;
         self

@@ -38,7 +38,7 @@ async fn fallbacks_are_asked_one_after_the_other(mode: Mode) {
     assert_eq!(mode.answer(ChatClient::new(model).prompt("Hi.")).await.text(), "Third.");
 }
 
-async fn an_error_that_another_model_cannot_mend_stays(mode: Mode) {
+async fn an_error_that_another_model_cannot_fix_stays(mode: Mode) {
     let wrong = || Reply::error(ChatError::refused("first", 400, "no such option"));
     let second = ScriptedModel::new([Reply::text("Hello.")]);
     let model = ChatModel::builder(ScriptedModel::new([wrong()])).middleware(Fallback::to(second.clone())).build();
@@ -127,7 +127,7 @@ async fn so_many_requests_start_in_a_period(mode: Mode) {
 in_both_modes!(
     another_model_answers_where_the_first_fails,
     fallbacks_are_asked_one_after_the_other,
-    an_error_that_another_model_cannot_mend_stays,
+    an_error_that_another_model_cannot_fix_stays,
     typed_answers_use_what_all_models_can,
     so_many_requests_run_at_a_time,
     a_request_that_is_dropped_gives_its_permit_back,

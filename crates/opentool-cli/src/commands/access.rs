@@ -153,7 +153,7 @@ fn keyed(given: &str, read: impl Fn(&str) -> Result<String, Failure>) -> Result<
 }
 
 /// The key of the environment, where the user gave the URL of the server. A server that a document names does not get it:
-/// the author of the document, who may be anybody, would choose who gets the user's key.
+/// the author of the document, who may be anyone, would choose who gets the user's key.
 pub(super) fn environment_key_for(source: &Source) -> Option<String> {
     let key = of_variable(API_KEY_VARIABLE)?;
     if source.is_given_by_url() {

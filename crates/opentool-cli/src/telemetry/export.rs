@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// How long the last spans may take to leave.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 static ACTIVE: OnceLock<Export> = OnceLock::new();
 
@@ -50,7 +50,7 @@ impl Export {
     /// Sends what has not been sent yet.
     pub(crate) fn finish() {
         if let Some(export) = ACTIVE.get()
-            && let Err(error) = export.0.shutdown_with_timeout(LAST_WORDS)
+            && let Err(error) = export.0.shutdown_with_timeout(FLUSH_TIMEOUT)
         {
             warn(&format_args!("the last spans were not exported: {error}"));
         }

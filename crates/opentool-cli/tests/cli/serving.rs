@@ -269,7 +269,7 @@ impl Request {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// Whether it calls a function, be it with an answer in pieces.
+    /// Whether it calls a function, also with an answer in pieces.
     pub(crate) fn is_call(&self) -> bool {
         ["/call", "/streamCall"].iter().any(|route| self.path().ends_with(route))
     }

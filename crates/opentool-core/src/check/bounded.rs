@@ -22,7 +22,7 @@ pub(super) struct BoundedValidator {
 
 /// What came of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum CheckResult {
     Satisfied,
     Violated,
     /// The references of the schema multiply with the nesting of the text.
@@ -38,16 +38,20 @@ impl BoundedValidator {
     }
 
     /// Whether a text satisfies the schema.
-    pub(super) fn check(&self, document: &IndexedText<'_>, memory: &mut CheckMemory) -> Result<Verdict, OutOfMemory> {
+    pub(super) fn check(
+        &self,
+        document: &IndexedText<'_>,
+        memory: &mut CheckMemory,
+    ) -> Result<CheckResult, OutOfMemory> {
         patterns::start_budget();
         if self.references > 0 {
             memory.grow(document.limit_steps(self.references))?;
         }
         let is_valid = self.validator.is_valid(JsonValue::root(document));
         Ok(match is_valid {
-            _ if document.is_cut_short() => Verdict::TooMuchWork,
-            true => Verdict::Satisfied,
-            false => Verdict::Violated,
+            _ if document.is_cut_short() => CheckResult::TooMuchWork,
+            true => CheckResult::Satisfied,
+            false => CheckResult::Violated,
         })
     }
 

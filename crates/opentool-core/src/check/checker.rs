@@ -11,7 +11,7 @@ use opentool_spec::json::check_unique_names;
 use serde_json::{Value, json};
 
 use super::{
-    bounded::{BoundedValidator, Verdict, too_much_work},
+    bounded::{BoundedValidator, CheckResult, too_much_work},
     error::{ArgumentError, SchemaError},
     explain,
     indexed::{IndexedText, ReadError},
@@ -336,9 +336,9 @@ impl Compiled {
         memory: &mut CheckMemory,
     ) -> Result<(), Unchecked> {
         match validator.check(document, memory)? {
-            Verdict::Satisfied => Ok(()),
-            Verdict::TooMuchWork => Err(too_much_work().into()),
-            Verdict::Violated => {
+            CheckResult::Satisfied => Ok(()),
+            CheckResult::TooMuchWork => Err(too_much_work().into()),
+            CheckResult::Violated => {
                 let refused = RefusedArguments { document, schema: &self.schema, subject: self.subject };
                 Err(refused.explain(validator.explaining(document)).into())
             }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    bounded::{BoundedValidator, Verdict},
+    bounded::{BoundedValidator, CheckResult},
     error::SchemaError,
     indexed::{IndexedText, ReadError},
     memory::CheckMemory,
@@ -31,10 +31,10 @@ impl ValueChecker {
             ReadError::OutOfMemory(_) => "is too long to be checked: it has 4 GiB or more".to_owned(),
         })?;
         match self.0.check(&document, &mut CheckMemory::default()) {
-            Ok(Verdict::Satisfied) => return Ok(()),
-            Ok(Verdict::Violated) => {}
+            Ok(CheckResult::Satisfied) => return Ok(()),
+            Ok(CheckResult::Violated) => {}
             // Without a budget there is no other way to run out.
-            Ok(Verdict::TooMuchWork) | Err(_) => {
+            Ok(CheckResult::TooMuchWork) | Err(_) => {
                 return Err(
                     "takes too much work to check: its schema refers to itself in a way that multiplies with every \
                             level"

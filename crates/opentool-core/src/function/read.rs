@@ -24,12 +24,12 @@ pub fn read<'a, T: Deserialize<'a>>(arguments: &'a Arguments) -> Result<T, ToolE
 }
 
 /// Why a text does not fit a type, and where.
-struct Misfit {
+struct Mismatch {
     pointer: String,
     problem: String,
 }
 
-impl Misfit {
+impl Mismatch {
     fn is_within(&self, pointer: &str) -> bool {
         self.pointer.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
@@ -77,10 +77,10 @@ fn read_rewritten<'a, T: Deserialize<'a>>(text: &str, refused: ToolError) -> Res
 }
 
 /// Reads a type without borrowing from the text, which need not live as long as what is read.
-fn parse_owned<'a, T: Deserialize<'a>>(text: &str) -> Result<T, Misfit> {
+fn parse_owned<'a, T: Deserialize<'a>>(text: &str) -> Result<T, Mismatch> {
     let mut deserializer = serde_json::Deserializer::from_reader(text.as_bytes());
     serde_path_to_error::deserialize(&mut deserializer)
-        .map_err(|error| Misfit { pointer: pointer_of(error.path()), problem: without_place(error.inner()) })
+        .map_err(|error| Mismatch { pointer: pointer_of(error.path()), problem: without_place(error.inner()) })
 }
 
 /// Reads an ISO-8601 duration without years and months, whose length is not fixed.

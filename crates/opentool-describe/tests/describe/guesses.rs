@@ -218,7 +218,7 @@ const char *box_get_name(const box *of);";
 }
 
 #[test]
-fn how_much_was_sent_and_received_is_told_apart_from_codes() {
+fn amounts_sent_and_received_are_not_codes() {
     let header = "
 typedef struct line line; typedef enum { LINE_OK, LINE_BUSY } line_code;
 line *line_open(void);

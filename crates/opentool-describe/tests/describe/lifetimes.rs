@@ -200,7 +200,7 @@ void dialog_swap_out(dialog **it) { *it = 0; }
 }
 
 #[test]
-fn arrays_of_handles_are_told_apart_from_objects_that_are_made() {
+fn arrays_of_handles_are_not_objects_that_are_made() {
     let header = "
 #include <stddef.h>
 typedef struct corner corner; typedef struct tree tree;

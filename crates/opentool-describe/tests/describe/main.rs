@@ -140,7 +140,7 @@ int vendor_scale(const float *scale, double vector[3]);
  * In full.
  * @param[out] result the result
  */
-void vendor_told(int *result);
+void vendor_reported(int *result);
 int vendor_open(const char *path, vendor_session **session);
 vendor_session *vendor_parent(vendor_session *session);
 int vendor_close(vendor_session *session);
@@ -174,7 +174,7 @@ double vendor_sum(const double *values, int count) { return 0; }
 void vendor_fill(double *values, size_t count) {}
 void vendor_split(double x, int *whole, double *fraction) {}
 int vendor_scale(const float *scale, double vector[3]) { return 0; }
-void vendor_told(int *result) {}
+void vendor_reported(int *result) {}
 int vendor_open(const char *path, vendor_session **session) { return 0; }
 vendor_session *vendor_parent(vendor_session *session) { return session; }
 int vendor_close(vendor_session *session) { return 0; }
@@ -285,9 +285,9 @@ fn pointers_are_text_buffers_arrays_or_outputs() {
         json!(["array", "double", "pointer", "out", "optional", {"x-size": 3, "x-review": true}])
     );
     // What the header says need not be looked at again.
-    assert_eq!(shape("vendor_told", "result"), json!(["integer", "int", "pointer", "out", "optional"]));
+    assert_eq!(shape("vendor_reported", "result"), json!(["integer", "int", "pointer", "out", "optional"]));
     // A result has a name of its own.
-    assert!(function(&described, "vendor_told").returns.is_none());
+    assert!(function(&described, "vendor_reported").returns.is_none());
 }
 
 #[test]

@@ -31,7 +31,7 @@ void counted(const unsigned char *from, unsigned long length, unsigned char *to,
 }
 
 /* How large the buffer is said to be, without touching it. */
-unsigned long size_told(unsigned char *buffer, unsigned long *size) { return buffer ? *size : 0; }
+unsigned long size_given(unsigned char *buffer, unsigned long *size) { return buffer ? *size : 0; }
 
 void unterminated(char *text) { memset(text, 'x', 16); }
 void overlong(char *text, int *length) { text[0] = 'x'; *length = 17; }

@@ -124,7 +124,7 @@ fn the_size_of_a_buffer_is_passed_to_the_function() {
 fn a_buffer_is_never_smaller_than_its_size_parameter() {
     let counted_size = |keys: Value| {
         let functions = vec![function(
-            "size_told",
+            "size_given",
             vec![with(gives("buffer", "string", "unsigned char *"), keys), gives("size", "integer", "unsigned long *")],
             returns("counted_size", "integer", "unsigned long"),
         )];
@@ -134,26 +134,26 @@ fn a_buffer_is_never_smaller_than_its_size_parameter() {
     let library =
         counted_size(json!({ "x-sizeParam": "size", "x-size": 8, "x-encoding": "hex", "x-lengthParam": "size" }));
     let zeroes = |count: usize| json!({ "counted_size": count, "buffer": "00".repeat(count), "size": count });
-    assert_eq!(call(&library, "size_told", json!({})), zeroes(8));
-    assert_eq!(call(&library, "size_told", json!({ "size": null })), zeroes(8));
+    assert_eq!(call(&library, "size_given", json!({})), zeroes(8));
+    assert_eq!(call(&library, "size_given", json!({ "size": null })), zeroes(8));
     for count in [0, 1, 4095, 4096, 4097] {
-        assert_eq!(call(&library, "size_told", json!({ "size": count })), zeroes(count));
+        assert_eq!(call(&library, "size_given", json!({ "size": count })), zeroes(count));
     }
     for size in [json!((16 << 20) + 1), json!(u64::MAX), json!("18446744073709551615"), json!(1_u64 << 60)] {
-        let error = refused(&library, "size_told", &json!({ "size": size }).to_string());
+        let error = refused(&library, "size_given", &json!({ "size": size }).to_string());
         assert!(error.message().contains("/size: expected at most 16777216"), "{error}");
     }
     for size in ["-1", "1e300", "340282366920938463463374607431768211455", "1.5"] {
-        let error = refused(&library, "size_told", &format!(r#"{{"size":{size}}}"#));
+        let error = refused(&library, "size_given", &format!(r#"{{"size":{size}}}"#));
         assert!(error.message().contains("/size: expected"), "{error}");
     }
     // A text has a NUL or it is none, also where there is no room for one.
     let text = counted_size(json!({ "x-sizeParam": "size" }));
     for size in [1, 16 << 20] {
         let empty = json!({ "counted_size": size, "buffer": "", "size": size });
-        assert_eq!(call(&text, "size_told", json!({ "size": size })), empty);
+        assert_eq!(call(&text, "size_given", json!({ "size": size })), empty);
     }
-    assert!(refused(&text, "size_told", r#"{"size":0}"#).message().contains("without a NUL within its 0 bytes"));
+    assert!(refused(&text, "size_given", r#"{"size":0}"#).message().contains("without a NUL within its 0 bytes"));
 }
 
 #[test]
@@ -161,8 +161,8 @@ fn an_array_of_no_stated_size_has_room_for_four_kibibytes() {
     for (c, count) in [("unsigned char *", 4096), ("int *", 1024), ("double *", 512)] {
         let array = with(gives("array", "array", c), json!({ "x-sizeParam": "size", "x-lengthParam": "size" }));
         let parameters = vec![array, gives("size", "integer", "unsigned long *")];
-        let size_told = function("size_told", parameters, returns("counted_size", "integer", "unsigned long"));
-        let result = call(&here("text", vec![size_told]), "size_told", json!({}));
+        let size_given = function("size_given", parameters, returns("counted_size", "integer", "unsigned long"));
+        let result = call(&here("text", vec![size_given]), "size_given", json!({}));
         assert_eq!((&result["counted_size"], &result["size"]), (&json!(count), &json!(count)), "{c}");
         assert_eq!(result["array"].as_array().unwrap().len(), count, "{c}");
     }

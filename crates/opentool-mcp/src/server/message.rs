@@ -114,7 +114,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Says whether a text is an array, hence not one message but perhaps several.
+    /// Says whether a text is an array: not one message but perhaps several.
     pub(crate) fn is_array(text: &[u8]) -> bool {
         text.trim_ascii_start().starts_with(b"[")
     }

@@ -99,7 +99,7 @@ pub(crate) fn success(output: &ToolOutput, name: Option<&str>, to: Recipient<'_>
     Answer { result, output, error: None, id: to.id }.to_bytes()
 }
 
-/// Says whether the `result` alone tells a client what the tool returned. A value that is no object can be told from an object with
+/// Says whether the `result` alone tells a client what the tool returned. A value that is no object can be distinguished from an object with
 /// one member only by the name that the function gives it, and `{}` means that there is no value.
 fn is_plain(output: &ToolOutput, name: Option<&str>) -> bool {
     match output {

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_told_from_what_is_no_request() {
+    fn what_is_no_json_differs_from_what_is_no_request() {
         let error = |body: &str| match read(body.as_bytes()) {
             Ok(_) => panic!("{body}"),
             Err(rejected) => rejected.error,

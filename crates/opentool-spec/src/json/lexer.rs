@@ -374,7 +374,7 @@ impl<'t> Lexer<'t> {
         self.expect(close, kind).map(|()| true)
     }
 
-    /// The text from `start` up to here; both stand next to ASCII, hence on character boundaries.
+    /// The text from `start` up to here; both stand next to ASCII, so on character boundaries.
     #[inline]
     #[must_use]
     pub fn since(&self, start: usize) -> &'t str {

@@ -24,34 +24,34 @@ const HOLDERS: [&str; 2] = ["$defs", "definitions"];
 /// documents stay as they are: nothing is ever fetched.
 pub(super) fn take(root: &mut Value) -> Result<Vec<Definition>, NormaliseError> {
     let copies = copies_of_targets(root)?;
-    let mut taker = Taker::default();
+    let mut extractor = DefinitionExtractor::default();
     let copied: Vec<usize> = copies
         .into_iter()
         .map(|(pointer, name, body)| {
-            let number = taker.push(&name, body);
-            taker.copies.insert(pointer, number);
+            let number = extractor.push(&name, body);
+            extractor.copies.insert(pointer, number);
             number
         })
         .collect();
     // The copies see the definitions of the root, so its scope is opened by hand.
     let mut scope = HashMap::new();
     if let Value::Object(root) = root {
-        scope = taker.open(root);
+        scope = extractor.open(root);
     }
     let own: Vec<usize> = scope.values().copied().collect();
-    taker.scopes.push(scope);
+    extractor.scopes.push(scope);
     for number in own.into_iter().chain(copied) {
-        taker.take_inside_definition(number);
+        extractor.take_inside_definition(number);
     }
-    taker.take_inside(root);
-    match taker.unresolved {
+    extractor.take_inside(root);
+    match extractor.unresolved {
         Some(reference) => Err(NormaliseError::Unresolved { reference }),
-        None => Ok(taker.definitions),
+        None => Ok(extractor.definitions),
     }
 }
 
 #[derive(Default)]
-struct Taker {
+struct DefinitionExtractor {
     definitions: Vec<Definition>,
     scopes: Vec<HashMap<String, usize>>,
     /// The definitions made for references to other places, by JSON pointer.
@@ -60,7 +60,7 @@ struct Taker {
     unresolved: Option<String>,
 }
 
-impl Taker {
+impl DefinitionExtractor {
     fn push(&mut self, name: &str, body: Value) -> usize {
         self.definitions.push(Definition { name: plain_name(name), body });
         self.definitions.len() - 1

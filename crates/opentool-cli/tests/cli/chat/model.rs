@@ -102,7 +102,7 @@ impl Model {
         wait_until(|| self.asked().len() >= count, || format!("request {count}"));
     }
 
-    /// Waits until so many requests are over, be it that the client has gone away.
+    /// Waits until so many requests are over, also those whose client has gone away.
     pub(super) fn wait_for_end(&self, count: usize) {
         wait_until(|| *self.left.lock().unwrap() >= count, || format!("the end of request {count}"));
     }

@@ -361,7 +361,7 @@ fn without_a_model_or_its_key_it_says_what_to_set() {
 }
 
 #[test]
-fn wrong_usage_ends_with_2_before_anybody_is_asked() {
+fn wrong_usage_ends_with_2_before_anyone_is_asked() {
     let folder = TestFolder::new();
     let model = Model::start(vec![]);
     for (arguments, message) in [

@@ -193,7 +193,7 @@ fn a_chat_that_was_killed_goes_on_without_a_second_payment() {
         Reply::calls("pay", r#"{"n":8}"#),
         Reply::Hangs,
         Reply::says("Paid again."),
-        Reply::says("Told."),
+        Reply::says("Done."),
         Reply::says("Paid."),
     ]);
     bank.hold(true);
@@ -211,8 +211,8 @@ fn a_chat_that_was_killed_goes_on_without_a_second_payment() {
     bank.hold(false);
 
     let found = ids(&folder, &model);
-    let [told, again, once] = &found[..] else { panic!("{found:?}") };
-    let refused = runs(&folder, &model, &["resume", told]);
+    let [first, again, once] = &found[..] else { panic!("{found:?}") };
+    let refused = runs(&folder, &model, &["resume", first]);
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
     assert!(refused.stderr.contains("which is alive: wait until it is done"), "{}", refused.stderr);
     thread::sleep(BEYOND_LEASE);
@@ -226,10 +226,10 @@ fn a_chat_that_was_killed_goes_on_without_a_second_payment() {
     let shown = runs(&folder, &model, &["show", again]).stdout;
     assert!(shown.contains("call 1.0  pay {\"n\":8}  done  attempt 2"), "{shown}");
 
-    let resumed = runs(&folder, &model, &["resume", told]);
-    assert_eq!((resumed.code, resumed.stdout.as_str()), (Some(0), "Told.\n"), "{}", resumed.stderr);
-    let goes_on = chat(&folder, &model, &["--journal", "runs.sqlite", "--resume", told], "");
-    assert_eq!((goes_on.code, goes_on.stdout.as_str()), (Some(0), "Told.\n"), "{}", goes_on.stderr);
+    let resumed = runs(&folder, &model, &["resume", first]);
+    assert_eq!((resumed.code, resumed.stdout.as_str()), (Some(0), "Done.\n"), "{}", resumed.stderr);
+    let goes_on = chat(&folder, &model, &["--journal", "runs.sqlite", "--resume", first], "");
+    assert_eq!((goes_on.code, goes_on.stdout.as_str()), (Some(0), "Done.\n"), "{}", goes_on.stderr);
 
     let waits = runs(&folder, &model, &["resume", once, "--yes"]);
     assert_eq!(waits.code, Some(7), "{}", waits.stderr);
