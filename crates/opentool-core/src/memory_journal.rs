@@ -51,7 +51,7 @@ pub struct MemoryJournal {
 #[derive(Default)]
 struct KeptCalls {
     calls: HashMap<CallPlace, KeptCall>,
-    /// The calls that are over, in that order, with when they are forgotten.
+    /// The calls that are over, in that order, with when they are forgotten, unless they are kept until later.
     over: VecDeque<(Instant, CallPlace)>,
 }
 
@@ -63,6 +63,8 @@ struct KeptCall {
     is_repeatable: bool,
     attempt: u32,
     state: KeptState,
+    /// When the call is forgotten; `None` while it runs, and where it never is.
+    kept_until: Option<Instant>,
     reservation: MemoryReservation,
 }
 
@@ -111,6 +113,7 @@ impl MemoryJournal {
                 KeptState::Abandoned { run_again } if *run_again || entry.is_repeatable => {
                     entry.attempt += 1;
                     entry.state = KeptState::Running(Arc::default());
+                    entry.kept_until = None;
                     Begun::Run { attempt: entry.attempt }
                 }
                 KeptState::Abandoned { .. } => Begun::Uncertain,
@@ -128,6 +131,7 @@ impl MemoryJournal {
             is_repeatable: call.effect.is_repeatable(),
             attempt: 1,
             state: KeptState::Running(Arc::default()),
+            kept_until: None,
             reservation,
         };
         entries.calls.insert(place, entry);
@@ -142,9 +146,7 @@ impl MemoryJournal {
         let KeptState::Running(waiting) = &entry.state else { return };
         let waiting = waiting.clone();
         entry.state = state(entry);
-        if let Some(until) = now().checked_add(self.retention) {
-            entries.over.push_back((until, place));
-        }
+        entries.keep(place, now().checked_add(self.retention));
         drop(entries);
         waiting.notify_waiters();
     }
@@ -165,14 +167,23 @@ impl MemoryJournal {
 }
 
 impl KeptCalls {
+    /// Keeps a call that is over until then; without a time, for ever.
+    fn keep(&mut self, place: CallPlace, until: Option<Instant>) {
+        let Some(until) = until else { return };
+        if let Some(entry) = self.calls.get_mut(&place) {
+            entry.kept_until = Some(until);
+            self.over.push_back((until, place));
+        }
+    }
+
     /// Drops what was kept long enough.
     fn forget(&mut self, now: Instant) {
         while let Some((until, _)) = self.over.front()
             && *until <= now
         {
             let Some((_, place)) = self.over.pop_front() else { return };
-            // An abandoned call may run again meanwhile.
-            if self.calls.get(&place).is_some_and(|entry| !matches!(entry.state, KeptState::Running(_))) {
+            // An abandoned call may run again meanwhile, or have an outcome that is kept longer.
+            if self.calls.get(&place).is_some_and(|entry| entry.kept_until.is_some_and(|until| until <= now)) {
                 self.calls.remove(&place);
             }
         }
@@ -221,6 +232,7 @@ impl Journal for MemoryJournal {
                 UncertainDecision::GiveUp(reason) => entry.state = done(Err(ToolError::given_up(&reason))),
                 UncertainDecision::RunAgain => entry.state = KeptState::Abandoned { run_again: true },
             }
+            entries.keep(place(key), now().checked_add(self.retention));
             Ok(())
         })
     }

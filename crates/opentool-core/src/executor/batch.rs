@@ -33,6 +33,8 @@ pub struct Batch<'a> {
     tools: Toolbox,
     context: Arc<ToolContext>,
     cancellation: Cancellation,
+    /// Why none of the calls may run: the source of the tools has none to offer.
+    refusal: Option<ToolError>,
     /// None for a host's call, whose turn is not kept.
     turn: Option<&'a mut Turn>,
     /// The turn as it will be when every call is settled.
@@ -141,8 +143,17 @@ impl<'a> Batch<'a> {
         Self { continues: true, ..Self::start(policies, tools.clone(), entries, Some(turn), draft, context) }
     }
 
-    pub(super) fn for_host(policies: &'a Arc<Policies>, tools: Toolbox, call: ToolCall, context: &ToolContext) -> Self {
-        Self::start(policies, tools, new_entries(vec![call]), None, Turn::new(), context)
+    pub(super) fn for_host(
+        policies: &'a Arc<Policies>,
+        tools: Result<Toolbox, ToolError>,
+        call: ToolCall,
+        context: &ToolContext,
+    ) -> Self {
+        let (tools, refusal) = match tools {
+            Ok(tools) => (tools, None),
+            Err(error) => (Toolbox::new(), Some(error)),
+        };
+        Self { refusal, ..Self::start(policies, tools, new_entries(vec![call]), None, Turn::new(), context) }
     }
 
     fn start(
@@ -158,6 +169,7 @@ impl<'a> Batch<'a> {
         Self {
             policies,
             tools,
+            refusal: None,
             context,
             cancellation,
             turn,
@@ -213,6 +225,7 @@ impl<'a> Batch<'a> {
         for (index, entry) in self.entries.iter_mut().enumerate() {
             let (mut refusal, mut unlisted, mut decision) = (None, None, None);
             match &mut entry.state {
+                State::New if self.refusal.is_some() => refusal.clone_from(&self.refusal),
                 State::New => {
                     let lookup = find(self.policies, &self.tools, &self.draft, &entry.call);
                     entry.definition = lookup.definition;

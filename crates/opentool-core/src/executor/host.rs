@@ -1,13 +1,17 @@
 //! An executor with its tools: [`Host`].
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::{Either, select};
 use tokio::runtime::Handle;
-use tokio::time::timeout;
+use tokio::time::sleep;
 
 use super::batch::Batch;
-use super::interrupt::unless_cancelled;
+use super::interrupt::{no_timer, unless_cancelled};
 use super::job::Job;
 use super::policies::Executor;
 use super::settle::{not_resumable, refuse, settle};
@@ -34,7 +38,8 @@ impl Executor {
         Host { executor: self.clone(), source: Source::new(source) }
     }
 
-    /// Asks a source for its current tools, within the executor's timeout and until the context is cancelled.
+    /// Asks a source for its current tools, within the executor's timeout and the time that the context has, and until the context
+    /// is cancelled.
     ///
     /// # Errors
     ///
@@ -48,9 +53,10 @@ impl Executor {
     }
 
     async fn ask(&self, source: &Source, context: &ToolContext) -> Result<Toolbox, ToolError> {
+        let limits = [self.0.timeout, context.time_limit(), context.remaining()];
         let asked = async {
-            match self.0.timeout.filter(|_| Handle::try_current().is_ok()) {
-                Some(limit) => timeout(limit, source.toolbox()).await.unwrap_or_else(|_| Err(source_timeout(limit))),
+            match limits.into_iter().flatten().min() {
+                Some(limit) => unless_late(limit, source.toolbox()).await,
                 None => source.toolbox().await,
             }
         };
@@ -131,16 +137,32 @@ impl Host {
         Outcome { call_id: id, tool: name, arguments, result, return_direct, edited, definition }
     }
 
-    /// Calls a tool and watches it: a batch of one call, whose events come as they happen.
-    ///
-    /// # Errors
-    ///
-    /// Where the source has no tools to offer, for the reasons of [`toolbox`](Self::toolbox). Everything else is the outcome of
-    /// the call.
-    pub async fn watch<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> Result<Batch<'a>, ToolError> {
+    /// Calls a tool and watches it: a batch of one call, whose events come as they happen. Where the source has no tools to offer,
+    /// that is the outcome of the call.
+    pub async fn watch<'a>(&'a self, call: ToolCall, context: &'a ToolContext) -> Batch<'a> {
         let _ = context.cancellation();
-        let toolbox = self.executor.toolbox(&self.source, context).await?;
-        Ok(Batch::for_host(&self.executor.0, toolbox, call, context))
+        let toolbox = self.executor.toolbox(&self.source, context).await;
+        Batch::for_host(&self.executor.0, toolbox, call, context)
+    }
+}
+
+/// Waits for the tools of a source until it is too late.
+async fn unless_late(
+    limit: Duration,
+    toolbox: impl Future<Output = Result<Toolbox, ToolError>>,
+) -> Result<Toolbox, ToolError> {
+    // Made when the source first waits: one that answers at once needs no timer. A timer panics on a runtime that has none.
+    let late = async {
+        if Handle::try_current().is_err() {
+            return no_timer();
+        }
+        sleep(limit).await;
+        source_timeout(limit)
+    };
+    let late = AssertUnwindSafe(late).catch_unwind().map(|ended| ended.unwrap_or_else(|_| no_timer()));
+    match select(pin!(toolbox), pin!(late)).await {
+        Either::Left((toolbox, _)) => toolbox,
+        Either::Right((error, _)) => Err(error),
     }
 }
 

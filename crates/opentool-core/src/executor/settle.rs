@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use tracing::{Instrument, debug};
+use tracing::{Instrument, debug, error};
 
 use super::admit::{Admitted, find};
 use super::arguments_check::{check, check_short};
@@ -212,7 +212,12 @@ fn apply_error_policies(policies: &Policies, name: &str, error: &mut ToolError) 
         last =
             guarded(|| Ok(policy.decide(name, last))).unwrap_or_else(|panic| panic.with_severity(ErrorSeverity::Fatal));
     }
-    debug!(gen_ai.tool.name = name, error.type = last.kind().as_str(), "call failed");
+    let (kind, detail) = (last.kind().as_str(), last.detail());
+    if last.kind() == ErrorKind::Panic {
+        error!(gen_ai.tool.name = name, error.type = kind, detail, "call failed");
+    } else {
+        debug!(gen_ai.tool.name = name, error.type = kind, detail, "call failed");
+    }
     *error = last;
 }
 

@@ -7,14 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
-use tracing::{Event, Level, Subscriber};
+use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::{LookupSpan, SpanRef};
 
 /// A span or an event, as an exporter would see it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct RecordedSpan {
     name: String,
+    level: Level,
     parent: Option<Box<RecordedSpan>>,
     fields: BTreeMap<String, String>,
 }
@@ -24,6 +25,12 @@ impl RecordedSpan {
     #[must_use]
     pub fn name(&self) -> &str {
         self.field("otel.name").unwrap_or(&self.name)
+    }
+
+    /// Returns the level at which it is recorded.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.level
     }
 
     /// Returns the parent as it was when this one began.
@@ -51,6 +58,12 @@ impl RecordedSpan {
     }
 }
 
+impl RecordedSpan {
+    fn new(metadata: &Metadata<'_>, parent: Option<Box<Self>>) -> Self {
+        Self { name: metadata.name().to_owned(), level: *metadata.level(), parent, fields: BTreeMap::new() }
+    }
+}
+
 impl Visit for RecordedSpan {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.fields.insert(field.name().to_owned(), format!("{value:?}"));
@@ -61,7 +74,7 @@ impl Visit for RecordedSpan {
     }
 }
 
-/// Records the spans that are closed on this thread, and the DEBUG events of this project.
+/// Records the spans that are closed on this thread, and the events of this project, from DEBUG on.
 ///
 /// For tests on a runtime with one thread.
 ///
@@ -103,7 +116,7 @@ impl SpanRecorder {
         Self { log, _guard: guard }
     }
 
-    /// Ends the recording and returns the spans, in the order in which they were closed, and the DEBUG events.
+    /// Ends the recording and returns the spans, in the order in which they were closed, and the events.
     #[must_use]
     pub fn finish(self) -> (Vec<RecordedSpan>, Vec<RecordedSpan>) {
         std::mem::take(&mut *lock(&self.log))
@@ -121,8 +134,7 @@ struct RecordingLayer(Arc<Mutex<SpanLog>>);
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for RecordingLayer {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
-        let mut recorded =
-            RecordedSpan { name: span.name().to_owned(), parent: recorded(span.parent()), ..RecordedSpan::default() };
+        let mut recorded = RecordedSpan::new(attributes.metadata(), recorded(span.parent()));
         attributes.record(&mut recorded);
         span.extensions_mut().insert(recorded);
     }
@@ -135,8 +147,9 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for RecordingLayer {
     }
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
-        if *event.metadata().level() == Level::DEBUG && event.metadata().target().starts_with("opentool") {
-            let mut recorded = RecordedSpan { parent: recorded(context.event_span(event)), ..RecordedSpan::default() };
+        let metadata = event.metadata();
+        if *metadata.level() <= Level::DEBUG && metadata.target().starts_with("opentool") {
+            let mut recorded = RecordedSpan::new(metadata, recorded(context.event_span(event)));
             event.record(&mut recorded);
             lock(&self.0).1.push(recorded);
         }

@@ -116,7 +116,7 @@ async fn a_call_of_a_host_can_be_watched() {
         Ok(ToolOutput::text("whole"))
     });
     let (host, context) = (Executor::new().host(tool), ToolContext::new());
-    let batch = host.watch(ToolCall::new("1", "a", ""), &context).await.unwrap();
+    let batch = host.watch(ToolCall::new("1", "a", ""), &context).await;
     let words: Vec<_> = batch.map(|event| word(&event)).collect().await;
     assert_eq!(words, ["0 requested {}", "0 started", "0 output piece", "0 finished whole"]);
 }

@@ -102,7 +102,7 @@ async fn a_panicking_source_is_an_error_on_every_path() {
     let errors = [
         host.call("w", "").await.unwrap_err(),
         host.run(call(), &context).await.result.unwrap_err(),
-        host.watch(call(), &context).await.map(drop).unwrap_err(),
+        host.watch(call(), &context).await.finish().await.into_vec().remove(0).result.unwrap_err(),
         host.toolbox().await.unwrap_err(),
     ];
     for error in errors {
@@ -167,7 +167,7 @@ async fn a_hanging_source_is_a_timeout_on_every_path() {
     let errors = [
         host.call("w", "").await.unwrap_err(),
         host.run(call(), &context).await.result.unwrap_err(),
-        host.watch(call(), &context).await.map(drop).unwrap_err(),
+        host.watch(call(), &context).await.finish().await.into_vec().remove(0).result.unwrap_err(),
         host.toolbox().await.unwrap_err(),
     ];
     assert_eq!(start.elapsed().as_secs(), 4 * 30, "each waits as long as a call may run");
@@ -345,7 +345,7 @@ fn streaming() -> FnTool {
 /// Watches a call of the tool `b` to its end; returns what it streamed, after which it must have finished.
 async fn watched(tool: FnTool) -> Vec<String> {
     let (host, context) = (Executor::new().host(tool), ToolContext::new());
-    let mut batch = host.watch(ToolCall::new("1", "b", ""), &context).await.unwrap();
+    let mut batch = host.watch(ToolCall::new("1", "b", ""), &context).await;
     let (mut pieces, mut finished) = (Vec::new(), false);
     while let Some(event) = batch.next().await {
         match event {
@@ -426,7 +426,7 @@ async fn a_sync_tool_waits_while_its_watcher_is_behind() {
         }
     });
     let (host, context) = (Executor::new().host(tool), ToolContext::new());
-    let mut batch = host.watch(ToolCall::new("1", "b", ""), &context).await.unwrap();
+    let mut batch = host.watch(ToolCall::new("1", "b", ""), &context).await;
     let mut read = 0;
     while let Some(event) = batch.next().await {
         read += usize::from(matches!(event, ToolEvent::Output(..)));

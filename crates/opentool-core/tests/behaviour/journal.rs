@@ -117,6 +117,31 @@ async fn a_dropped_call_with_an_effect_is_uncertain_and_never_runs_again() {
     assert_eq!(log.count(), 1);
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_outcome_is_kept_from_when_there_was_one() {
+    let hour = Duration::from_secs(3600);
+    let journal = Arc::new(MemoryJournal::new(MemoryBudget::new(1 << 20)).with_retention(24 * hour));
+    let tool =
+        FakeTool::new("pay").with_metadata(ToolMetadata::new().with_idempotent(true)).acts(|_, context| async move {
+            if context.attempt() == 1 {
+                std::future::pending::<()>().await;
+            }
+            Ok(ToolOutput::text("paid"))
+        });
+    let (host, log) = host(tool);
+    let context = keyed(&journal, "order-17");
+    assert!(timeout(Duration::from_secs(1), call(&host, "{}", &context)).await.is_err());
+    sleep(23 * hour).await;
+    assert!(call(&host, "{}", &context).await.output().is_some());
+    sleep(2 * hour).await;
+    assert!(call(&host, "{}", &context).await.output().is_some());
+    assert_eq!(log.count(), 2, "forgotten 24 hours after the first attempt was given up");
+    sleep(24 * hour).await;
+    let forgotten = call(&host, "{}", &context);
+    assert!(timeout(Duration::from_secs(1), forgotten).await.is_err());
+    assert_eq!(log.count(), 3);
+}
+
 #[tokio::test]
 async fn a_dropped_call_of_an_idempotent_tool_runs_again_with_the_same_key() {
     let seen: Arc<Mutex<Vec<(String, u32)>>> = Arc::default();

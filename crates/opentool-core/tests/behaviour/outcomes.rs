@@ -223,7 +223,7 @@ async fn an_outcome_carries_the_definition_of_its_tool() {
 
     let host = executor.host(tools);
     for (call, expected) in calls.into_iter().zip(expected) {
-        let mut batch = host.watch(call.clone(), &context).await.unwrap();
+        let mut batch = host.watch(call.clone(), &context).await;
         while let Some(event) = batch.next().await {
             assert_eq!(event.call().definition.as_ref().map(|known| known.name().to_owned()), expected, "{event:?}");
         }

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
 
+use futures_executor::block_on;
+use futures_util::StreamExt;
 use opentool_core::testing::{FakeTool, Probe};
 use opentool_core::{
-    BoxFuture, ChangeSignal, ErrorKind, Executor, Source, Tool, ToolChanges, ToolError, ToolHandler, ToolOutput,
-    ToolSource, Toolbox, ToolboxError, tool,
+    BoxFuture, ChangeSignal, ErrorKind, Executor, Source, Tool, ToolCall, ToolChanges, ToolContext, ToolError,
+    ToolEvent, ToolHandler, ToolOutput, ToolSource, Toolbox, ToolboxError, tool,
 };
 use opentool_spec::{Function, Info, Map, OpenTool, Parameter, Return, Schema, ServerObject};
 use serde_json::{Value, json};
@@ -23,6 +26,19 @@ impl ToolSource for Growing {
             let count = self.0.fetch_add(1, SeqCst) + 1;
             Ok(toolbox((0..count).map(|n| FakeTool::new(&format!("tool_{n}")).answers("x"))))
         })
+    }
+
+    fn changes(&self) -> Option<ToolChanges> {
+        None
+    }
+}
+
+/// Never answers.
+struct Hanging;
+
+impl ToolSource for Hanging {
+    fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
+        Box::pin(std::future::pending())
     }
 
     fn changes(&self) -> Option<ToolChanges> {
@@ -78,6 +94,40 @@ async fn a_source_that_cannot_be_reached_is_the_outcome_of_the_call() {
     }
     let answer = Probe::new(Gone).call("a", "").await;
     answer.assert_error(ErrorKind::Unavailable).assert_message("the server is gone");
+
+    // The error policies hear of it on every path.
+    let policy = |_: &str, error: ToolError| error.with_message("try later");
+    let (host, context) = (Executor::builder().errors(policy).build().host(Gone), ToolContext::new());
+    let call = || ToolCall::new("1", "a", "");
+    let watched = host.watch(call(), &context).await.finish().await;
+    assert_eq!((&*watched[0].call_id, &*watched[0].tool), ("1", "a"));
+    for outcome in [host.run(call(), &context).await, watched[0].clone()] {
+        assert_eq!(outcome.error().unwrap().message(), "try later");
+        assert!(outcome.definition.is_none());
+    }
+    let events: Vec<_> = host.watch(call(), &context).await.collect().await;
+    assert!(matches!(events[..], [ToolEvent::Requested(..), ToolEvent::Failed(..)]), "{events:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_waits_no_longer_for_the_source_than_it_said() {
+    let (host, context) = (Executor::new().host(Hanging), ToolContext::new().with_time_limit(Duration::from_secs(2)));
+    let begun = tokio::time::Instant::now();
+    let outcome = host.run(ToolCall::new("1", "a", ""), &context).await;
+    assert_eq!(outcome.error().unwrap().kind(), ErrorKind::Timeout);
+    assert_eq!(begun.elapsed().as_secs(), 2);
+}
+
+#[test]
+fn a_source_that_waits_where_there_is_no_timer_is_an_error_that_says_so() {
+    let without_timer = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let host = Executor::new().host(Hanging);
+    for error in [without_timer.block_on(host.call("a", "")), block_on(host.call("a", ""))].map(Result::unwrap_err) {
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert!(error.detail().unwrap().contains("tokio runtime"), "{error:?}");
+    }
+    let growing = Executor::new().host(Growing(0.into()));
+    assert!(without_timer.block_on(growing.call("tool_0", "")).is_ok(), "a source that answers at once needs no timer");
 }
 
 #[tokio::test]

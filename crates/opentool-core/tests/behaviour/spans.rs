@@ -7,7 +7,7 @@ use opentool_core::{
     Ask, BoxFuture, Decision, Executor, ToolCall, ToolContext, ToolError, ToolMetadata, ToolOutput, ToolSource,
     Toolbox, Turn,
 };
-use tracing::Instrument;
+use tracing::{Instrument, Level};
 
 use super::{pair, toolbox};
 
@@ -196,6 +196,24 @@ async fn a_host_whose_source_fails_has_a_span_for_the_call_that_could_not_be_mad
     let context = ToolContext::new();
     let run = async { drop(host.run(ToolCall::new("1", "any", "{}"), &context).await) };
     assert_eq!(recorded(run).await, error("unavailable"));
+    let watch = async { drop(host.watch(ToolCall::new("1", "any", "{}"), &context).await.finish().await) };
+    assert_eq!(recorded(watch).await, error("unavailable"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_event_of_a_failure_has_the_detail_that_the_model_does_not_see() {
+    let recorder = start_recording().await;
+    let failing = FakeTool::new("fails")
+        .acts(|_, _| async { Err::<ToolOutput, _>(ToolError::failed("no stock").with_detail("replica 3 is behind")) });
+    let panicking = FakeTool::new("panics").panics("index 9");
+    let host = Executor::new().host(Toolbox::from_tools([failing, panicking]).unwrap());
+    for name in ["fails", "panics"] {
+        host.call(name, "").await.unwrap_err();
+    }
+    let (_, events) = recorder.finish();
+    let failures = events.iter().filter(|event| event.field("message") == Some("call failed"));
+    let failures: Vec<_> = failures.map(|event| (event.level(), event.field("detail"))).collect();
+    assert_eq!(failures, [(Level::DEBUG, Some("replica 3 is behind")), (Level::ERROR, Some("index 9"))]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -464,7 +464,7 @@ fn what_is_known_about_a_workflow_is_what_is_known_about_its_tools() {
 async fn a_watched_run_says_how_far_it_is() {
     let host = Executor::new().host(Workflow::new(&EXAMPLE.parse().unwrap(), store()).unwrap());
     let context = ToolContext::new();
-    let mut batch = host.watch(ToolCall::new("1", "store_and_look", "{}"), &context).await.unwrap();
+    let mut batch = host.watch(ToolCall::new("1", "store_and_look", "{}"), &context).await;
     let mut said = Vec::new();
     while let Some(event) = futures_util::StreamExt::next(&mut batch).await {
         if let ToolEvent::Progress(_, progress) = event {

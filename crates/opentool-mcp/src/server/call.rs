@@ -306,7 +306,7 @@ async fn watch(
     revision: Revision,
     report: ProgressReport<'_>,
 ) -> Result<Outcome, ToolError> {
-    let mut batch = host.watch(call, context).await?;
+    let mut batch = host.watch(call, context).await;
     let mut last = f64::NEG_INFINITY;
     while let Some(event) = batch.next().await {
         match event {

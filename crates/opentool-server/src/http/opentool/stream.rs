@@ -148,10 +148,7 @@ impl EventWriter<'_> {
 
     /// Sends what the tool emits and, in the end, its result; returns why it failed.
     async fn forward(&self, host: &Host, call: ToolCall, context: &ToolContext) -> Result<Option<ToolError>, Stalled> {
-        let mut batch = match host.watch(call, context).await {
-            Ok(batch) => batch,
-            Err(error) => return Ok(Some(error)),
-        };
+        let mut batch = host.watch(call, context).await;
         while let Some(event) = batch.next().await {
             let frame = match event {
                 ToolEvent::Output(call, output) => {
