@@ -93,7 +93,7 @@ async fn an_output_through_two_servers_is_the_same() {
 async fn emitted_outputs_through_two_servers_are_the_same() {
     let host = chain(Recorder::new(vec![parts(), rich()], Ok(rich()))).await;
     let context = ToolContext::new();
-    let mut batch = host.watch(ToolCall::new("1", "patch", "{}"), &context).await.unwrap();
+    let mut batch = host.watch(ToolCall::new("1", "patch", "{}"), &context).await;
     let mut emitted = Vec::new();
     while let Some(event) = batch.next().await {
         if let ToolEvent::Output(_, output) = event {

@@ -40,7 +40,7 @@ async fn host(replies: impl IntoIterator<Item = Reply>) -> (Server, Host) {
 /// What was emitted, as texts, and the outcome.
 async fn watch(host: &Host) -> (Vec<String>, Outcome) {
     let context = ToolContext::new();
-    let mut batch = host.watch(ToolCall::new("7", "read", "{}"), &context).await.unwrap();
+    let mut batch = host.watch(ToolCall::new("7", "read", "{}"), &context).await;
     let mut emitted = Vec::new();
     while let Some(event) = batch.next().await {
         if let ToolEvent::Output(_, output) = event {
@@ -87,7 +87,7 @@ async fn with_named_results_a_value_is_emitted_at_once() {
     reply.push(Step::Hang);
     let (server, host) = host([reply]).await;
     let context = ToolContext::new().with_cancellation(Cancellation::new());
-    let mut batch = host.watch(ToolCall::new("7", "read", "{}"), &context).await.unwrap();
+    let mut batch = host.watch(ToolCall::new("7", "read", "{}"), &context).await;
     loop {
         if let ToolEvent::Output(_, output) = batch.next().await.unwrap() {
             assert_eq!(output, ToolOutput::text("one"));

@@ -60,7 +60,7 @@ async fn a_program_gets_only_the_variables_that_are_meant_for_it() {
 async fn progress_reaches_who_watches_the_call() {
     let host = Executor::new().host(child("tools"));
     let context = ToolContext::new();
-    let mut batch = host.watch(ToolCall::new("1", "steps", "{}"), &context).await.unwrap();
+    let mut batch = host.watch(ToolCall::new("1", "steps", "{}"), &context).await;
     let mut seen = Vec::new();
     while let Some(event) = batch.next().await {
         match event {
@@ -77,7 +77,7 @@ async fn progress_reaches_who_watches_the_call() {
 async fn progress_of_an_older_server_only_increases() {
     let host = Executor::new().host(child("progress"));
     let context = ToolContext::new();
-    let mut batch = host.watch(ToolCall::new("1", "call", "{}"), &context).await.unwrap();
+    let mut batch = host.watch(ToolCall::new("1", "call", "{}"), &context).await;
     let mut seen = Vec::new();
     while let Some(event) = batch.next().await {
         if let ToolEvent::Progress(_, progress) = event {

@@ -18,17 +18,17 @@ use super::string::{JsonString, sound_end};
 /// ```
 #[must_use]
 pub fn partial_value(text: &str) -> Option<Value> {
-    Reader { text, lexer: Lexer::new(text), is_over: false }.value(0)
+    PartialReader { text, lexer: Lexer::new(text), is_over: false }.value(0)
 }
 
-struct Reader<'t> {
+struct PartialReader<'t> {
     text: &'t str,
     lexer: Lexer<'t>,
     /// Whether the text ended, or is no JSON from here on; then nothing more is read.
     is_over: bool,
 }
 
-impl Reader<'_> {
+impl PartialReader<'_> {
     /// Reads a value; where there is none, the text is over.
     fn value(&mut self, depth: usize) -> Option<Value> {
         self.lexer.skip_whitespace();
