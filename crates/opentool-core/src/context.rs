@@ -447,7 +447,7 @@ impl ToolContext {
             cancellation: OnceLock::new(),
             parent,
             caller: self.caller.clone(),
-            respondent: self.respondent.clone(),
+            respondent: self.respondent.as_ref().map(AttachedRespondent::for_call),
             scope: Some(Scope {
                 call_id: call.call_id.cloned(),
                 definition: call.definition.clone(),

@@ -101,10 +101,12 @@ where
     }
 }
 
-/// A respondent in the context of calls, and how long they have waited for it.
+/// A respondent in a context, and how long the call of that context has waited for it.
 pub(crate) struct AttachedRespondent {
     respondent: Arc<dyn Respondent>,
     waits: Mutex<Waits>,
+    /// That of the context with which the call was made: while this call waits, so does the one that made it.
+    outer: Option<Arc<AttachedRespondent>>,
 }
 
 #[derive(Default)]
@@ -116,7 +118,12 @@ struct Waits {
 
 impl AttachedRespondent {
     pub(crate) fn new(respondent: Arc<dyn Respondent>) -> Self {
-        Self { respondent, waits: Mutex::default() }
+        Self { respondent, waits: Mutex::default(), outer: None }
+    }
+
+    /// Returns the same respondent for a call, which has waited for nothing yet.
+    pub(crate) fn for_call(self: &Arc<Self>) -> Arc<Self> {
+        Arc::new(Self { respondent: self.respondent.clone(), waits: Mutex::default(), outer: Some(self.clone()) })
     }
 
     /// Puts a question; the time until it is answered counts against no deadline.
@@ -130,10 +137,15 @@ impl AttachedRespondent {
         self.respondent.restarts_call()
     }
 
-    /// Returns how long calls have waited for answers.
+    /// Returns how long the call has waited for answers.
     pub(crate) fn waited(&self, now: Instant) -> Duration {
         let waits = self.lock();
         waits.over + waits.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
+    }
+
+    /// Returns this and those of the calls around it.
+    fn with_outer(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |inner| inner.outer.as_deref())
     }
 
     fn lock(&self) -> MutexGuard<'_, Waits> {
@@ -149,22 +161,27 @@ struct OpenQuestion<'a> {
 
 impl<'a> OpenQuestion<'a> {
     fn new(respondent: &'a AttachedRespondent, now: fn() -> Instant) -> Self {
-        let mut waits = respondent.lock();
-        waits.open += 1;
-        waits.since.get_or_insert_with(now);
-        drop(waits);
+        let begun = now();
+        for waiting in respondent.with_outer() {
+            let mut waits = waiting.lock();
+            waits.open += 1;
+            waits.since.get_or_insert(begun);
+        }
         Self { respondent, now }
     }
 }
 
 impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
-        let mut waits = self.respondent.lock();
-        waits.open -= 1;
-        if waits.open == 0
-            && let Some(since) = waits.since.take()
-        {
-            waits.over += (self.now)().saturating_duration_since(since);
+        let now = (self.now)();
+        for waiting in self.respondent.with_outer() {
+            let mut waits = waiting.lock();
+            waits.open -= 1;
+            if waits.open == 0
+                && let Some(since) = waits.since.take()
+            {
+                waits.over += now.saturating_duration_since(since);
+            }
         }
     }
 }

@@ -77,6 +77,32 @@ async fn an_answer_to_one_call_gives_the_next_no_more_time() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_question_of_one_call_gives_others_no_more_time() {
+    let context = named_ann(Duration::from_secs(3600));
+    let hangs = FakeTool::new("greets").acts(|_, _| std::future::pending());
+    let begun = tokio::time::Instant::now();
+    let hanging = async {
+        let outcome = call(hangs, context.clone()).await;
+        (outcome, begun.elapsed().as_secs())
+    };
+    let (asking, (hanging, after)) = tokio::join!(call(greets(Duration::ZERO), context.clone()), hanging);
+    assert!(asking.output().is_some());
+    assert_eq!((hanging.error().unwrap().kind(), after), (ErrorKind::Timeout, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_waits_while_one_that_it_made_asks() {
+    let work = Duration::from_millis(600);
+    let calls_another = FakeTool::new("greets").acts(move |_, context| async move {
+        let answer = call(greets(Duration::ZERO), context).await.result?;
+        sleep(work).await;
+        Ok(answer)
+    });
+    let outcome = call(calls_another, named_ann(Duration::from_secs(3600))).await;
+    assert_eq!(outcome.output().unwrap().to_text(), "Hello, Ann!");
+}
+
 #[tokio::test]
 async fn a_question_that_cannot_be_answered_is_an_error_that_says_so() {
     let outcome = call(greets(Duration::ZERO), ToolContext::new()).await;
