@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use crate::call_clock::now;
 use crate::{
     Begun, CallEnd, CallKey, CallStart, ErrorKind, Journal, MemoryBudget, MemoryReservation, RecordedResult, ToolError,
-    UncertainDecision,
+    ToolOutput, UncertainDecision,
 };
 
 /// How long outcomes are kept.
@@ -122,9 +122,7 @@ impl MemoryJournal {
         let key = call.key;
         let mut reservation = MemoryReservation::default();
         let size = ENTRY + key.run.len() + key.place.len() + key.tool.len() + key.arguments_hash.len();
-        reservation.grow(&self.budget, size).map_err(|_| {
-            ToolError::unavailable("there is no memory left to keep the result of a call with a key: try again later")
-        })?;
+        reservation.grow(&self.budget, size).map_err(|_| no_memory())?;
         let entry = KeptCall {
             tool: key.tool.clone(),
             arguments_hash: key.arguments_hash.clone(),
@@ -152,14 +150,7 @@ impl MemoryJournal {
     }
 
     fn keep(&self, entry: &mut KeptCall, call: &CallEnd<'_>) -> KeptState {
-        let size = match call.result {
-            Ok(output) => output.size(),
-            Err(error) => {
-                let data = error.data().map_or(0, |data| data.to_string().len());
-                error.message().len() + data + error.output().map_or(0, |output| output.size())
-            }
-        };
-        if entry.reservation.grow(&self.budget, size).is_err() {
+        if entry.reservation.grow(&self.budget, size_of(call.result)).is_err() {
             return KeptState::NotKept;
         }
         KeptState::Done(RecordedResult { result: call.result.clone(), return_direct: call.return_direct })
@@ -226,12 +217,18 @@ impl Journal for MemoryJournal {
             let Some(entry) = entry.filter(|entry| matches!(entry.state, KeptState::Abandoned { .. })) else {
                 return Err(ToolError::failed("the call is not uncertain, so there is nothing to decide"));
             };
-            let done = |result| KeptState::Done(RecordedResult { result, return_direct: false });
-            match decision {
-                UncertainDecision::Happened(output) => entry.state = done(Ok(output)),
-                UncertainDecision::GiveUp(reason) => entry.state = done(Err(ToolError::given_up(&reason))),
-                UncertainDecision::RunAgain => entry.state = KeptState::Abandoned { run_again: true },
-            }
+            let result = match decision {
+                UncertainDecision::Happened(output) => Some(Ok(output)),
+                UncertainDecision::GiveUp(reason) => Some(Err(ToolError::given_up(&reason))),
+                UncertainDecision::RunAgain => None,
+            };
+            entry.state = match result {
+                Some(result) => {
+                    entry.reservation.grow(&self.budget, size_of(&result)).map_err(|_| no_memory())?;
+                    KeptState::Done(RecordedResult { result, return_direct: false })
+                }
+                None => KeptState::Abandoned { run_again: true },
+            };
             entries.keep(place(key), now().checked_add(self.retention));
             Ok(())
         })
@@ -240,6 +237,21 @@ impl Journal for MemoryJournal {
 
 fn place(key: &CallKey) -> CallPlace {
     (key.run.clone(), key.place.clone())
+}
+
+/// How much memory a result takes.
+fn size_of(result: &Result<ToolOutput, ToolError>) -> usize {
+    match result {
+        Ok(output) => output.size(),
+        Err(error) => {
+            let data = error.data().map_or(0, |data| data.to_string().len());
+            error.message().len() + data + error.output().map_or(0, ToolOutput::size)
+        }
+    }
+}
+
+fn no_memory() -> ToolError {
+    ToolError::unavailable("there is no memory left to keep the result of a call with a key: try again later")
 }
 
 fn not_kept() -> ToolError {

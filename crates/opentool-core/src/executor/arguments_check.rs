@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 use tracing::debug;
 
 use super::admit::Admitted;
+use super::interrupt::unless_cancelled;
 use super::job::Job;
 use super::policies::Policies;
 use crate::check::{ArgumentChecker, Unchecked};
@@ -32,7 +33,9 @@ pub(super) async fn check(job: &mut Job<'_>, tool: Admitted<'_>) -> Result<(), T
     let Some(runtime) = runtime else { return check_short(job, tool) };
     let (how, checker) = (CheckOptions::new(job.policies, tool), tool.definition.checker().clone());
     let budget = job.context.typed::<MemoryBudget>().cloned();
-    let Ok(permit) = CHECKING.acquire().await else { return Err(ToolError::cancelled()) };
+    let Ok(permit) = unless_cancelled(job.context, CHECKING.acquire()).await? else {
+        return Err(ToolError::cancelled());
+    };
     // Moved and not shared, so that a text of which something is cut is not kept beside its copy.
     let mut arguments = std::mem::take(job.arguments);
     let checked = runtime.spawn_blocking(move || {
@@ -46,6 +49,10 @@ pub(super) async fn check(job: &mut Job<'_>, tool: Admitted<'_>) -> Result<(), T
     })?;
     *job.arguments = arguments;
     result?;
+    // That took its time, and a tool that is ready at once would look for no cancellation.
+    if job.context.is_cancelled() {
+        return Err(ToolError::cancelled());
+    }
     debug!(gen_ai.tool.name = job.name, "arguments checked");
     Ok(())
 }

@@ -5,10 +5,10 @@ use std::pin::pin;
 
 use futures_util::future::{Either, select};
 use tokio::runtime::Handle;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::call_clock::TimeLeft;
-use crate::{ToolContext, ToolError};
+use crate::{ErrorKind, ToolContext, ToolError};
 
 /// Waits for the deadline or the cancellation of a call, and returns the call's error.
 pub(super) async fn interrupt(context: &ToolContext) -> ToolError {
@@ -67,6 +67,22 @@ pub(super) async fn unless_cancelled<T>(
         None => Ok(future.await),
         Some(cancellation) => cancellation.guard(future).await.ok_or_else(ToolError::cancelled),
     }
+}
+
+/// Runs a future until it is ready or the caller, who said how long, waits no longer.
+pub(super) async fn while_caller_waits<T>(
+    context: &ToolContext,
+    future: impl Future<Output = T>,
+) -> Result<T, ToolError> {
+    match context.time_limit().filter(|_| Handle::try_current().is_ok()) {
+        None => Ok(future.await),
+        Some(left) => timeout(left, future).await.map_err(|_| late()),
+    }
+}
+
+/// The error of a call whose caller waits no longer, before it has run.
+pub(super) fn late() -> ToolError {
+    ToolError::new(ErrorKind::Timeout, "the caller does not wait any longer")
 }
 
 /// Cancels a call that ends without a result of its own, so that what it started stops too.

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use tracing::{debug, warn};
 
 use super::admit::Admitted;
-use super::interrupt::unless_cancelled;
+use super::interrupt::{late, unless_cancelled, while_caller_waits};
 use super::job::{Job, NotRun};
 use super::policies::Policies;
 use crate::context::RecordedScope;
@@ -112,11 +112,7 @@ fn can_wait(job: &Job<'_>, owned: Option<&Arc<dyn OwnedRun>>, error: &ToolError)
 
 /// Waits for the same call, which runs already, as long as the caller does.
 async fn wait_for_first(job: &Job<'_>, journal: &dyn Journal, key: &CallKey) -> Result<(), ToolError> {
-    let waiting = unless_cancelled(job.context, journal.changed(key));
-    match job.context.time_limit().filter(|_| Handle::try_current().is_ok()) {
-        None => waiting.await,
-        Some(left) => timeout(left, waiting).await.unwrap_or_else(|_| Err(late())),
-    }
+    while_caller_waits(job.context, unless_cancelled(job.context, journal.changed(key))).await?
 }
 
 /// Asks the tool whether an uncertain call had its effect, and lets the journal know; an error where it stays uncertain.
@@ -149,10 +145,6 @@ fn uncertain(key: &CallKey) -> ToolError {
         key.place, key.run
     );
     ToolError::uncertain(message)
-}
-
-fn late() -> ToolError {
-    ToolError::new(ErrorKind::Timeout, "the caller does not wait any longer")
 }
 
 impl RecordedCall {

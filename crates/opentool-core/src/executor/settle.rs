@@ -109,11 +109,8 @@ async fn attempt<const ORIGIN: bool>(
     } else {
         check_short(job, admitted)?;
     }
-    let permits = if must_wait(job, metadata) {
-        Some(Box::new(Box::pin(guarded_future(wait(job, admitted))).await?))
-    } else {
-        None
-    };
+    let permits =
+        if must_wait(job, metadata) { Some(Box::new(guarded_future(wait(job, admitted)).await?)) } else { None };
 
     if ORIGIN && job.context.origin().is_some() {
         *recorded = Box::pin(begin(job, admitted)).await?;

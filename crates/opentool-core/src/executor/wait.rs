@@ -7,11 +7,11 @@ use tracing::debug;
 
 use super::admit::Admitted;
 use super::arguments_check::check;
-use super::interrupt::unless_cancelled;
+use super::interrupt::{unless_cancelled, while_caller_waits};
 use super::job::{Job, NotRun};
 use super::permits::{BatchGate, Permits};
 use crate::gate::Gate;
-use crate::{ApprovalRequest, Concurrency, Decision, ToolError, ToolMetadata};
+use crate::{ApprovalRequest, BoxFuture, Concurrency, Decision, ToolError, ToolMetadata};
 
 /// Says whether a checked call has to wait for anything before it runs.
 pub(super) fn must_wait(job: &Job<'_>, metadata: &ToolMetadata) -> bool {
@@ -21,20 +21,24 @@ pub(super) fn must_wait(job: &Job<'_>, metadata: &ToolMetadata) -> bool {
         || job.batch.as_ref().is_some_and(|batch| batch.gate.is_some() || batch.decision.is_some())
 }
 
-/// Waits for approval, and then for the permits to run.
-pub(super) async fn wait(job: &mut Job<'_>, admitted: Admitted<'_>) -> Result<Permits, NotRun> {
+/// Waits for approval, and then for the permits to run. The type of the future is erased, since it is long for the compiler.
+pub(super) fn wait<'a>(job: &'a mut Job<'_>, admitted: Admitted<'a>) -> BoxFuture<'a, Result<Permits, NotRun>> {
+    Box::pin(get_permits(job, admitted))
+}
+
+async fn get_permits(job: &mut Job<'_>, admitted: Admitted<'_>) -> Result<Permits, NotRun> {
     approve(job, admitted).await?;
     let (context, metadata) = (job.context, admitted.metadata);
     let gate = job.batch.as_ref().and_then(|batch| batch.gate.as_deref());
     let timeout = metadata.timeout().or(job.policies.timeout);
     let max_wait = context.remaining().map_or(timeout, |left| Some(timeout.map_or(left, |timeout| timeout.min(left))));
-    let permits = unless_cancelled(context, async {
+    let permits = async {
         let acquiring = acquire(metadata, gate);
         let Some(gate) = gate else { return bounded(metadata.serial(), max_wait, acquiring).await };
         let acquiring = gate.calls.bounded(max_wait, acquiring, "a call that runs alone");
         bounded(metadata.serial(), max_wait, acquiring).await
-    })
-    .await??;
+    };
+    let permits = while_caller_waits(context, unless_cancelled(context, permits)).await???;
     // A cancellation also releases the permits of the calls it ends, and those may arrive first.
     if context.is_cancelled() {
         return Err(ToolError::cancelled().into());

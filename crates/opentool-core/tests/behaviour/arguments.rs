@@ -191,6 +191,19 @@ async fn long_arguments_are_checked_off_the_async_thread() {
 }
 
 #[tokio::test]
+async fn a_call_cancelled_while_its_arguments_are_checked_never_runs() {
+    let tool = echo();
+    let log = tool.log();
+    let (host, context) = (Executor::new().host(tool), ToolContext::new());
+    let cancellation = context.cancellation().clone();
+    let mut call = pin!(host.run(ToolCall::new("1", "echo", long_arguments()), &context));
+    assert!(call.as_mut().now_or_never().is_none());
+    cancellation.cancel();
+    assert_eq!(call.await.error().unwrap().kind(), ErrorKind::Cancelled);
+    assert_eq!(log.count(), 0);
+}
+
+#[tokio::test]
 async fn the_check_of_long_arguments_takes_its_memory_from_the_budget_of_the_context() {
     let host = Executor::new().host(echo());
     let call = || ToolCall::new("1", "echo", long_arguments());

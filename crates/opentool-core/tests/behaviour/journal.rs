@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use opentool_core::testing::{CallLog, FakeTool};
 use opentool_core::{
-    Arguments, Ask, Begun, BoxFuture, CallEnd, CallKey, CallStart, Decision, ErrorKind, Executor, Host, IdempotencyKey,
-    Invocation, Journal, MemoryBudget, MemoryJournal, Outcome, Reconcile, Reconciled, Tool, ToolCall, ToolContext,
-    ToolDefinition, ToolError, ToolMetadata, ToolOutput, Toolbox, Turn, UncertainDecision,
+    Arguments, Ask, Begun, BoxFuture, CallEnd, CallKey, CallStart, Concurrency, Decision, ErrorKind, Executor, Host,
+    IdempotencyKey, Invocation, Journal, MemoryBudget, MemoryJournal, Outcome, Reconcile, Reconciled, Tool, ToolCall,
+    ToolContext, ToolDefinition, ToolError, ToolMetadata, ToolOutput, Toolbox, Turn, UncertainDecision,
 };
 use tokio::time::{sleep, timeout};
 
@@ -250,6 +250,21 @@ async fn a_tool_that_can_find_out_settles_an_uncertain_call() {
     }
 }
 
+#[tokio::test]
+async fn a_decision_that_cannot_be_kept_changes_nothing() {
+    let metadata = ToolMetadata::new().with_reconcile(Says(Reconciled::Happened(ToolOutput::text("x".repeat(10_000)))));
+    let (host, log) = host(FakeTool::new("pay").with_metadata(metadata).hangs());
+    let budget = MemoryBudget::new(2000);
+    let context = keyed(&Arc::new(MemoryJournal::new(budget.clone())), "1");
+    assert!(timeout(Duration::from_millis(20), call(&host, "{}", &context)).await.is_err());
+    let held = budget.held();
+    for _ in 0..2 {
+        let outcome = call(&host, "{}", &context).await;
+        assert_eq!(outcome.error().unwrap().kind(), ErrorKind::Unavailable);
+    }
+    assert_eq!((log.count(), budget.held()), (1, held));
+}
+
 /// A journal that notes what it is asked, and can fail.
 #[derive(Default)]
 struct Noting {
@@ -425,4 +440,19 @@ async fn a_call_has_no_more_time_than_its_caller() {
     assert_eq!(outcome.error().unwrap().kind(), ErrorKind::Timeout);
     let outcome = call(&host, "{}", &context).await;
     assert_eq!((outcome.error().unwrap().kind(), log.count()), (ErrorKind::Timeout, 1), "a late call does not run");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_waits_no_longer_for_a_serial_tool_than_it_said() {
+    let tool = FakeTool::new("pay").with_metadata(ToolMetadata::new().with_concurrency(Concurrency::Serial)).hangs();
+    let (host, log) = host(tool);
+    let first = ToolContext::new();
+    let context = ToolContext::new().with_time_limit(Duration::from_secs(2));
+    let begun = tokio::time::Instant::now();
+    let second = async {
+        let outcome = call(&host, "{}", &context).await;
+        (outcome, begun.elapsed().as_secs())
+    };
+    let (_, (outcome, after)) = tokio::join!(call(&host, "{}", &first), second);
+    assert_eq!((outcome.error().unwrap().kind(), after, log.count()), (ErrorKind::Timeout, 2, 1));
 }
