@@ -26,8 +26,8 @@ pub(crate) struct JoinedPart {
     pub(crate) tools: opentool::Source,
     /// Who approves its calls, where its table says so.
     pub(crate) approver: Option<SourceApproval>,
-    /// Who approves the calls that the steps of a workflow make, where the table of their source says so.
-    pub(crate) step_approvers: Vec<(opentool::Source, SourceApproval)>,
+    /// What the steps of a workflow call, and who approves that, where the table of the source says so.
+    pub(crate) step_sources: Vec<(opentool::Source, Option<SourceApproval>)>,
 }
 
 /// Whose each tool of joined sources is.
@@ -152,12 +152,12 @@ pub(crate) fn combine<'a, 'b>(
             }
         }
         names.open |= toolbox.is_open();
-        let StepTools { toolbox: called, remote, open, approvers } = steps;
+        let StepTools { toolbox: called, remote, open, sources: called_sources } = steps;
         names.open |= *open;
         names.steps.extend(remote.iter().cloned());
         needs_approval |= toolbox.iter().chain(called.iter()).any(|tool| tool.metadata().needs_approval());
-        let (approver, step_approvers) = (source.approver(), approvers.clone());
-        parts.push(JoinedPart { tools: tools.clone(), approver, step_approvers });
+        let (approver, step_sources) = (source.approver(), called_sources.clone());
+        parts.push(JoinedPart { tools: tools.clone(), approver, step_sources });
     }
     let all = || sources.clone().map(|(source, _)| source.to_string()).collect::<Vec<_>>().join(", ");
     let tools = opentool::Source::join(parts.iter().map(|part| part.tools.clone()).collect());

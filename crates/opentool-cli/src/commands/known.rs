@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use opentool::{
-    ApprovalPolicy, ApprovalRequest, Arguments, AskCaller, BoxFuture, Decision, ExecutorBuilder, Tool, ToolMetadata,
+    ApprovalPolicy, ApprovalRequest, Arguments, AskCaller, BoxFuture, Decision, Executor, ExecutorBuilder, Resolver,
+    Tool, ToolMetadata,
 };
 
 use crate::{
@@ -42,10 +43,11 @@ impl KnownOptions {
     /// Sets the policy by which calls are approved, where one is needed.
     pub(super) fn approve(&self, executor: ExecutorBuilder, joined: &Joined<'_>) -> ExecutorBuilder {
         let by_default = self.approval.unwrap_or(Approver::Deny);
-        let own = joined.parts.iter().filter_map(|part| Some((part.tools.clone(), part.approver.clone()?)));
-        let of_steps = joined.parts.iter().flat_map(|part| part.step_approvers.iter().cloned());
+        let own = joined.parts.iter().map(|part| (part.tools.clone(), part.approver.clone()));
+        let of_steps = joined.parts.iter().flat_map(|part| part.step_sources.iter().cloned());
         let sources: Vec<_> = own.chain(of_steps).collect();
-        let is_caller = by_default == Approver::Caller || sources.iter().any(|(_, approval)| approval.asks_caller());
+        let mut approvals = sources.iter().filter_map(|(_, approval)| approval.as_ref());
+        let is_caller = by_default == Approver::Caller || approvals.any(SourceApproval::asks_caller);
         // Without a policy a call has nothing to wait for.
         if is_caller || joined.needs_approval || !self.needs_approval.is_empty() {
             executor.approval(OperatorsChoice { by_default, sources })
@@ -58,23 +60,35 @@ impl KnownOptions {
 /// What the model gets where no one is asked.
 const NO_APPROVER: &str = "the tool needs approval, and this server asks no one for it";
 
+/// What the model gets where the source of a tool cannot be found out.
+const UNKNOWN_APPROVER: &str = "it cannot be found out now who approves calls of the tool: its source does not list it";
+
 /// Lets the caller's side approve calls, where the operator has said so, and denies the others that need it.
 struct OperatorsChoice {
     by_default: Approver,
-    /// The sources that have their own.
-    sources: Vec<(opentool::Source, SourceApproval)>,
+    /// The sources of all tools, with what is said about approval in the tables of some.
+    sources: Vec<(opentool::Source, Option<SourceApproval>)>,
 }
 
 impl OperatorsChoice {
-    async fn approver(&self, tool: &str) -> Approver {
+    /// Finds who approves a call; none where no source has its tool now, or the one that may have it does not answer.
+    async fn approver(&self, request: &ApprovalRequest<'_>) -> Option<Approver> {
+        let (executor, name) = (Executor::new(), request.tool.definition().name());
+        let mut found = None;
+        let mut is_certain = true;
         for (source, approval) in &self.sources {
-            // Its tools are known, since one of them is to be called.
-            let Ok(toolbox) = source.toolbox().await else { continue };
-            if let Some(approver) = toolbox.get(tool).and_then(|tool| approval.approver(&**tool)) {
-                return approver;
+            let Ok(toolbox) = executor.toolbox(source, request.context).await else {
+                is_certain &= approval.is_none();
+                continue;
+            };
+            let Some(tool) = toolbox.resolve(name) else { continue };
+            // A step of a workflow may call a tool whose name another source has too: what is said of either counts.
+            if let Some(approver) = approval.as_ref().and_then(|approval| approval.approver(&*tool)) {
+                return Some(approver);
             }
+            found = Some(self.by_default);
         }
-        self.by_default
+        found.filter(|_| is_certain)
     }
 }
 
@@ -88,10 +102,11 @@ impl ApprovalPolicy for OperatorsChoice {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         Box::pin(async move {
             let tool = request.tool;
-            match self.approver(tool.definition().name()).await {
-                Approver::Caller => AskCaller::new().decide(request).await,
-                Approver::Deny if tool.metadata().needs_approval() => Decision::Deny(NO_APPROVER.to_owned()),
-                Approver::Deny => Decision::Approve,
+            match self.approver(&request).await {
+                Some(Approver::Caller) => AskCaller::new().decide(request).await,
+                Some(Approver::Deny) if tool.metadata().needs_approval() => Decision::Deny(NO_APPROVER.to_owned()),
+                Some(Approver::Deny) => Decision::Approve,
+                None => Decision::Deny(UNKNOWN_APPROVER.to_owned()),
             }
         })
     }
@@ -132,6 +147,28 @@ pub(super) fn check(known: &BTreeMap<&str, ToolMetadata>, names: &Names<'_>) -> 
                 "no server among the sources has the tool `{tool}` that an option such as `--destructive` names"
             );
             Err(Failure::usage(message))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use opentool::{ErrorKind, FnTool, Source, Toolbox};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_call_is_denied_where_no_source_lists_its_tool() {
+        let wipe = || FnTool::new("wipe", || "wiped").destructive().inline().build().unwrap();
+        let listed = Source::new(Toolbox::new().with(wipe()).unwrap());
+        for (source, expected) in [(listed, Ok("wiped")), (Source::new(Toolbox::new()), Err(ErrorKind::Denied))] {
+            let approval = OperatorsChoice { by_default: Approver::Deny, sources: vec![(source, None)] };
+            let host = Executor::builder().approval(approval).build().host(wipe());
+            let answer = host.call("wipe", "{}").await;
+            let answer = answer.as_ref().map(|output| output.to_text()).map_err(|error| error.kind());
+            assert_eq!(answer, expected.map(str::to_owned));
         }
     }
 }

@@ -36,8 +36,8 @@ pub(crate) struct StepTools {
     pub(crate) remote: Vec<String>,
     /// Whether a server takes calls of tools that it does not list.
     pub(crate) open: bool,
-    /// Who approves the calls of a source, where its table says so.
-    pub(crate) approvers: Vec<(opentool::Source, SourceApproval)>,
+    /// Their sources, and who approves calls of each, where its table says so.
+    pub(crate) sources: Vec<(opentool::Source, Option<SourceApproval>)>,
 }
 
 /// What a source says about its functions.
@@ -99,7 +99,8 @@ impl Source {
             if source.is_remote() {
                 steps.remote.extend(attached.toolbox.names().map(str::to_owned));
             }
-            steps.approvers.extend(source.approver().map(|approver| (attached.tools.clone(), approver)));
+            steps.sources.push((attached.tools.clone(), source.approver()));
+            steps.sources.extend(attached.steps.sources);
             steps.open |= source.is_remote() && attached.toolbox.is_open();
             steps.toolbox = steps.toolbox.merge(attached.toolbox).map_err(unusable)?;
             parts.push(attached.tools);
