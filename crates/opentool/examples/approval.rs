@@ -9,21 +9,32 @@ mod scripted_model;
 
 use std::error::Error;
 use std::io::Write;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use opentool::prelude::*;
 use serde_json::json;
 
+/// The files of the folder that the model works in.
+static FOLDER: LazyLock<Mutex<Vec<String>>> =
+    LazyLock::new(|| Mutex::new(["draft.txt", "thesis.txt"].map(str::to_owned).into()));
+
+fn folder() -> MutexGuard<'static, Vec<String>> {
+    FOLDER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// List the files of a folder.
 #[tool(read_only)]
-fn list() -> Vec<&'static str> {
-    vec!["draft.txt", "thesis.txt"]
+fn list() -> Vec<String> {
+    folder().clone()
 }
 
 /// Delete a file.
 #[tool(destructive)]
-fn delete(path: String) -> String {
-    println!("[{path} is deleted]");
-    format!("{path} is deleted")
+fn delete(path: String) -> Result<String, Failure> {
+    let mut files = folder();
+    let place = files.iter().position(|file| *file == path).ok_or(Failure::new("there is no such file"))?;
+    files.remove(place);
+    Ok(format!("{path} is deleted"))
 }
 
 /// Asks at the terminal. Anything but `y` is a no, the end of the input too.
@@ -58,5 +69,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let client = ChatClient::builder(model).default_tools((list::tool(), delete::tool())).build();
     let answer = client.prompt("Delete the files that are not needed.").call().await?;
     println!("{answer}");
+    println!("left: {}", folder().join(", "));
     Ok(())
 }

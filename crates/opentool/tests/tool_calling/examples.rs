@@ -55,8 +55,8 @@ the ledger has 1 refund
         "approval",
         "delete {\"path\":\"draft.txt\"}? [y/N] 
 delete {\"path\":\"thesis.txt\"}? [y/N] 
-[draft.txt is deleted]
 I deleted what you allowed.
+left: thesis.txt
 ",
     ),
 ];
