@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-use crate::client::{MAX_WAIT, Request, Running, call, post, start};
+use crate::client::{MAX_WAIT, Request, Running, call, get, post, start};
 
 /// A tool that answers how often it ran.
 fn counter() -> (Server, CallLog) {
@@ -77,6 +77,23 @@ async fn a_key_that_cannot_be_one_is_refused() {
     twice.rpc_error(200, -32600);
     assert_eq!(log.count(), 0);
     assert_eq!(server.ask(pay(&long[..255])).await.json()["result"], json!({"result": 1}));
+}
+
+#[tokio::test]
+async fn a_call_refused_for_its_headers_is_not_counted() {
+    let (server, log) = counter();
+    let server = start(server).await;
+    let long = format!(r#"{{"cents":1{}}}"#, " ".repeat(100_000));
+    for arguments in ["{}", &long] {
+        let call = call("pay", arguments);
+        server.ask(call.clone().header("Idempotency-Key", "two words")).await.rpc_error(200, -32600);
+        server.ask(call.header("OpenTool-Timeout-Ms", "soon")).await.rpc_error(200, -32600);
+    }
+    assert_eq!(log.count(), 0);
+    let page = server.ask(get("/metrics")).await.text().to_owned();
+    let counted: Vec<_> = page.lines().filter(|line| line.starts_with("opentool_calls_total{")).collect();
+    assert!(counted.iter().all(|line| line.ends_with(" 0")), "{counted:?}");
+    assert!(page.contains("opentool_calls_in_flight 0"), "{page}");
 }
 
 #[tokio::test]

@@ -34,9 +34,11 @@ pub(super) async fn answer<B: Body<Data = Bytes>>(
         return Box::pin(answer_large(host, state, headers, (bytes, reservation), context, record)).await;
     }
     let (call, in_flight, id) = admit(state, headers, &bytes)?;
+    // Before the call counts as running: a refused one never ran.
+    let terms = CallTerms::read(headers, id)?;
     let mut running = RunningCall::new(&state.metrics, in_flight, Arc::clone(&call.name));
     let to = Recipient { id, reads_output };
-    if let Some(terms) = CallTerms::read(headers, id)? {
+    if let Some(terms) = terms {
         let call = TermedCall { call, terms, running, reservation };
         return Ok(Box::pin(answer_on_terms(host, state, call, context, to, record)).await);
     }
@@ -89,10 +91,11 @@ async fn answer_large(
     record: &mut RequestRecord<'_>,
 ) -> Result<HttpResponse, Refused> {
     let OwnedCall { call, id, in_flight, reservation } = admit_large(state, headers, bytes, reservation).await?;
+    let recipient = Recipient { id: RequestId::new(Some(&id)), reads_output: accepts(headers, TYPED_OUTPUT) };
+    let terms = CallTerms::read(headers, recipient.id)?;
     let mut running = RunningCall::new(&state.metrics, in_flight, Arc::clone(&call.name));
     let context = context.clone().with_typed(state.settings.body.budget.clone());
-    let recipient = Recipient { id: RequestId::new(Some(&id)), reads_output: accepts(headers, TYPED_OUTPUT) };
-    if let Some(terms) = CallTerms::read(headers, recipient.id)? {
+    if let Some(terms) = terms {
         let call = TermedCall { call, terms, running, reservation };
         return Ok(answer_on_terms(host, state, call, &context, recipient, record).await);
     }
