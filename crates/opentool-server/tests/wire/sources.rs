@@ -8,8 +8,10 @@ use opentool_core::testing::FakeTool;
 use opentool_core::{BoxFuture, Executor, ToolChanges, ToolDefinition, ToolError, ToolOutput, ToolSource, Toolbox};
 use opentool_server::Server;
 use serde_json::json;
+use tokio::sync::Notify;
+use tokio::time::timeout;
 
-use crate::client::{Running, call, get, post, start};
+use crate::client::{MAX_WAIT, Running, call, get, post, start};
 use crate::tools::raw;
 
 struct FnSource<F>(F);
@@ -83,6 +85,27 @@ async fn a_source_that_hangs_is_an_error_answer_on_every_route() {
     let server = serve(|| Box::pin(std::future::pending())).await;
     let messages = messages(&server, 504).await;
     assert!(messages.iter().all(|message| message.contains("200ms")), "{messages:?}");
+}
+
+#[tokio::test]
+async fn a_load_that_hangs_is_answered_when_the_drain_is_over() {
+    let asked: Arc<Notify> = Arc::default();
+    let noted = asked.clone();
+    let source = FnSource(move || -> BoxFuture<'static, Result<Toolbox, ToolError>> {
+        noted.notify_one();
+        Box::pin(std::future::pending())
+    });
+    let server = Server::new(source)
+        .executor(Executor::builder().timeout(None).build())
+        .configure(|config| config.drain_timeout(Duration::from_millis(300)));
+    let server = start(server).await;
+    let mut connection = server.connect().await;
+    connection.send(get("/opentool/load").bytes()).await;
+    timeout(MAX_WAIT, asked.notified()).await.expect("the source is not asked");
+    server.handle.shutdown();
+    let message = connection.reply().await.rpc_error(503, 503);
+    assert!(message.ends_with("the server stopped before the source answered"), "{message}");
+    server.ended().await;
 }
 
 #[tokio::test]

@@ -48,10 +48,7 @@ impl OpenToolFrontend {
                 let answered = Box::pin(stream::answer(host, state, headers, body, context.clone(), record)).await;
                 answered.unwrap_or_else(|refused| *refused)
             }
-            ToolRoute::Load => {
-                let public_url = state.settings.public_url.as_deref();
-                Box::pin(load::answer(host, public_url, &self.document)).await
-            }
+            ToolRoute::Load => Box::pin(load::answer(host, state, &self.document)).await,
             ToolRoute::Version => json_response(StatusCode::OK, json!({"version": state.settings.version}).to_string()),
             ToolRoute::Stop => self.stop().await,
         }

@@ -1,5 +1,6 @@
 //! `/load`: the tools as a document.
 
+use std::pin::pin;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
@@ -8,14 +9,18 @@ use opentool_core::{Host, ToolError};
 
 use super::super::refusal::Refusal;
 use super::super::response::{HttpResponse, json};
+use super::super::state::ServerState;
+use super::cut_off::until_cut_off;
 use crate::wire::document;
 
 /// Answers with the document of a host's tools; `written` keeps it where the tools are always the same.
-pub(super) async fn answer(host: &Host, public_url: Option<&str>, written: &OnceLock<Bytes>) -> HttpResponse {
+pub(super) async fn answer(host: &Host, state: &ServerState, written: &OnceLock<Bytes>) -> HttpResponse {
     if let Some(document) = written.get() {
         return json(StatusCode::OK, document.clone());
     }
-    match describe(host, public_url).await {
+    let described = until_cut_off(&state.shutdown, pin!(describe(host, state.settings.public_url.as_deref()))).await;
+    let stopped = |_| Err(ToolError::unavailable("the server stopped before the source answered"));
+    match described.unwrap_or_else(stopped) {
         Ok(document) => {
             if host.source().fixed().is_some() {
                 let _ = written.set(document.clone());
