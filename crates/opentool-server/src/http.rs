@@ -15,6 +15,7 @@ pub(crate) mod record;
 pub(crate) mod refusal;
 pub(crate) mod response;
 pub(crate) mod routes;
+pub(crate) mod sender;
 pub(crate) mod service;
 pub(crate) mod settings;
 pub(crate) mod sources;

@@ -79,11 +79,11 @@ mod shutdown;
 mod wire;
 
 pub use crate::http::frontend::{
-    BodySender, CallCounter, ClientGone, CountedCall, Frontend, FrontendRequest, FrontendResponse, RequestBody,
-    TooManyCalls,
+    CallCounter, CountedCall, Frontend, FrontendRequest, FrontendResponse, RequestBody, TooManyCalls,
 };
 pub use crate::http::headers::HeaderValues;
 pub use crate::http::keys::KeyError;
+pub use crate::http::sender::{BodySender, ClientGone};
 pub use config::{Config, ConfigBuilder, ConfigError};
 pub use connections::bound::BoundServer;
 pub use connections::listener::ReloadHandle;

@@ -3,25 +3,18 @@
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Method, StatusCode};
 use opentool_core::{BoxFuture, Cancellation, ErrorKind, Host, Journal, MemoryBudget, MemoryReservation, TraceContext};
-use tokio::sync::mpsc;
 
 use super::headers::{self, HeaderValues};
 use super::record::{CallNote, RunningCall};
-use super::response::{self, EventStream, HttpResponse, WriterGuard};
+use super::response::{self, HttpResponse};
+use super::sender::{self, BodySender};
 use super::state::ServerState;
-
-/// How many pieces of a body may wait for the client before their writer waits.
-const BACKLOG: usize = 16;
-
-/// How long a client may leave a piece unread.
-const MAX_STALL: Duration = Duration::from_secs(30);
 
 /// A way for callers to reach the tools of a server, beside the routes of OpenTool: [`Server::mount`](crate::Server::mount).
 ///
@@ -371,9 +364,8 @@ impl FrontendResponse {
     /// Answers with a body that is written piece by piece, for instance server-sent events. It ends when the sender is dropped.
     #[must_use]
     pub fn stream(content_type: HeaderValue) -> (Self, BodySender) {
-        let (sender, receiver) = mpsc::channel(BACKLOG);
-        let (stream, guard) = EventStream::new(receiver);
-        (response::events(content_type, stream).into(), BodySender { sender, _guard: guard })
+        let (response, sender) = sender::stream(content_type);
+        (response.into(), sender)
     }
 
     /// Sets a header, replacing one that is there.
@@ -404,38 +396,5 @@ impl From<HttpResponse> for FrontendResponse {
 impl fmt::Debug for FrontendResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FrontendResponse").field("status", &self.response.status()).finish_non_exhaustive()
-    }
-}
-
-/// Writes the body of a response piece by piece; each piece is sent on its own.
-pub struct BodySender {
-    sender: mpsc::Sender<Bytes>,
-    _guard: WriterGuard,
-}
-
-/// The client is gone, or has not read for too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the client reads no longer")]
-pub struct ClientGone;
-
-impl BodySender {
-    /// Sends a piece; waits while the client reads slowly.
-    ///
-    /// # Errors
-    ///
-    /// Where the client is gone or leaves a piece unread for 30 seconds.
-    pub async fn send(&self, piece: impl Into<Bytes>) -> Result<(), ClientGone> {
-        self.sender.send_timeout(piece.into(), MAX_STALL).await.map_err(|_| ClientGone)
-    }
-
-    /// Waits until the client is gone.
-    pub async fn closed(&self) {
-        self.sender.closed().await;
-    }
-}
-
-impl fmt::Debug for BodySender {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("BodySender")
     }
 }

@@ -159,3 +159,51 @@ async fn events_arrive_early_and_closing_cancels_the_call() {
     drop(wire);
     timeout(MAX_WAIT, cancelled.recv()).await.expect("the call goes on").unwrap();
 }
+
+/// Calls a service without a connection, so that time can be paused.
+#[cfg(feature = "axum")]
+async fn ask(app: &axum::Router, request: http::request::Builder, body: String) -> http::Response<axum::body::Body> {
+    use hyper::service::Service;
+    let request = request.header("Host", "localhost").body(axum::body::Body::from(body)).unwrap();
+    hyper_util::service::TowerToHyperService::new(app.clone()).call(request).await.unwrap()
+}
+
+#[cfg(feature = "axum")]
+#[tokio::test(start_paused = true)]
+async fn a_stalled_stream_of_a_keyed_call_ends_without_done() {
+    use opentool_core::Executor;
+    let tool = FakeTool::new("f").acts(|_, context| async move {
+        for number in 0..100 {
+            context.emit(raw(&number.to_string())).await;
+        }
+        Ok(ToolOutput::text("all"))
+    });
+    let log = tool.log();
+    let host = Executor::builder().timeout(None).build().host(Toolbox::from_tools([tool]).unwrap());
+    let config = opentool_server::Config::builder().allow_anonymous(true).build().unwrap();
+    let app = opentool_server::router(host, config);
+    let body = r#"{"jsonrpc":"2.0","method":"f","params":{},"id":"s1"}"#.to_owned();
+    let keyed = |path| http::Request::post(path).header("Idempotency-Key", "k");
+
+    let stalled = ask(&app, keyed("/opentool/streamCall"), body.clone()).await;
+    // The client reads nothing for longer than one event may wait.
+    tokio::time::sleep(Duration::from_secs(45)).await;
+    assert_eq!(log.finished(), 1, "one stall holds the call, and no second one");
+    let text = axum::body::to_bytes(stalled.into_body(), usize::MAX).await.unwrap();
+    let text = std::str::from_utf8(&text).unwrap();
+    let frames: Vec<_> = text.split_terminator("\n\n").collect();
+    assert!(frames[0].starts_with("event:start\n"), "{text}");
+    assert!(frames.len() > 1 && frames.len() < 100, "{}", frames.len());
+    for (number, frame) in frames[1..].iter().enumerate() {
+        assert!(frame.contains(&format!(r#""result":{{"result":{number}}}"#)), "no gap and no `done`: {frame}");
+    }
+    // The call has its outcome all the same.
+    let answer = ask(&app, keyed("/opentool/call"), body).await;
+    let answer = axum::body::to_bytes(answer.into_body(), usize::MAX).await.unwrap();
+    assert!(std::str::from_utf8(&answer).unwrap().contains(r#""result":{"result":"all"}"#), "{answer:?}");
+    let page = ask(&app, http::Request::get("/metrics"), String::new()).await;
+    let page = axum::body::to_bytes(page.into_body(), usize::MAX).await.unwrap();
+    let page = std::str::from_utf8(&page).unwrap();
+    assert!(page.contains(r#"opentool_calls_total{tool="f",outcome="ok"} 2"#), "{page}");
+    assert_eq!(log.count(), 1);
+}

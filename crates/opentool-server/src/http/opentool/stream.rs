@@ -6,19 +6,18 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
 use http::header::HeaderValue;
 use http_body::Body;
 use opentool_core::{ErrorKind, Host, ToolCall, ToolContext, ToolError, ToolEvent};
-use tokio::sync::mpsc;
 use tracing::Instrument;
 
 use super::super::headers::RequestHeaders;
 use super::super::record::{RequestRecord, RunningCall};
-use super::super::response::{EventStream, HttpResponse, events};
+use super::super::response::HttpResponse;
+use super::super::sender::{self, BodySender, ClientGone};
 use super::super::state::ServerState;
 use super::admit::{LARGE_BODY, OwnedCall, Refused, accepts, admit, admit_large, receive};
 use super::cut_off::until_cut_off;
@@ -26,12 +25,6 @@ use super::terms::CallTerms;
 use crate::wire::answer::{self, Recipient};
 use crate::wire::event;
 use crate::wire::id::RequestId;
-
-/// How many events may wait for the client before the tool waits.
-const BACKLOG: usize = 16;
-
-/// How long a client may leave an event unread.
-const MAX_STALL: Duration = Duration::from_secs(30);
 
 /// The content type of a stream in which the result has an event of its own.
 const NAMED_RESULT: &str = "text/event-stream;result=named";
@@ -58,26 +51,22 @@ pub(super) async fn answer<B: Body<Data = Bytes>>(
     }
     let is_keyed = terms.is_some_and(|terms| terms.key.is_some());
     let mut running = RunningCall::new(&state.metrics, in_flight, Arc::clone(&call.name));
-    let (sender, receiver) = mpsc::channel(BACKLOG);
-    let (stream, guard) = EventStream::new(receiver);
     let result_event = ResultEvent::requested(headers);
+    let (response, body) = sender::stream(HeaderValue::from_static(result_event.content_type()));
     let (host, state) = (host.clone(), state.clone());
     // A task of its own: the call goes on, and its deadline counts, while the client reads slowly.
     tokio::spawn(
         async move {
-            let _kept = (guard, reservation, is_keyed.then(|| state.shutdown.detach()));
+            let _kept = (reservation, is_keyed.then(|| state.shutdown.detach()));
             let recipient =
                 Recipient { id: RequestId::new(Some(&id)), reads_output: result_event == ResultEvent::Result };
-            let writer = EventWriter { recipient, result_event, events: &sender, is_keyed };
-            tokio::select! {
-                () = writer.run(&host, &state, call, &context, &mut running) => {}
-                // The client is gone: dropping the call cancels it, unless it has a key and may be asked for again.
-                () = sender.closed(), if !is_keyed => {}
-            }
+            let writer = EventWriter { recipient, result_event, body: Some(body), is_keyed };
+            // Where the client is gone, dropping the call cancels it.
+            let _ = writer.run(&host, &state, call, &context, &mut running).await;
         }
         .in_current_span(),
     );
-    Ok(events(HeaderValue::from_static(result_event.content_type()), stream))
+    Ok(response)
 }
 
 /// Which event a tool's result comes as.
@@ -112,30 +101,25 @@ impl ResultEvent {
 struct EventWriter<'a> {
     recipient: Recipient<'a>,
     result_event: ResultEvent,
-    events: &'a mpsc::Sender<Bytes>,
-    /// Whether the call goes on without its client.
+    /// None once an event could not be sent: what comes after a gap is not sent either, so that the client sees no end.
+    body: Option<BodySender>,
+    /// Whether the call goes on without its client, which may ask for it again.
     is_keyed: bool,
 }
 
-/// The client does not read.
-struct Stalled;
-
 impl EventWriter<'_> {
     async fn run(
-        &self,
+        mut self,
         host: &Host,
         state: &ServerState,
         call: ToolCall,
         context: &ToolContext,
         running: &mut RunningCall,
-    ) {
+    ) -> Result<(), ClientGone> {
         let name = Arc::clone(&call.name);
-        if self.send(event::mark("start", &name)).await.is_err() {
-            return;
-        }
+        self.send(event::mark("start", &name)).await?;
         let error = match until_cut_off(&state.shutdown, pin!(self.forward(host, call, context))).await {
-            Ok(Ok(error)) => error,
-            Ok(Err(Stalled)) => return,
+            Ok(error) => error?,
             Err(error) => Some(error),
         };
         running.finish(error.as_ref().map(ToolError::kind));
@@ -143,13 +127,18 @@ impl EventWriter<'_> {
             None => event::mark("done", &name),
             Some(error) => event::frame("error", &answer::tool_error(&error, &name, self.recipient)),
         };
-        let _ = self.send(last).await;
+        self.send(last).await
     }
 
     /// Sends what the tool emits and, in the end, its result; returns why it failed.
-    async fn forward(&self, host: &Host, call: ToolCall, context: &ToolContext) -> Result<Option<ToolError>, Stalled> {
-        let mut batch = host.watch(call, context).await;
-        while let Some(event) = batch.next().await {
+    async fn forward(
+        &mut self,
+        host: &Host,
+        call: ToolCall,
+        context: &ToolContext,
+    ) -> Result<Option<ToolError>, ClientGone> {
+        let mut batch = self.unless_gone(host.watch(call, context)).await?;
+        while let Some(event) = self.unless_gone(batch.next()).await? {
             let frame = match event {
                 ToolEvent::Output(call, output) => {
                     let name = call.definition.as_ref().and_then(|definition| definition.output_name());
@@ -174,10 +163,25 @@ impl EventWriter<'_> {
         Ok(None)
     }
 
-    async fn send(&self, frame: Vec<u8>) -> Result<(), Stalled> {
-        match self.events.send_timeout(frame.into(), MAX_STALL).await {
-            Err(_) if !self.is_keyed => Err(Stalled),
-            _ => Ok(()),
+    /// Waits for a step of the call; no longer than its client, unless the call goes on without it.
+    async fn unless_gone<T>(&self, step: impl Future<Output = T>) -> Result<T, ClientGone> {
+        match &self.body {
+            Some(body) if !self.is_keyed => tokio::select! {
+                biased;
+                result = step => Ok(result),
+                () = body.closed() => Err(ClientGone),
+            },
+            _ => Ok(step.await),
         }
+    }
+
+    /// Sends an event, unless an earlier one could not be sent.
+    async fn send(&mut self, frame: Vec<u8>) -> Result<(), ClientGone> {
+        let Some(body) = &self.body else { return Ok(()) };
+        let sent = body.send(frame).await;
+        if sent.is_err() {
+            self.body = None;
+        }
+        if self.is_keyed { Ok(()) } else { sent }
     }
 }
