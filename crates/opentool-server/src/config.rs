@@ -282,7 +282,7 @@ impl ConfigBuilder {
     ///
     /// It runs inside the span of each request, with the trace context of the request. There it can make that the parent of
     /// the current span, and it returns the trace context that tools pass on. Without a hook, tools pass on that of the
-    /// request. It runs only where a subscriber records spans.
+    /// request, and so they do where the hook panics. It runs only where a subscriber records spans.
     pub fn trace_hook<F>(mut self, hook: F) -> Self
     where
         F: Fn(Option<&TraceContext>) -> Option<TraceContext> + Send + Sync + 'static,

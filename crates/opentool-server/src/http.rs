@@ -8,6 +8,7 @@ pub(crate) mod frontend;
 pub(crate) mod headers;
 pub(crate) mod hosts;
 pub(crate) mod keys;
+pub(crate) mod mounted;
 pub(crate) mod opentool;
 pub(crate) mod operator;
 pub(crate) mod origins;

@@ -12,7 +12,8 @@ use opentool_core::Host;
 
 use crate::config::Config;
 use crate::http::frontend::Frontend;
-use crate::http::routes::{MountPath, Routes};
+use crate::http::mounted::MountedFrontend;
+use crate::http::routes::Routes;
 use crate::http::service::{RequestHead, Service};
 
 /// Makes a router that serves a host, to be merged into or nested in any axum application.
@@ -57,13 +58,13 @@ pub fn router(host: Host, config: Config) -> Router {
 ///
 /// The checks and limits of the configuration are part of it; its prefix and the operator's routes are not.
 pub fn frontend_router(host: Host, frontend: impl Frontend, config: Config) -> Router {
-    let path = frontend.mount_path().to_owned();
-    let takes_sub_paths = frontend.takes_sub_paths();
-    let mounted = MountPath::new(&path, takes_sub_paths);
-    let service = Service::new(host, config.0, vec![Arc::new(frontend)]);
-    let handler = handler(service, Routes::mounted_only().with_mounted(mounted));
-    let router = Router::new().route(&path, handler.clone()).route(&format!("{path}/"), handler.clone());
-    if takes_sub_paths { router.route(&format!("{path}/{{*rest}}"), handler) } else { router }
+    let mounted = MountedFrontend::new(frontend);
+    let mount_path = mounted.path.clone();
+    let service = Service::new(host, config.0, vec![mounted]);
+    let handler = handler(service, Routes::mounted_only().with_mounted(mount_path.clone()));
+    let path = mount_path.as_str();
+    let router = Router::new().route(path, handler.clone()).route(&format!("{path}/"), handler.clone());
+    if mount_path.takes_sub_paths() { router.route(&format!("{path}/{{*rest}}"), handler) } else { router }
 }
 
 fn handler(service: Arc<Service>, routes: Routes) -> MethodRouter {

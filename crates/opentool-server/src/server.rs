@@ -16,7 +16,8 @@ use crate::connections::transport::Transport;
 use crate::http::current::CurrentService;
 use crate::http::frontend::Frontend;
 use crate::http::hosts::AllowedHosts;
-use crate::http::routes::{MountPath, Route, Routes, strip_prefix};
+use crate::http::mounted::MountedFrontend;
+use crate::http::routes::{Route, Routes, strip_prefix};
 use crate::http::service::Service;
 use crate::http::settings::Settings;
 use crate::listen::{ListenAddr, ResolvedAddr};
@@ -56,7 +57,7 @@ pub struct Server {
     source: Result<Source, ToolboxError>,
     executor: Executor,
     config: ConfigBuilder,
-    frontends: Vec<Arc<dyn Frontend>>,
+    frontends: Vec<MountedFrontend>,
 }
 
 impl Server {
@@ -117,7 +118,7 @@ impl Server {
     /// The keys, the checks of `Host` and `Origin`, the limits, the log, the metrics and the drain are those of the server. A
     /// frontend that [authenticates its callers itself](Frontend::authenticates_callers) gets requests without a key too.
     pub fn mount(mut self, frontend: impl Frontend) -> Self {
-        self.frontends.push(Arc::new(frontend));
+        self.frontends.push(MountedFrontend::new(frontend));
         self
     }
 
@@ -189,19 +190,19 @@ impl Server {
 }
 
 /// Adds the paths of frontends to the routes.
-fn mount_paths(mut routes: Routes, frontends: &[Arc<dyn Frontend>], settings: &Settings) -> Result<Routes, ServeError> {
-    for frontend in frontends {
-        let path = frontend.mount_path();
+fn mount_paths(mut routes: Routes, frontends: &[MountedFrontend], settings: &Settings) -> Result<Routes, ServeError> {
+    for MountedFrontend { path: mount_path, .. } in frontends {
+        let path = mount_path.as_str();
         let problem = path_problem(path, &routes, settings);
         let hides_tools = || {
             // Below the path are the OpenTool routes, which the frontend would get.
             let below = strip_prefix(&settings.prefix, path).is_some();
-            (below && frontend.takes_sub_paths()).then_some("the OpenTool routes are below it")
+            (below && mount_path.takes_sub_paths()).then_some("the OpenTool routes are below it")
         };
         if let Some(problem) = problem.or_else(hides_tools) {
             return Err(ServeError::Mount { path: path.to_owned(), problem });
         }
-        routes = routes.with_mounted(MountPath::new(path, frontend.takes_sub_paths()));
+        routes = routes.with_mounted(mount_path.clone());
     }
     Ok(routes)
 }

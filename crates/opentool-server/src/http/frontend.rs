@@ -64,9 +64,13 @@ use super::state::ServerState;
 /// ```
 pub trait Frontend: Send + Sync + 'static {
     /// Returns the path at which the frontend answers, such as `/mcp`. The prefix of the OpenTool routes is not put before it.
+    ///
+    /// The server asks once, when the frontend is mounted.
     fn mount_path(&self) -> &str;
 
     /// Says whether the frontend also answers the paths below its own, which [`FrontendRequest::sub_path`] tells apart: false.
+    ///
+    /// The server asks once, when the frontend is mounted.
     fn takes_sub_paths(&self) -> bool {
         false
     }
@@ -75,7 +79,7 @@ pub trait Frontend: Send + Sync + 'static {
     ///
     /// For instance a web page, whose files a browser asks for without a key. Such a frontend must not run a call, nor show a
     /// tool, before it knows its caller; [`FrontendRequest::find_key`] is for those who sign in by a key. The server's checks of
-    /// `Host` and `Origin` and its limits hold all the same.
+    /// `Host` and `Origin` and its limits hold all the same. The server asks once, when the frontend is mounted.
     fn authenticates_callers(&self) -> bool {
         false
     }

@@ -61,8 +61,21 @@ impl MountPath {
         Self { path: path.into(), takes_sub_paths }
     }
 
+    pub(crate) fn as_str(&self) -> &str {
+        &self.path
+    }
+
+    pub(crate) fn takes_sub_paths(&self) -> bool {
+        self.takes_sub_paths
+    }
+
+    /// Returns what a path has after this one; none where it is another.
+    pub(crate) fn sub_path<'a>(&self, path: &'a str) -> Option<&'a str> {
+        strip_prefix(path, &self.path)
+    }
+
     fn matches(&self, path: &str) -> bool {
-        match strip_prefix(path, &self.path) {
+        match self.sub_path(path) {
             None => false,
             Some("" | "/") => true,
             Some(_) => self.takes_sub_paths,

@@ -1,7 +1,7 @@
 //! Everything between a request and its response: [`Service`].
 
 use std::net::SocketAddr;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -14,17 +14,18 @@ use opentool_core::{Host, ToolContext, ToolError, TraceContext};
 use tracing::{Instrument, error};
 
 use super::body;
-use super::frontend::{Frontend, FrontendRequest, RequestBody};
+use super::frontend::{FrontendRequest, RequestBody};
 use super::headers::RequestHeaders;
 use super::keys::KeyRing;
+use super::mounted::MountedFrontend;
 use super::opentool::frontend::OpenToolFrontend;
 use super::operator;
 use super::origins;
 use super::record::RequestRecord;
 use super::refusal::Refusal;
 use super::response::HttpResponse;
-use super::routes::{self, Route, Routes, ToolRoute};
-use super::settings::Settings;
+use super::routes::{Route, Routes, ToolRoute};
+use super::settings::{Settings, TraceHook};
 use super::state::ServerState;
 use crate::file::FileError;
 use crate::log;
@@ -38,7 +39,7 @@ pub(crate) struct Service {
     state: Arc<ServerState>,
     host: Arc<Host>,
     tools: OpenToolFrontend,
-    mounted: Vec<Arc<dyn Frontend>>,
+    mounted: Vec<MountedFrontend>,
 }
 
 /// The head of a request, and where it came in.
@@ -52,7 +53,7 @@ pub(crate) struct RequestHead<'a> {
 }
 
 impl Service {
-    pub(crate) fn new(host: Host, settings: Arc<Settings>, mounted: Vec<Arc<dyn Frontend>>) -> Arc<Self> {
+    pub(crate) fn new(host: Host, settings: Arc<Settings>, mounted: Vec<MountedFrontend>) -> Arc<Self> {
         let metrics = match host.source().fixed() {
             Some(toolbox) => Metrics::new(toolbox.names()),
             None => Metrics::default(),
@@ -124,7 +125,7 @@ impl Service {
         let path = format!("{}{prefix}{}", head.nested_at, self.name(record.route));
         let span = log::request_span(record.method, &path, record.peer, incoming.as_ref());
         let trace = match &self.state.settings.trace_hook {
-            Some(hook) => span.in_scope(|| hook(incoming.as_ref())),
+            Some(hook) => span.in_scope(|| run_trace_hook(&**hook, incoming)),
             None => incoming,
         };
         let response = self.answer(head, headers, body, trace, record).instrument(span.clone()).await;
@@ -187,9 +188,11 @@ impl Service {
         trace: Option<TraceContext>,
         record: &mut RequestRecord<'_>,
     ) -> HttpResponse {
-        let Some(frontend) = self.mounted.get(index) else { return Refusal::not_found().frontend_response() };
+        let Some(MountedFrontend { frontend, path, .. }) = self.mounted.get(index) else {
+            return Refusal::not_found().frontend_response();
+        };
         let key_name = record.key_name.clone();
-        let sub_path = routes::strip_prefix(parts.uri.path(), frontend.mount_path()).unwrap_or_default();
+        let sub_path = path.sub_path(parts.uri.path()).unwrap_or_default();
         let mut request = FrontendRequest::new(parts, sub_path, &self.host, key_name, trace, &self.state);
         if let Some(response) = frontend.answer_head(&request) {
             return response.into_parts().0;
@@ -211,7 +214,7 @@ impl Service {
     /// Returns the route as logs show it.
     fn name(&self, route: Route) -> &str {
         match route {
-            Route::Mounted(index) => self.mounted.get(index).map_or(route.as_str(), |frontend| frontend.mount_path()),
+            Route::Mounted(index) => self.mounted.get(index).map_or(route.as_str(), |mounted| mounted.path.as_str()),
             _ => route.as_str(),
         }
     }
@@ -219,7 +222,7 @@ impl Service {
     /// Says whether it is a frontend that finds out by itself who calls.
     fn authenticates_callers(&self, route: Route) -> bool {
         let Route::Mounted(index) = route else { return false };
-        self.mounted.get(index).is_some_and(|frontend| frontend.authenticates_callers())
+        self.mounted.get(index).is_some_and(|mounted| mounted.authenticates_callers)
     }
 
     /// Checks where a request is addressed to and which page it comes from.
@@ -280,6 +283,15 @@ fn context(trace: Option<TraceContext>, key_name: Option<&Arc<str>>) -> ToolCont
         None => context,
         Some(name) => context.with_caller(name.clone()),
     }
+}
+
+/// Asks the application which trace tools pass on: that of the request, where its hook panics.
+fn run_trace_hook(hook: &TraceHook, incoming: Option<TraceContext>) -> Option<TraceContext> {
+    catch_unwind(AssertUnwindSafe(|| hook(incoming.as_ref()))).unwrap_or_else(|panic| {
+        let panic = ToolError::from_panic(panic);
+        error!(detail = panic.detail(), "the trace hook panicked");
+        incoming
+    })
 }
 
 /// Reads the W3C trace context of a request.

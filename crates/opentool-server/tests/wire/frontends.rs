@@ -307,6 +307,44 @@ async fn a_mounted_frontend_that_panics_is_an_error_answer() {
     assert!(log.contains("at src/secret.rs:7"), "the operator sees why: {log}");
 }
 
+/// A frontend that says nothing about itself any more, once `broken` is set.
+struct Forgets(Arc<AtomicBool>);
+
+impl Forgets {
+    fn say<T>(&self, value: T) -> T {
+        assert!(!self.0.load(Ordering::Relaxed), "at src/secret.rs:8");
+        value
+    }
+}
+
+impl Frontend for Forgets {
+    fn mount_path(&self) -> &str {
+        self.say("/forgets")
+    }
+
+    fn takes_sub_paths(&self) -> bool {
+        self.say(true)
+    }
+
+    fn authenticates_callers(&self) -> bool {
+        self.say(true)
+    }
+
+    fn answer<'a>(&'a self, request: FrontendRequest<'a>) -> BoxFuture<'a, FrontendResponse> {
+        let sub_path = request.sub_path().to_owned();
+        Box::pin(async move { FrontendResponse::json(StatusCode::OK, sub_path) })
+    }
+}
+
+#[tokio::test]
+async fn a_frontend_says_once_where_it_is_and_who_checks_keys() {
+    let broken = Arc::new(AtomicBool::new(false));
+    let server = start(Server::new(every_way()).api_keys(["s3cret"]).mount(Forgets(broken.clone()))).await;
+    broken.store(true, Ordering::Relaxed);
+    let reply = server.ask(get("/forgets/below")).await;
+    assert_eq!((reply.status, reply.text()), (200, "/below"));
+}
+
 /// A tool whose definition cannot be had any more, once `broken` is set.
 struct Broken {
     definition: ToolDefinition,

@@ -186,6 +186,17 @@ async fn the_request_span_is_the_parent_of_the_call_span() {
 }
 
 #[tokio::test]
+async fn a_trace_hook_that_panics_leaves_the_trace_of_the_request() {
+    let captured = Captured::start();
+    let server = Server::new(traced()).configure(|config| config.trace_hook(|_| panic!("at src/secret.rs:7")));
+    let server = start(server).await;
+    let result = trace(&server, &[("traceparent", PARENT)]).await;
+    assert_eq!(result["parent"], PARENT);
+    let log = captured.text();
+    assert!(log.contains("the trace hook panicked") && log.contains("at src/secret.rs:7"), "{log}");
+}
+
+#[tokio::test]
 async fn the_access_log_has_one_line_per_request() {
     let captured = Captured::start();
     let server = Server::new(FakeTool::new("f").answers("x")).configure(|config| config.named_key("ci", "planted-key"));
