@@ -9,7 +9,7 @@ use opentool_core::{Executor, Host, IntoToolSource, Source, ToolboxError};
 use crate::config::{ConfigBuilder, ConfigError};
 use crate::connections::bound::BoundServer;
 use crate::connections::listener::Listener;
-use crate::connections::serve::Reach;
+use crate::connections::serve::LocalOnly;
 #[cfg(feature = "tls")]
 use crate::connections::tls;
 use crate::connections::transport::Transport;
@@ -169,12 +169,12 @@ impl Server {
         let service = Service::new(executor.host(source), config.0, frontends);
         let shutdown = Arc::clone(service.shutdown());
         let service = CurrentService::new(service);
-        let reach = Reach {
-            tools_are_local: main.is_loopback(),
-            all_is_local: main.is_loopback() && admin.as_ref().is_none_or(NamedAddr::is_loopback),
+        let local_only = LocalOnly {
+            tools: main.is_loopback(),
+            all: main.is_loopback() && admin.as_ref().is_none_or(NamedAddr::is_loopback),
         };
         let listener = |socket, routes, transport, max_connections| {
-            Listener::new(socket, service.clone(), reach, routes, transport, max_connections, limits)
+            Listener::new(socket, service.clone(), local_only, routes, transport, max_connections, limits)
         };
         let main = listener(main.bind().await?, routes, transport, limits.max_connections);
         let admin = match admin {

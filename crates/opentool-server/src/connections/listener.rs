@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 use super::registry::{Admission, Connection, ConnectionRegistry, PhaseLimits};
-use super::serve::{ListenerState, Reach, handle_connection};
+use super::serve::{ListenerState, LocalOnly, handle_connection};
 use super::transport::Transport;
 use crate::config::{ConfigBuilder, ConfigError};
 use crate::file::FileError;
@@ -44,7 +44,7 @@ impl Listener {
     pub(crate) fn new(
         socket: TcpListener,
         service: Arc<CurrentService>,
-        reach: Reach,
+        local_only: LocalOnly,
         routes: Routes,
         transport: Transport,
         max_connections: usize,
@@ -55,7 +55,7 @@ impl Listener {
             socket,
             registry: ConnectionRegistry::new(max_connections),
             tasks: JoinSet::new(),
-            state: Arc::new(ListenerState { service, metrics, reach, routes, transport, limits }),
+            state: Arc::new(ListenerState { service, metrics, local_only, routes, transport, limits }),
             next_warning: None,
         }
     }
@@ -160,12 +160,12 @@ impl ReloadHandle {
     /// Where the settings cannot be used, or other machines could call the tools without a key and that was not allowed. Then nothing
     /// changes.
     pub fn replace(&self, host: &Host, mut config: ConfigBuilder) -> Result<(), ConfigError> {
-        if !config.decides_access() && !self.0.reach.all_is_local {
+        if !config.decides_access() && !self.0.local_only.all {
             return Err(ConfigError::NoKeys);
         }
         let current = self.0.service.get();
         config.keep(current.settings());
-        let settings = config.build_for(self.0.reach.tools_are_local)?.0;
+        let settings = config.build_for(self.0.local_only.tools)?.0;
         self.0.service.set(current.with(host.clone(), settings));
         Ok(())
     }

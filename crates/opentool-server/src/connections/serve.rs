@@ -32,20 +32,20 @@ use crate::metrics::Metrics;
 /// How long a connection that should close may take, for instance to write a response that the client does not read.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Who reaches the addresses of a server.
+/// Whether only this machine can connect to the addresses of a server.
 #[derive(Clone, Copy)]
-pub(crate) struct Reach {
-    /// Only this machine reaches the tools.
-    pub(crate) tools_are_local: bool,
-    /// Only this machine reaches anything.
-    pub(crate) all_is_local: bool,
+pub(crate) struct LocalOnly {
+    /// To the address of the tools.
+    pub(crate) tools: bool,
+    /// To all addresses, the operator's included.
+    pub(crate) all: bool,
 }
 
 /// What the connections of a listener share.
 pub(super) struct ListenerState {
     pub(super) service: Arc<CurrentService>,
     pub(super) metrics: Arc<Metrics>,
-    pub(super) reach: Reach,
+    pub(super) local_only: LocalOnly,
     pub(super) routes: Routes,
     pub(super) transport: Transport,
     pub(super) limits: ConnectionLimits,

@@ -86,8 +86,8 @@ pub trait Frontend: Send + Sync + 'static {
 
     /// Answers a request by its head, before its body is read; none where the body is wanted, as by default.
     ///
-    /// A frontend that [authenticates its callers itself](Self::authenticates_callers) refuses strangers here, so that they cannot make
-    /// the server hold their bodies. The request that it gets has no body yet.
+    /// A frontend that [authenticates its callers itself](Self::authenticates_callers) refuses callers that it does not know here, so that
+    /// they cannot make the server hold their bodies. The request that it gets has no body yet.
     fn answer_head(&self, request: &FrontendRequest<'_>) -> Option<FrontendResponse> {
         let _ = request;
         None

@@ -198,8 +198,8 @@ impl Frontend for Own {
     }
 
     fn answer_head(&self, request: &FrontendRequest<'_>) -> Option<FrontendResponse> {
-        let is_stranger = request.headers().contains_key("x-stranger");
-        is_stranger.then(|| FrontendResponse::empty(StatusCode::UNAUTHORIZED))
+        let is_refused = request.headers().contains_key("x-unknown");
+        is_refused.then(|| FrontendResponse::empty(StatusCode::UNAUTHORIZED))
     }
 
     fn answer<'a>(&'a self, request: FrontendRequest<'a>) -> BoxFuture<'a, FrontendResponse> {
@@ -230,9 +230,9 @@ async fn a_frontend_may_find_out_by_itself_who_calls() {
     let reply = server.ask(get("/own/a/b%20c").header("x-key", "s3cret")).await;
     assert_eq!(reply.text(), "/a/b%20c Some(\"key-1\") true true /opentool");
     assert_eq!(server.ask(get("/own/").header("x-key", "s3cre")).await.text(), "/ None true false /opentool");
-    // It refuses strangers before their body is read, which here never comes.
-    let stranger = post("/own").header("x-stranger", "yes").header("Content-Length", "1000000");
-    assert_eq!(server.ask(stranger).await.status, 401);
+    // It refuses callers that it does not know before their body is read, which here never comes.
+    let unknown = post("/own").header("x-unknown", "yes").header("Content-Length", "1000000");
+    assert_eq!(server.ask(unknown).await.status, 401);
     // The others still ask for a key, and the other checks still hold.
     assert_eq!(server.ask(post("/plain?add").body("{}")).await.status, 401);
     assert_eq!(server.ask(get("/owner")).await.status, 404);
