@@ -30,11 +30,11 @@ pub(super) enum CloseReason {
     None,
     /// It is idle too long, or its place is needed: it closes once its request is answered.
     Idle,
-    /// The head of its request takes too long to arrive.
+    /// The head of its request takes too long to arrive; as `Idle`, if it has arrived after all.
     HeadTimeout,
     /// The head of its request is large, and those of too many others are too.
     OverBudget,
-    /// Its place is needed now, and its request has not arrived.
+    /// Its place is needed now, and its request has not arrived; as `Idle`, if it has arrived after all.
     Evicted,
 }
 

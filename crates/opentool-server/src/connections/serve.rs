@@ -129,27 +129,22 @@ async fn serve_http<S: ClientSocket>(
             }
             reason = connection.closing(close_reason) => match reason {
                 CloseReason::None => {}
-                CloseReason::Idle => {
+                // Given by the socket, which has lost bytes of the head: no request can come of it.
+                CloseReason::OverBudget => {
+                    return Box::pin(refuse_head(http.into_parts().io, Refusal::over_budget())).await;
+                }
+                CloseReason::HeadTimeout if connection.phase() == Phase::Head => {
+                    return Box::pin(refuse_head(http.into_parts().io, Refusal::head_timeout())).await;
+                }
+                CloseReason::Evicted if connection.phase() == Phase::Head => return,
+                // These are given by another task: the head may have arrived meanwhile, and a call that has started is answered.
+                CloseReason::Idle | CloseReason::HeadTimeout | CloseReason::Evicted => {
                     std::pin::Pin::new(&mut http).graceful_shutdown();
                     close_timer.as_mut().reset(Instant::now() + CLOSE_TIMEOUT);
                     close_reason = reason;
                 }
-                CloseReason::Evicted => return,
-                CloseReason::HeadTimeout | CloseReason::OverBudget => {
-                    let mut socket = http.into_parts().io.into_inner();
-                    // hyper has not answered this request, so the response is ours, unless the last one is still being sent.
-                    if !socket.is_blocked() {
-                        let refusal = match reason {
-                            CloseReason::OverBudget => Refusal::over_budget(),
-                            _ => Refusal::head_timeout(),
-                        };
-                        let _ = socket.write_all(&refusal.to_http1()).await;
-                        let _ = socket.shutdown().await;
-                    }
-                    return;
-                }
             },
-            () = &mut close_timer, if close_reason == CloseReason::Idle => {
+            () = &mut close_timer, if close_reason != CloseReason::None => {
                 if connection.phase() != Phase::Busy {
                     return;
                 }
@@ -157,6 +152,16 @@ async fn serve_http<S: ClientSocket>(
                 close_timer.as_mut().reset(Instant::now() + CLOSE_TIMEOUT);
             }
         }
+    }
+}
+
+/// Answers a request whose head has not arrived: hyper has not seen it, so the response is ours, unless the last one is still being
+/// sent.
+async fn refuse_head<S: ClientSocket>(io: TokioIo<TrackedSocket<S>>, refusal: Refusal) {
+    let mut socket = io.into_inner();
+    if !socket.is_blocked() {
+        let _ = socket.write_all(&refusal.to_http1()).await;
+        let _ = socket.shutdown().await;
     }
 }
 
@@ -177,5 +182,103 @@ impl ConnectionContext {
         let mut response = service.handle(&head, body).await;
         response.body_mut().hold(busy);
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+
+    use std::task::{Context, Poll};
+
+    use opentool_core::testing::{CallLog, FakeTool};
+    use opentool_core::{Executor, ToolOutput};
+    use tokio::io::{AsyncReadExt, DuplexStream, duplex};
+    use tokio::sync::Notify;
+    use tokio::task::yield_now;
+    use tokio::time::timeout;
+
+    use super::super::registry::{Admission, ConnectionRegistry};
+    use super::*;
+    use crate::Config;
+    use crate::http::service::Service;
+
+    impl ClientSocket for DuplexStream {
+        const CAN_PEEK: bool = false;
+
+        fn poll_end(&self, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    /// A listener with a tool that waits for a signal.
+    fn gated() -> (Arc<ListenerState>, CallLog, Arc<Notify>) {
+        let open: Arc<Notify> = Arc::default();
+        let waiting = open.clone();
+        let tool = FakeTool::new("wait").acts(move |_, _| {
+            let waiting = waiting.clone();
+            async move {
+                waiting.notified().await;
+                Ok(ToolOutput::text("done"))
+            }
+        });
+        let log = tool.log();
+        let host = Executor::new().host(opentool_core::Toolbox::from_tools([tool]).unwrap());
+        let service = Service::new(host, Config::builder().allow_anonymous(true).build().unwrap().0, Vec::new());
+        let state = ListenerState {
+            metrics: service.metrics().clone(),
+            service: CurrentService::new(service),
+            local_only: LocalOnly { tools: true, all: true },
+            routes: Routes::all(false),
+            transport: Transport::Plain,
+            limits: ConnectionLimits::default(),
+        };
+        (Arc::new(state), log, open)
+    }
+
+    async fn until(is_true: impl Fn() -> bool) {
+        let waited = async {
+            while !is_true() {
+                yield_now().await;
+            }
+        };
+        timeout(Duration::from_secs(30), waited).await.unwrap();
+    }
+
+    /// Sends a call whose head ends just when its connection must close, and returns all that the server sends.
+    async fn call_at_close(reason: CloseReason, answers_at_once: bool) -> String {
+        let (listener, log, open) = gated();
+        let registry = ConnectionRegistry::new(1);
+        let Admission::Admitted(connection) = registry.admit() else { panic!("refused") };
+        let (mut client, socket) = duplex(64 * 1024);
+        let peer = SocketAddr::from(([127, 0, 0, 1], 1));
+        let task = tokio::spawn(serve_http(socket, listener, peer, connection.clone()));
+        if answers_at_once {
+            open.notify_one();
+        }
+        let body = r#"{"method":"wait","params":{},"id":"1"}"#;
+        client.write_all(b"POST /opentool/call HTTP/1.1\r\nHost: local").await.unwrap();
+        until(|| connection.phase() == Phase::Head).await;
+        // Both before the task of the connection runs again.
+        client.write_all(format!("host\r\nContent-Length: {}\r\n\r\n{body}", body.len()).as_bytes()).await.unwrap();
+        connection.close(reason);
+        until(|| log.count() == 1).await;
+        open.notify_one();
+        let mut sent = String::new();
+        client.read_to_string(&mut sent).await.unwrap();
+        drop(client);
+        task.await.unwrap();
+        sent
+    }
+
+    #[tokio::test]
+    async fn a_call_that_has_started_is_answered_and_nothing_after_it() {
+        for reason in [CloseReason::Idle, CloseReason::HeadTimeout, CloseReason::Evicted] {
+            for answers_at_once in [false, true] {
+                let sent = call_at_close(reason, answers_at_once).await;
+                assert!(sent.starts_with("HTTP/1.1 200 "), "{reason:?} {answers_at_once}: {sent}");
+                assert!(sent.ends_with(r#""result":{"result":"done"},"error":null,"id":"1"}"#), "{reason:?}: {sent}");
+            }
+        }
     }
 }
