@@ -17,6 +17,10 @@ pub(crate) struct LineReader<R> {
 pub(crate) enum BoundedLine {
     Whole(Vec<u8>),
     /// There is more, which is skipped.
+    #[cfg_attr(
+        not(any(test, feature = "client")),
+        expect(dead_code, reason = "only the client shows a line that is cut off")
+    )]
     Beginning(Vec<u8>),
 }
 
