@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use super::{
     error::Problem,
-    explain::{got, listed, quoted, suggestion},
-    violation::{RefusedArguments, types},
+    explain::{got, listed, quoted, suggestion, types},
+    subject::Subject,
+    value::JsonValue,
 };
 
 /// How many problems of the closest alternative are listed.
@@ -19,9 +20,17 @@ const MAX_CLOSEST: usize = 3;
 /// What is wrong with a value according to one alternative.
 type Errors = Vec<ValidationError<'static>>;
 
-impl RefusedArguments<'_> {
-    /// A value that fits no alternative: what it could have been, or what the closest asks for.
-    pub(super) fn alternatives(&self, error: &ValidationError<'_>, alternatives: &[Errors]) -> Problem {
+/// Arguments in which a value fits none of several alternatives.
+pub(super) struct NoAlternative<'r, 'p> {
+    pub(super) root: JsonValue<'r>,
+    pub(super) subject: Subject,
+    /// What an error amounts to, in at most so many problems. A function, since it may lead to alternatives again.
+    pub(super) problems: &'p dyn Fn(&ValidationError<'_>, usize) -> Vec<Problem>,
+}
+
+impl NoAlternative<'_, '_> {
+    /// Says what the value could have been, or what the closest alternative asks for.
+    pub(super) fn describe(&self, error: &ValidationError<'_>, alternatives: &[Errors]) -> Problem {
         let here = error.instance_path().as_str();
         let described = self.other_value(here, alternatives).or_else(|| {
             let possible: Vec<&Errors> = alternatives.iter().filter(|errors| !is_of_other_type(errors, here)).collect();
@@ -56,7 +65,7 @@ impl RefusedArguments<'_> {
                 expected.push(name);
             }
         }
-        let got = got(self.root().find(here)?);
+        let got = got(self.root.find(here)?);
         Some(Problem::new(here, format!("expected {}, got {got}", expected.join(" or "))))
     }
 
@@ -71,7 +80,7 @@ impl RefusedArguments<'_> {
                     errors.iter().find(|error| error.instance_path().as_str() == place && wanted(error).is_some());
                 tags.append(&mut wanted(same?)?);
             }
-            let got = got(self.root().find(place)?);
+            let got = got(self.root.find(place)?);
             Some(Problem::new(place, format!("expected one of {}, got {got}", listed(tags.into_iter()))))
         })
     }
@@ -118,7 +127,7 @@ impl RefusedArguments<'_> {
         };
         let asks: Vec<String> = errors
             .iter()
-            .flat_map(|error| self.problems(error, MAX_CLOSEST).0)
+            .flat_map(|error| (self.problems)(error, MAX_CLOSEST))
             .take(MAX_CLOSEST)
             .map(|problem| problem.to_string())
             .collect();

@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, fmt::Display};
 
-use jsonschema::{ValidationError, error::ValidationErrorKind};
+use jsonschema::{
+    ValidationError,
+    error::{TypeKind, ValidationErrorKind},
+};
 use opentool_spec::json::{self, JsonError, excerpt, near, pointer};
 use serde_json::Value;
 
@@ -128,5 +131,13 @@ pub(super) fn suggestion(name: &str, known: &[&str]) -> String {
             let near: Vec<_> = near.iter().map(|name| quoted(name)).collect();
             format!(", did you mean {}?", near.join(" or "))
         }
+    }
+}
+
+/// The types that were expected.
+pub(super) fn types(kind: &TypeKind) -> Vec<String> {
+    match kind {
+        TypeKind::Single(name) => vec![name.to_string()],
+        TypeKind::Multiple(names) => names.iter().map(|name| name.to_string()).collect(),
     }
 }

@@ -2,16 +2,14 @@
 
 use std::borrow::Cow;
 
-use jsonschema::{
-    ValidationError, Validator,
-    error::{TypeKind, ValidationErrorKind as Kind},
-};
+use jsonschema::{ValidationError, Validator, error::ValidationErrorKind as Kind};
 use opentool_spec::json::{excerpt, pointer};
 use serde_json::Value;
 
 use super::{
+    alternatives::NoAlternative,
     error::{ArgumentError, MAX_PROBLEMS, Problem},
-    explain::{MAX_QUOTED, got, listed, quoted, suggestion},
+    explain::{MAX_QUOTED, got, listed, quoted, suggestion, types},
     indexed::IndexedText,
     instance::{TextJson, is_cut_short},
     subject::Subject,
@@ -46,7 +44,7 @@ impl<'r> RefusedArguments<'r> {
 
     /// The problems that an error amounts to, as far as there is room, and how many others there
     /// are. Most errors are one problem; unknown members are one each.
-    pub(super) fn problems(&self, error: &ValidationError<'_>, room: usize) -> (Vec<Problem>, usize) {
+    fn problems(&self, error: &ValidationError<'_>, room: usize) -> (Vec<Problem>, usize) {
         let here = error.instance_path().as_str();
         let (unknown, count): (Vec<Cow<'_, str>>, usize) = match error.kind() {
             Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
@@ -64,7 +62,9 @@ impl<'r> RefusedArguments<'r> {
             return (Vec::new(), others);
         }
         if let Kind::AnyOf { context } | Kind::OneOfNotValid { context } = error.kind() {
-            return (vec![self.alternatives(error, context)], others);
+            let problems = |error: &ValidationError<'_>, room| self.problems(error, room).0;
+            let unfit = NoAlternative { root: self.root(), subject: self.subject, problems: &problems };
+            return (vec![unfit.describe(error, context)], others);
         }
         if unknown.is_empty() {
             let message = self.message(error);
@@ -171,7 +171,7 @@ impl<'r> RefusedArguments<'r> {
         format!("expected {side} {limit} {unit}{}, got {got}", plural(limit))
     }
 
-    pub(super) fn root(&self) -> JsonValue<'r> {
+    fn root(&self) -> JsonValue<'r> {
         JsonValue::root(self.document)
     }
 
@@ -192,12 +192,4 @@ impl<'r> RefusedArguments<'r> {
 fn admits_no_members(error: &ValidationError<'_>) -> bool {
     let path = error.schema_path().as_str();
     path.ends_with("/additionalProperties") && !path.ends_with("/properties/additionalProperties")
-}
-
-/// The types that were expected.
-pub(super) fn types(kind: &TypeKind) -> Vec<String> {
-    match kind {
-        TypeKind::Single(name) => vec![name.to_string()],
-        TypeKind::Multiple(names) => names.iter().map(|name| name.to_string()).collect(),
-    }
 }
