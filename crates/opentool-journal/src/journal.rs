@@ -1,6 +1,7 @@
 //! The journal: [`SqliteJournal`], and what can be set about it.
 
 mod begin;
+mod decide;
 mod end;
 mod sqlite;
 

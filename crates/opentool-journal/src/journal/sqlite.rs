@@ -6,17 +6,19 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use opentool_core::{Begun, BoxFuture, CallEnd, CallKey, CallStart, Journal, ToolError, UncertainDecision};
+use opentool_core::{Begun, BoxFuture, CallEnd, CallKey, CallStart, Decision, Journal, ToolError, UncertainDecision};
+use sqlx::SqliteConnection;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use super::begin::{self, Beginning};
+use super::decide;
 use super::end::{self, Ending};
 use crate::error::JournalError;
 use crate::file::{self, FileLimits};
 use crate::lease::Owner;
 use crate::retention::{self, Retention};
-use crate::store::{Durability, Store};
+use crate::store::{Durability, Store, WriteError};
 #[cfg(feature = "testing")]
 use crate::testing::{CommitHook, CommitPoint};
 
@@ -265,6 +267,44 @@ impl Inner {
         }
     }
 
+    /// Decides about a call of which it is not known whether it had its effect.
+    pub(crate) async fn decide_call(
+        &self,
+        run: &str,
+        place: &str,
+        decision: UncertainDecision,
+    ) -> Result<(), JournalError> {
+        let (run, place) = (run.to_owned(), place.to_owned());
+        self.write_decision(move |connection, store| {
+            Box::pin(async move { decide::decide_call(connection, store, &run, &place, decision).await })
+        })
+        .await
+    }
+
+    /// Decides about a call that waits for approval.
+    pub(crate) async fn decide_approval(&self, run: &str, place: &str, decision: Decision) -> Result<(), JournalError> {
+        let (run, place) = (run.to_owned(), place.to_owned());
+        self.write_decision(move |connection, store| {
+            Box::pin(async move { decide::decide_approval(connection, store, &run, &place, decision).await })
+        })
+        .await
+    }
+
+    /// Writes a decision, which is on the disk when this is done.
+    async fn write_decision<W>(&self, write: W) -> Result<(), JournalError>
+    where
+        W: for<'c> FnOnce(&'c mut SqliteConnection, &'c Store) -> BoxFuture<'c, Result<(), WriteError>>
+            + Send
+            + 'static,
+    {
+        #[cfg(feature = "testing")]
+        self.reach(CommitPoint::BeforeDecision);
+        self.store.write(Durability::Full, write).await?;
+        #[cfg(feature = "testing")]
+        self.reach(CommitPoint::AfterDecision);
+        Ok(())
+    }
+
     async fn begin(self: &Arc<Self>, call: CallStart<'_>) -> Result<Begun, ToolError> {
         let place = (call.key.run.clone(), call.key.place.clone());
         {
@@ -379,7 +419,7 @@ impl Journal for SqliteJournal {
     }
 
     fn decide<'a>(&'a self, key: &'a CallKey, decision: UncertainDecision) -> BoxFuture<'a, Result<(), ToolError>> {
-        Box::pin(async move { Ok(self.decide_call(&key.run, &key.place, decision).await?) })
+        Box::pin(async move { Ok(self.0.decide_call(&key.run, &key.place, decision).await?) })
     }
 }
 
