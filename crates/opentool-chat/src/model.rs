@@ -14,6 +14,7 @@ mod recording;
 mod run;
 mod span;
 mod turn_request;
+mod turn_state;
 mod typed;
 mod typed_turn;
 

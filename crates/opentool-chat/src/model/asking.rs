@@ -4,8 +4,8 @@ use futures_core::stream::BoxStream;
 use futures_util::StreamExt;
 use tracing::debug;
 
-use super::run::Run;
 use super::span::WorkSpan;
+use super::turn_state::TurnState;
 use super::typed_turn::TypedTurn;
 use crate::assembly::Assembly;
 use crate::definitions::ToolDefinitions;
@@ -19,7 +19,7 @@ use crate::options::ToolChoice;
 use crate::provider::ModelRequest;
 use crate::response::ChatResponse;
 
-impl Run {
+impl TurnState {
     /// Asks once.
     pub(super) async fn ask(
         &mut self,

@@ -3,7 +3,7 @@
 use tracing::{debug, warn};
 
 use super::recording::storable;
-use super::run::Run;
+use super::turn_state::TurnState;
 use crate::emitter::Emitter;
 use crate::error::{Cause, ChatError};
 use crate::event::ChatEvent;
@@ -13,7 +13,7 @@ use crate::message::{AssistantMessage, Message};
 use crate::options::ChatOptions;
 use crate::response::{ChatResponse, RunState};
 
-impl Run {
+impl TurnState {
     /// Ends the turn with the model's own answer.
     pub(super) async fn answer(&mut self, mut response: ChatResponse) -> Result<ChatResponse, ChatError> {
         // Calls without a result stay out of the history.

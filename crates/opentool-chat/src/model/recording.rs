@@ -5,7 +5,7 @@ use tracing::{debug, warn};
 
 use super::memory::TurnMemory;
 use super::recorder::TurnRecorder;
-use super::run::Run;
+use super::turn_state::TurnState;
 use crate::definitions::ToolDefinitions;
 use crate::emitter::Emitter;
 use crate::error::{Cause, ChatError};
@@ -28,7 +28,7 @@ pub(super) fn storable(options: &ChatOptions) -> ChatOptions {
     options
 }
 
-impl Run {
+impl TurnState {
     /// Notes what the model is asked.
     pub(super) async fn record_request(&mut self, definitions: &ToolDefinitions) -> Result<(), ChatError> {
         let Some(recorder) = self.recorder.as_mut().filter(|recorder| !recorder.has_request) else { return Ok(()) };
@@ -200,6 +200,16 @@ impl Run {
             warn!(target: "opentool::chat", %problem, "the end of a run cannot be recorded");
         }
         ended
+    }
+
+    /// Adds to the memory what it does not have yet.
+    pub(super) async fn save(&mut self) -> Result<(), ChatError> {
+        if let Some(memory) = &self.memory {
+            let (messages, upto) = (self.history.get(self.saved..).unwrap_or_default(), self.history.len());
+            Self::keep(self.recorder.as_ref(), memory, messages, upto).await?;
+            self.saved = self.saved.max(upto);
+        }
+        Ok(())
     }
 
     /// Adds messages to the memory.

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::memory::{SavePoint, TurnMemory};
 use super::parts::ModelParts;
 use super::recorder::{RecordedMemory, RecordedTurn, TurnRecorder};
-use super::run::Run;
 use super::span::WorkSpan;
+use super::turn_state::TurnState;
 use crate::answer_form::{AnswerForm, SharedForm};
 use crate::emitter::Emitter;
 use crate::error::{Cause, ChatError};
@@ -202,8 +202,8 @@ impl TurnRequest {
         let conversation = known.or_else(|| self.conversation.clone());
         let span = WorkSpan::for_turn(&model, &options, conversation.as_deref());
         let turn = async move {
-            let run = self.start(model, options, conversation, recorder, recorded).await?;
-            run.finish(events).await
+            let state = self.start(model, options, conversation, recorder, recorded).await?;
+            state.finish(events).await
         };
         span.around(turn).await
     }
@@ -226,7 +226,7 @@ impl TurnRequest {
         conversation: Option<String>,
         recorder: Option<TurnRecorder>,
         recorded: Option<Box<RecordedRequest>>,
-    ) -> Result<Run, ChatError> {
+    ) -> Result<TurnState, ChatError> {
         let Self { mut subject, memory, decisions, form, details, .. } = self;
         let mut options = named_by(options, conversation.as_deref());
         if let Some(recorder) = recorder.as_ref().filter(|recorder| recorder.is_whole_run()) {
@@ -255,11 +255,11 @@ impl TurnRequest {
                 (None, Some(form)) => Some(Arc::new(AnswerForm::from_description(form)?)),
                 (form, _) => form,
             };
-            let run = Run::new(model, Prompt::new(request.messages).with_options(options), Some(saved));
-            let run = run.beginning_at(request.start).in_conversation(conversation, memory).with_form(form);
-            return Ok(run.recorded_by(recorder, None));
+            let state = TurnState::new(model, Prompt::new(request.messages).with_options(options), Some(saved));
+            let state = state.beginning_at(request.start).in_conversation(conversation, memory).with_form(form);
+            return Ok(state.recorded_by(recorder, None));
         }
-        let run = match subject {
+        let state = match subject {
             Subject::Ask { system, messages } => {
                 let cancellation = options.cancellation();
                 let (messages, saved) = match &memory {
@@ -271,13 +271,13 @@ impl TurnRequest {
                     }
                     None => ([system, messages].concat(), None),
                 };
-                Run::new(model, Prompt::new(messages).with_options(options), saved)
+                TurnState::new(model, Prompt::new(messages).with_options(options), saved)
             }
-            Subject::Resume(state) => Run::resume(model, *state, options),
+            Subject::Resume(suspended) => TurnState::resume(model, *suspended, options),
             // It was opened, so it is recorded.
             Subject::ResumeRun(_) => return Err(ChatError::setup("the run is not recorded")),
         };
-        Ok(run.in_conversation(conversation, memory).with_form(form).recorded_by(recorder, details))
+        Ok(state.in_conversation(conversation, memory).with_form(form).recorded_by(recorder, details))
     }
 }
 

@@ -3,7 +3,7 @@
 use opentool_core::{ErrorKind, ToolCall};
 use tracing::debug;
 
-use super::run::Run;
+use super::turn_state::TurnState;
 use super::typed_turn::TypedTurn;
 use crate::answer_form::{ANSWER_TOOL, FormViolation};
 use crate::definitions::ToolDefinitions;
@@ -13,7 +13,7 @@ use crate::message::{AssistantMessage, Message, ToolAnswer, ToolMessage};
 use crate::response::ChatResponse;
 use crate::response_format::TypedAnswers;
 
-impl Run {
+impl TurnState {
     /// Chooses the means; returns the definitions that the model is sent.
     pub(super) fn begin_typed(&mut self, definitions: &ToolDefinitions) -> Result<ToolDefinitions, ChatError> {
         let Some(typed) = &mut self.typed else { return Ok(definitions.clone()) };
