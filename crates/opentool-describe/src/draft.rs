@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use opentool_spec::{CTypeName, DynFunction, SchemaType};
+use opentool_spec::{CTypeName, DynFunction, DynSchema, SchemaType};
 use serde_json::{Map, Value};
 
 use crate::comments::{Comment, ParameterComment};
@@ -11,7 +11,7 @@ use crate::ctype::{Enumeration, Signature};
 use crate::evidence::Evidence;
 use crate::families::Families;
 use crate::macros::Macros;
-use crate::records::Records;
+use crate::records::{RecordRole, Records};
 use crate::roles::Roles;
 use crate::words;
 
@@ -108,6 +108,40 @@ impl FunctionDraft<'_, '_> {
     pub(crate) fn own_name(&self, index: usize) -> &str {
         self.signature.parameters[index].0.as_deref().unwrap_or_default()
     }
+
+    /// The parameter after one, where it is its length by value.
+    pub(crate) fn counter_after(&self, index: usize) -> Option<usize> {
+        let (name, kind) = self.signature.parameters.get(index + 1)?;
+        let name = name.as_deref().unwrap_or_default().trim_start_matches('_');
+        let counts = words::counts(name) || name == "n" || kind.is_named(&["size_t", "ssize_t"]);
+        (kind.is_integer() && counts && !words::is_setting(name)).then_some(index + 1)
+    }
+
+    /// Asks who frees something, with the function that may be meant.
+    pub(crate) fn who_frees(&self, what: &str) -> String {
+        let own = words::split(self.name);
+        let is_near = |function: &&String| {
+            let words = words::split(function);
+            words.last().is_some_and(|last| last == "free") && own.starts_with(&words[..words.len() - 1])
+        };
+        let perhaps =
+            self.freeing.iter().find(is_near).map(|function| format!(", perhaps `{function}`")).unwrap_or_default();
+        format!("who frees {what} is not known: where the caller must, name the function in `x-free`{perhaps}")
+    }
+
+    /// A reference to the schema of a struct, which the document must have then.
+    pub(crate) fn reference(&mut self, key: &Rc<str>) -> Option<DynSchema> {
+        (self.records.role(key) == Some(RecordRole::Value)).then_some(())?;
+        self.made.structs.insert(key.clone());
+        let mut schema = DynSchema::default();
+        schema.reference = Some(schema_path(self.records, key));
+        Some(schema)
+    }
+}
+
+/// Where the document has the schema of a struct.
+pub(crate) fn schema_path(records: &Records<'_>, key: &str) -> String {
+    format!("#/schemas/{}", records.name(key))
 }
 
 /// The type that callers see.

@@ -316,14 +316,6 @@ impl FunctionDraft<'_, '_> {
         self.counter_after(index).is_some()
     }
 
-    /// The parameter after one, where it is its length by value.
-    pub(crate) fn counter_after(&self, index: usize) -> Option<usize> {
-        let (name, kind) = self.signature.parameters.get(index + 1)?;
-        let name = name.as_deref().unwrap_or_default().trim_start_matches('_');
-        let counts = words::counts(name) || name == "n" || kind.is_named(&["size_t", "ssize_t"]);
-        (kind.is_integer() && counts && !words::is_setting(name)).then_some(index + 1)
-    }
-
     /// Whether the parameter before one counts it and nothing else: `int argc, char **argv`.
     fn is_counted_before(&self, index: usize) -> bool {
         let Some(before) = index.checked_sub(1) else { return false };

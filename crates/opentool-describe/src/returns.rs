@@ -71,18 +71,6 @@ impl FunctionDraft<'_, '_> {
         (0..self.signature.parameters.len()).find(is_buffer).map(|index| self.names[index].clone())
     }
 
-    /// Asks who frees something, with the function that may be meant.
-    pub(crate) fn who_frees(&self, what: &str) -> String {
-        let own = words::split(self.name);
-        let is_near = |function: &&String| {
-            let words = words::split(function);
-            words.last().is_some_and(|last| last == "free") && own.starts_with(&words[..words.len() - 1])
-        };
-        let perhaps =
-            self.freeing.iter().find(is_near).map(|function| format!(", perhaps `{function}`")).unwrap_or_default();
-        format!("who frees {what} is not known: where the caller must, name the function in `x-free`{perhaps}")
-    }
-
     fn returned_number(&self, kind: &Type, scalar: CTypeName) -> DynReturn {
         let mut returns = DynReturn::new(&self.result, DynSchema::new(seen_as(scalar), CType::value(scalar)));
         if let Some(enumeration) = kind.enumeration() {

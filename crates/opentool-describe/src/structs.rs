@@ -6,9 +6,9 @@ use opentool_spec::{DynSchema, SchemaType};
 use serde_json::{Map, Value, json};
 
 use crate::ctype::{Type, TypeKind};
-use crate::draft::{FunctionDraft, seen_as};
+use crate::draft::{FunctionDraft, schema_path, seen_as};
 use crate::parameter_draft::ParameterDraft;
-use crate::records::{RecordRole, Records};
+use crate::records::Records;
 use crate::words::{self, Direction};
 
 impl FunctionDraft<'_, '_> {
@@ -92,19 +92,6 @@ impl FunctionDraft<'_, '_> {
         self.push(index, draft);
         Some(())
     }
-
-    /// A reference to the schema of a struct, which the document must have then.
-    pub(crate) fn reference(&mut self, key: &Rc<str>) -> Option<DynSchema> {
-        (self.records.role(key) == Some(RecordRole::Value)).then_some(())?;
-        self.made.structs.insert(key.clone());
-        let mut schema = DynSchema::default();
-        schema.reference = Some(path_of(self.records, key));
-        Some(schema)
-    }
-}
-
-fn path_of(records: &Records<'_>, key: &str) -> String {
-    format!("#/schemas/{}", records.name(key))
 }
 
 /// The schema of a struct, and those of the structs within it, by their names.
@@ -142,7 +129,7 @@ fn field_schema(records: &Records<'_>, kind: &Type, made: &mut Vec<(String, DynS
         }
         TypeKind::Record(inner) => {
             made.extend(schemas(records, &inner));
-            Some(json!({ "$ref": path_of(records, &inner) }))
+            Some(json!({ "$ref": schema_path(records, &inner) }))
         }
         TypeKind::Array(element, Some(length)) => {
             if element.is_text() {
@@ -153,7 +140,7 @@ fn field_schema(records: &Records<'_>, kind: &Type, made: &mut Vec<(String, DynS
                 (Some(scalar), _) => schema["cType"] = c_type(scalar),
                 (None, Some(inner)) => {
                     made.extend(schemas(records, &inner));
-                    schema["items"] = json!({ "$ref": path_of(records, &inner) });
+                    schema["items"] = json!({ "$ref": schema_path(records, &inner) });
                 }
                 (None, None) => return None,
             }
