@@ -6,6 +6,7 @@ use super::{
     code::Code,
     draft::{At, Remedy},
     field::{SpecObject, may, must, should},
+    signature::ParameterNodes,
 };
 use crate::{
     json::near::misspelt,
@@ -140,13 +141,6 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Whether a schema is an array without a C type whose elements refer to a schema, which then is a struct.
-    pub(super) fn has_struct_items(&self, schema: NodeId) -> bool {
-        let tree = self.tree;
-        let refers = tree.get(schema, "items").is_some_and(|items| tree.get(items, "$ref").is_some());
-        refers && tree.get(schema, "cType").is_none()
-    }
-
     fn no_c_type(&mut self, schema: NodeId, schema_type: Option<SchemaType>) {
         let Some(schema_type) = schema_type else { return };
         let assumed = assumed_c_type(Some(schema_type));
@@ -259,6 +253,12 @@ impl Checker<'_, '_> {
             }
         };
         Some(Passed { schema_type, ..passed })
+    }
+
+    /// Whether a parameter is an input, by its own `isIn` or that of its C type.
+    pub(super) fn goes_in(&self, nodes: &ParameterNodes) -> bool {
+        let own = nodes.is_in.and_then(|own| self.tree.bool(own));
+        own.or_else(|| self.passed(nodes.schema)?.is_in?.1).unwrap_or(true)
     }
 }
 

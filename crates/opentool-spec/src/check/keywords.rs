@@ -7,7 +7,7 @@ use super::{
     code::Code,
     draft::{At, Remedy},
     kind::DocumentKind,
-    words::{said_boolean, type_meant},
+    synonyms::{said_boolean, type_meant},
 };
 use crate::{
     json::near::is_same,
@@ -136,6 +136,13 @@ impl Checker<'_, '_> {
         while let Some(schema) = inner.pop() {
             self.inner_schema(schema, may_refer, &mut inner);
         }
+    }
+
+    /// Whether a schema is an array without a C type whose elements refer to a schema, which then is a struct.
+    pub(super) fn has_struct_items(&self, schema: NodeId) -> bool {
+        let tree = self.tree;
+        let refers = tree.get(schema, "items").is_some_and(|items| tree.get(items, "$ref").is_some());
+        refers && tree.get(schema, "cType").is_none()
     }
 
     /// A schema under a keyword that the spec does not have: it is JSON Schema.

@@ -7,7 +7,7 @@ use super::{
     code::Code,
     draft::{At, Remedy},
     field::{Field, SpecObject},
-    words::said_boolean,
+    synonyms::said_boolean,
 };
 use crate::tree::{Kind, NodeId, json_string, quote};
 

@@ -16,12 +16,6 @@ use crate::{
 };
 
 impl Checker<'_, '_> {
-    /// Whether a parameter is an input, by its own `isIn` or that of its C type.
-    pub(super) fn goes_in(&self, nodes: &ParameterNodes) -> bool {
-        let own = nodes.is_in.and_then(|own| self.tree.bool(own));
-        own.or_else(|| self.passed(nodes.schema)?.is_in?.1).unwrap_or(true)
-    }
-
     /// Checks what needs all the functions and resolved references.
     pub(super) fn check_signatures(&mut self) {
         let mut waiting = HashSet::new();
