@@ -63,7 +63,7 @@ pub(crate) fn walk(folder: &Path) -> impl Iterator<Item = Result<Input, Failure>
     entries.filter_map(|entry| match entry {
         Ok(entry) => {
             let is_json = entry.path().extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-            // `is_file` follows a link to a file; links to folders are not followed, so there are no circles.
+            // `is_file` follows a link to a file; links to folders are not followed, so there are no cycles.
             (is_json && entry.path().is_file()).then(|| Ok(Input::Path(entry.into_path())))
         }
         Err(error) => {

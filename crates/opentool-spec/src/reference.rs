@@ -19,7 +19,7 @@ pub enum ReferenceError {
     /// The document has no schema there.
     #[error("`{0}` leads to no schema of this document")]
     Unresolved(String),
-    /// The reference leads to other references only, in a circle.
+    /// The reference leads to other references only, in a cycle.
     #[error("`{0}` leads back to itself and never to a schema")]
     Circular(String),
 }

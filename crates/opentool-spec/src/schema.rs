@@ -10,7 +10,7 @@
 
 mod anthropic_strict;
 mod choices;
-mod circles;
+mod cycles;
 mod definition;
 mod definitions;
 mod depth;

@@ -142,7 +142,7 @@ codes! {
     ReferenceSiblings = "OT051" Warning;
     /// A reference or its schemas are where another format keeps them.
     ReferencePlace = "OT052" Warning;
-    /// References lead in a circle and never reach a schema.
+    /// References lead in a cycle and never reach a schema.
     CircularReference = "OT053" Error;
     /// A reference leaves the document.
     RemoteReference = "OT054" Error;

@@ -52,7 +52,7 @@ impl<'a> References<'a> {
         self.targets.get(&schema).copied().unwrap_or(schema)
     }
 
-    /// Makes every reference lead to the end of its chain. The chains must have no circles.
+    /// Makes every reference lead to the end of its chain. The chains must have no cycles.
     pub(super) fn shorten_chains(&mut self) {
         let mut ends: HashMap<NodeId, NodeId> = HashMap::with_capacity(self.targets.len());
         for start in self.targets.keys() {

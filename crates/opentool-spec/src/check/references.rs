@@ -1,4 +1,4 @@
-//! References within one document: forward, through aliases, deep, escaped, circular; never to another document.
+//! References within one document: forward, through aliases, deep, escaped, cyclic; never to another document.
 
 use std::borrow::Cow;
 
@@ -96,7 +96,7 @@ impl Checker<'_, '_> {
         Some((names, edits))
     }
 
-    /// Resolves every reference; reports those that lead nowhere or in a circle, and schemas that are never used.
+    /// Resolves every reference; reports those that lead nowhere or in a cycle, and schemas that are never used.
     pub(super) fn check_references(&mut self) {
         let references = std::mem::take(&mut self.references.references);
         let mut resolved: HashMap<&str, Option<NodeId>> = HashMap::new();
@@ -122,7 +122,7 @@ impl Checker<'_, '_> {
             }
             self.foreign_reference(reference);
         }
-        self.circular_references(&references);
+        self.cyclic_references(&references);
         self.narrowed_references();
         let named: Vec<_> = own.map(|own| self.tree.children(own).collect()).unwrap_or_default();
         for schema in self.last_of_each_key(named) {
@@ -241,11 +241,11 @@ impl Checker<'_, '_> {
         Remedy::Edits(format!("replace the reference by `{ANY_OBJECT}`"), vec![edit])
     }
 
-    /// Reports references that lead in a circle and never reach a schema.
-    fn circular_references(&mut self, references: &[Reference<'_>]) {
+    /// Reports references that lead in a cycle and never reach a schema.
+    fn cyclic_references(&mut self, references: &[Reference<'_>]) {
         // 1: on the current path; 2: done.
         let mut state: HashMap<NodeId, u8> = HashMap::new();
-        let mut circular = HashSet::new();
+        let mut cyclic = HashSet::new();
         for reference in references {
             let mut path = Vec::new();
             let mut at = reference.schema;
@@ -254,7 +254,7 @@ impl Checker<'_, '_> {
                     None => path.push(at),
                     Some(1) => {
                         let start = path.iter().position(|step| *step == at).unwrap_or(0);
-                        circular.extend(path[start..].iter().copied());
+                        cyclic.extend(path[start..].iter().copied());
                         break;
                     }
                     Some(_) => break,
@@ -265,13 +265,13 @@ impl Checker<'_, '_> {
                 state.insert(step, 2);
             }
         }
-        for reference in references.iter().filter(|reference| circular.contains(&reference.schema)) {
+        for reference in references.iter().filter(|reference| cyclic.contains(&reference.schema)) {
             let message = format!("{} leads back to itself and never to a schema", quote(&reference.text));
             let remedy = self.replace_by_any_object(reference);
             self.suggest(Code::CircularReference, At::Value(reference.node), message, remedy);
         }
-        // A circular reference has no target.
-        self.references.targets.retain(|schema, _| !circular.contains(schema));
+        // A cyclic reference has no target.
+        self.references.targets.retain(|schema, _| !cyclic.contains(schema));
         self.references.shorten_chains();
     }
 }

@@ -49,7 +49,7 @@ impl OutputWriter {
                 users.entry(target).or_default().push(name);
             }
         }
-        // One that refers to no other one is part of no circle, and then neither are those that refer only to such ones.
+        // One that refers to no other one is part of no cycle, and then neither are those that refer only to such ones.
         let mut plain: Vec<&str> = open.iter().filter(|(_, count)| **count == 0).map(|(name, _)| *name).collect();
         while let Some(name) = plain.pop() {
             open.remove(name);

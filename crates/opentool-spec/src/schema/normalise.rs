@@ -8,7 +8,7 @@ use super::definition::{Definition, number_of};
 use super::definitions;
 use super::error::NormaliseError;
 use super::node::{self, Presence};
-use super::{circles, depth, keyword, nullable};
+use super::{cycles, depth, keyword, nullable};
 use crate::model::Schema;
 
 /// Turns the schema of a tool's arguments into the form that every provider and client accepts.
@@ -87,7 +87,7 @@ pub fn normalise_output(schema: &mut Value) -> Result<(), NormaliseError> {
 /// Extracts the definitions of a schema and normalises them and the schema.
 fn take_normalised(schema: &mut Value, presence: Presence) -> Result<Vec<Definition>, NormaliseError> {
     let mut definitions = definitions::take(schema)?;
-    circles::cut(&mut definitions);
+    cycles::cut(&mut definitions);
     for definition in &mut definitions {
         node::normalise(&mut definition.body, Presence::Present);
     }

@@ -10,7 +10,7 @@ use super::keyword;
 
 /// For every definition the number of the first one that equals it in name and meaning, if any two do.
 ///
-/// Definitions refer to each other, possibly in circles, so equality is found from the other side: those of
+/// Definitions refer to each other, possibly in cycles, so equality is found from the other side: those of
 /// one name and outer shape count as equal until they turn out to refer to unequal ones. Only groups that a
 /// split may concern are looked at again, so that long chains cost no more than short ones.
 pub(super) fn equal(definitions: &[Definition], used: &[usize]) -> Option<Vec<usize>> {

@@ -134,10 +134,10 @@ fn references_stay_in_the_document() {
 }
 
 #[test]
-fn circular_aliases_are_an_error_recursive_schemas_are_not() {
-    let circle = referring("#/schemas/A", r##""A": {"$ref": "#/schemas/B"}, "B": {"$ref": "#/schemas/A"}"##);
-    assert_eq!(codes(&circle), ["OT053", "OT053"]);
-    let document = OpenTool::read(&circle).document.unwrap();
+fn cyclic_aliases_are_an_error_recursive_schemas_are_not() {
+    let cycle = referring("#/schemas/A", r##""A": {"$ref": "#/schemas/B"}, "B": {"$ref": "#/schemas/A"}"##);
+    assert_eq!(codes(&cycle), ["OT053", "OT053"]);
+    let document = OpenTool::read(&cycle).document.unwrap();
     assert!(matches!(document.resolve("#/schemas/A"), Err(ReferenceError::Circular(_))));
 
     let tree = referring("#/schemas/Tree", r##""Tree": {"type": "array", "items": {"$ref": "#/schemas/Tree"}}"##);

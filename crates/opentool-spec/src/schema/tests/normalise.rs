@@ -265,7 +265,7 @@ fn a_reference_that_leads_nowhere_is_refused() {
 }
 
 #[test]
-fn a_circle_that_never_enters_the_value_is_cut() {
+fn a_cycle_that_never_enters_the_value_is_cut() {
     let schema = normalised(json!({
         "type": "object",
         "properties": { "x": { "$ref": "#/$defs/A" }, "y": { "$ref": "#/$defs/List" } },

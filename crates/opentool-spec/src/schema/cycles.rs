@@ -7,19 +7,19 @@ use serde_json::{Map, Value};
 use super::definition::{Definition, number_of};
 use super::keyword;
 
-/// Cuts references that lead in a circle while staying at the same value, such as `A: {"$ref": "#/$defs/A"}`.
+/// Cuts references that lead in a cycle while staying at the same value, such as `A: {"$ref": "#/$defs/A"}`.
 ///
 /// They do not restrict the value, and a validator that follows them never returns. A recursive type is not such a
-/// circle: its reference is at a property or an item.
+/// cycle: its reference is at a property or an item.
 pub(super) fn cut(definitions: &mut [Definition]) {
-    let mut finder = Finder { state: vec![State::New; definitions.len()], circular: HashSet::new() };
+    let mut finder = Finder { state: vec![State::New; definitions.len()], closing: HashSet::new() };
     for number in 0..definitions.len() {
         finder.visit(number, definitions);
     }
-    let sources: HashSet<usize> = finder.circular.iter().map(|&(source, _)| source).collect();
+    let sources: HashSet<usize> = finder.closing.iter().map(|&(source, _)| source).collect();
     for source in sources {
         if let Value::Object(body) = &mut definitions[source].body {
-            cut_inside(body, &|target| finder.circular.contains(&(source, target)));
+            cut_inside(body, &|target| finder.closing.contains(&(source, target)));
         }
     }
 }
@@ -33,8 +33,8 @@ enum State {
 
 struct Finder {
     state: Vec<State>,
-    /// The references, from and to, that close a circle.
-    circular: HashSet<(usize, usize)>,
+    /// The references, from and to, that close a cycle.
+    closing: HashSet<(usize, usize)>,
 }
 
 impl Finder {
@@ -53,7 +53,7 @@ impl Finder {
                         self.state[target] = State::Open;
                         path.push((target, references_in_place(&definitions[target].body)));
                     }
-                    State::Open => drop(self.circular.insert((source, target))),
+                    State::Open => drop(self.closing.insert((source, target))),
                     State::Done => {}
                 },
                 None => {
@@ -80,15 +80,15 @@ fn references_in_place(schema: &Value) -> Vec<usize> {
     found
 }
 
-fn cut_inside(schema: &mut Map<String, Value>, circular: &impl Fn(usize) -> bool) {
-    if number_of(schema).is_some_and(circular) {
+fn cut_inside(schema: &mut Map<String, Value>, closing: &impl Fn(usize) -> bool) {
+    if number_of(schema).is_some_and(closing) {
         schema.shift_remove("$ref");
     }
     keyword::children_mut(schema, |keyword, child| {
         if let Value::Object(child) = child
             && keyword::stays_in_place(keyword)
         {
-            cut_inside(child, circular);
+            cut_inside(child, closing);
         }
     });
 }
