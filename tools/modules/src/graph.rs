@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::edges::Edges;
 use crate::read::Crate;
-use crate::resolve::Edges;
 
 /// The groups of nodes that reach each other.
 pub(crate) fn cycles(edges: &Edges) -> Vec<Vec<usize>> {

@@ -1,10 +1,15 @@
 //! Prints the module graph of each crate and fails on a cycle: `modules CRATE_DIR…`, all of `crates/*` without arguments.
 //!
-//! An edge goes from the module that uses a path to the module that defines the item; re-exports are resolved. Cycles are
-//! looked for between modules, and between the subtrees of every folder. Code under `cfg(test)` does not count. A type name
-//! that a crate defines twice is listed, and fails too unless it is one of [`CONVENTIONAL`].
+//! An edge goes from the module that uses a path to the module that defines the item; re-exports are resolved. So does one from
+//! an `impl` block that calls a method through `self` or `Self` to the other module whose `impl` block of the same type defines
+//! it. Cycles are looked for between modules, and between the subtrees of every folder. Code that needs `cfg(test)` does not
+//! count. A type name that a crate defines twice is listed, and fails too unless it is one of [`CONVENTIONAL`].
 
+mod cfg;
+mod edges;
 mod graph;
+mod impls;
+mod methods;
 mod read;
 mod resolve;
 
@@ -54,7 +59,7 @@ struct Report {
 
 /// Writes a crate's graph, its cycles and its repeated type names.
 fn report(name: &str, parsed: &Crate) -> Report {
-    let edges = resolve::edges(parsed);
+    let edges = edges::edges(parsed);
     let mut text = format!("\n{name}: {} modules\n", parsed.modules.len());
     for (from, targets) in &edges {
         let targets: Vec<String> = targets.iter().map(|to| parsed.name(*to)).collect();
@@ -65,7 +70,7 @@ fn report(name: &str, parsed: &Crate) -> Report {
         faults += 1;
         text.push_str(&format!("CYCLE of modules in {name}:\n"));
         for (from, to) in graph::inner_edges(&edges, &cycle) {
-            let via = resolve::example(parsed, from, to);
+            let via = edges::example(parsed, from, to);
             text.push_str(&format!("    {} -> {}   ({via})\n", parsed.name(from), parsed.name(to)));
         }
     }
@@ -76,7 +81,7 @@ fn report(name: &str, parsed: &Crate) -> Report {
             let names: Vec<String> = cycle.iter().map(|module| parsed.name(*module)).collect();
             text.push_str(&format!("CYCLE of subtrees of {} in {name}: {}\n", parsed.name(parent), names.join(", ")));
             for (from, to) in graph::edges_between(parsed, &cycle, &edges) {
-                let via = resolve::example(parsed, from, to);
+                let via = edges::example(parsed, from, to);
                 text.push_str(&format!("    {} -> {}   ({via})\n", parsed.name(from), parsed.name(to)));
             }
         }

@@ -9,6 +9,9 @@ use quote::ToTokens;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Attribute, Expr, Item, ItemMod, ItemUse, Lit, Macro, Meta, UseTree};
 
+use crate::cfg::{is_test, predicate};
+use crate::impls::{self, Impl};
+
 /// The modules of a crate; the first is its root.
 #[derive(Debug)]
 pub(crate) struct Crate {
@@ -27,6 +30,7 @@ pub(crate) struct Module {
     pub(crate) imports: Vec<Import>,
     /// The paths that its code uses, imports included.
     pub(crate) paths: BTreeSet<Vec<String>>,
+    pub(crate) impls: Vec<Impl>,
 }
 
 /// A leaf of a `use`.
@@ -132,7 +136,7 @@ impl Crate {
         if let Some(name) = type_name(item) {
             found.items.insert(name);
         }
-        let mut code = Code { module: found, types: Vec::new() };
+        let mut code = Code { module: found, types: Vec::new(), block: None };
         code.visit_item_mut(&mut item.clone());
         let types = code.types;
         self.types.extend(types.into_iter().map(|name| TypeName { name, module, cfgs: cfgs.to_vec() }));
@@ -154,6 +158,8 @@ fn parse(path: &Path) -> Result<syn::File, String> {
 struct Code<'a> {
     module: &'a mut Module,
     types: Vec<String>,
+    /// The `impl` block that is read.
+    block: Option<Impl>,
 }
 
 impl VisitMut for Code<'_> {
@@ -163,6 +169,19 @@ impl VisitMut for Code<'_> {
         }
         self.types.extend(type_name(item));
         visit_mut::visit_item_mut(self, item);
+    }
+
+    fn visit_item_impl_mut(&mut self, block: &mut syn::ItemImpl) {
+        let around = std::mem::replace(&mut self.block, Impl::new(block));
+        visit_mut::visit_item_impl_mut(self, block);
+        self.module.impls.extend(std::mem::replace(&mut self.block, around));
+    }
+
+    fn visit_expr_method_call_mut(&mut self, call: &mut syn::ExprMethodCall) {
+        if let Some(block) = self.block.as_mut().filter(|_| impls::is_self(&call.receiver)) {
+            block.called.insert(call.method.to_string());
+        }
+        visit_mut::visit_expr_method_call_mut(self, call);
     }
 
     fn visit_impl_item_mut(&mut self, item: &mut syn::ImplItem) {
@@ -204,12 +223,19 @@ impl VisitMut for Code<'_> {
         if path.leading_colon.is_none() {
             self.module.paths.insert(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
         }
+        if let (Some(block), true) = (&mut self.block, path.segments.first().is_some_and(|first| first.ident == "Self"))
+        {
+            block.called.extend(path.segments.iter().nth(1).map(|segment| segment.ident.to_string()));
+        }
         visit_mut::visit_path_mut(self, path);
     }
 
     fn visit_macro_mut(&mut self, call: &mut Macro) {
         self.visit_path_mut(&mut call.path);
         paths_in(call.tokens.clone(), &mut self.module.paths);
+        if let Some(block) = &mut self.block {
+            impls::calls_in(call.tokens.clone(), &mut block.called);
+        }
     }
 }
 
@@ -322,27 +348,6 @@ fn attributes(item: &Item) -> &[Attribute] {
         Item::Use(item) => &item.attrs,
         _ => &[],
     }
-}
-
-/// The predicate of a `cfg` attribute, without blanks.
-fn predicate(attribute: &Attribute) -> Option<String> {
-    match &attribute.meta {
-        Meta::List(list) if list.path.is_ident("cfg") => {
-            Some(list.tokens.to_string().chars().filter(|c| !c.is_whitespace()).collect())
-        }
-        _ => None,
-    }
-}
-
-/// Says whether an attribute keeps code out of every build but that of tests.
-fn is_test(attribute: &Attribute) -> bool {
-    attribute.path().is_ident("test")
-        || predicate(attribute).is_some_and(|cfg| {
-            cfg == "test"
-                || cfg
-                    .strip_prefix("all(")
-                    .is_some_and(|all| all.trim_end_matches(')').split(',').any(|one| one == "test"))
-        })
 }
 
 fn path_attribute(attribute: &Attribute) -> Option<String> {

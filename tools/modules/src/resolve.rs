@@ -1,52 +1,41 @@
 //! From the paths that a module uses to the modules that define what they name.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::read::{Crate, Module};
 
-/// For each module, the modules that define what it uses.
-pub(crate) type Edges = BTreeMap<usize, BTreeSet<usize>>;
+/// An item of a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Definition<'a> {
+    module: usize,
+    name: &'a str,
+}
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Target {
-    /// An item, by the module that defines it.
-    Item(usize),
+enum Target<'a> {
+    Item(Definition<'a>),
     Module(usize),
 }
 
 /// How many re-exports are followed before a ring of them is given up.
 const MAX_DEPTH: usize = 32;
 
-/// Resolves every path of a crate.
-pub(crate) fn edges(parsed: &Crate) -> Edges {
-    let mut edges = Edges::new();
-    for from in 0..parsed.modules.len() {
-        for path in &parsed.modules[from].paths {
-            if let Some(to) = used(parsed, from, path) {
-                edges.entry(from).or_default().insert(to);
-            }
-        }
-    }
-    edges
-}
-
-/// A path by which one module uses another.
-pub(crate) fn example(parsed: &Crate, from: usize, to: usize) -> String {
-    let paths = &parsed.modules[from].paths;
-    let path = paths.iter().find(|path| used(parsed, from, path) == Some(to));
-    path.map_or_else(String::new, |path| path.join("::"))
-}
-
 /// The module that defines what a path names, if it is another one. A module that is only named is not used yet.
-fn used(parsed: &Crate, from: usize, path: &[String]) -> Option<usize> {
+pub(crate) fn used(parsed: &Crate, from: usize, path: &[String]) -> Option<usize> {
     match resolve(parsed, from, path, 0)? {
-        Target::Item(to) if to != from => Some(to),
+        Target::Item(item) if item.module != from => Some(item.module),
         _ => None,
     }
 }
 
-fn resolve(parsed: &Crate, from: usize, path: &[String], depth: usize) -> Option<Target> {
+/// The item that a path names.
+pub(crate) fn definition<'a>(parsed: &'a Crate, from: usize, path: &'a [String]) -> Option<Definition<'a>> {
+    match resolve(parsed, from, path, 0)? {
+        Target::Item(item) => Some(item),
+        Target::Module(_) => None,
+    }
+}
+
+fn resolve<'a>(parsed: &'a Crate, from: usize, path: &'a [String], depth: usize) -> Option<Target<'a>> {
     if depth > MAX_DEPTH {
         return None;
     }
@@ -73,20 +62,22 @@ fn resolve(parsed: &Crate, from: usize, path: &[String], depth: usize) -> Option
             // What follows an item is part of it.
             Target::Item(_) => return Some(target),
             // A name that is not found is what a macro defines there.
-            Target::Module(module) => target = member(parsed, module, name, depth).unwrap_or(Target::Item(module)),
+            Target::Module(module) => {
+                target = member(parsed, module, name, depth).unwrap_or(Target::Item(Definition { module, name }));
+            }
         }
     }
     Some(target)
 }
 
 /// What a name means inside a module.
-fn member(parsed: &Crate, module: usize, name: &str, depth: usize) -> Option<Target> {
+fn member<'a>(parsed: &'a Crate, module: usize, name: &'a str, depth: usize) -> Option<Target<'a>> {
     let found: &Module = &parsed.modules[module];
     if let Some(child) = found.children.get(name) {
         return Some(Target::Module(*child));
     }
     if found.items.contains(name) {
-        return Some(Target::Item(module));
+        return Some(Target::Item(Definition { module, name }));
     }
     let import =
         found.imports.iter().find(|import| import.name.as_deref() == Some(name) && !is_itself(&import.path, name));
@@ -101,7 +92,7 @@ fn member(parsed: &Crate, module: usize, name: &str, depth: usize) -> Option<Tar
 }
 
 /// What a glob import of a module brings under a name.
-fn exported(parsed: &Crate, module: usize, name: &str, depth: usize) -> Option<Target> {
+fn exported<'a>(parsed: &'a Crate, module: usize, name: &'a str, depth: usize) -> Option<Target<'a>> {
     if depth > MAX_DEPTH { None } else { member(parsed, module, name, depth) }
 }
 
@@ -111,11 +102,11 @@ fn is_itself(path: &[String], name: &str) -> bool {
 }
 
 /// A `macro_rules!` of a module above is in scope without a path.
-fn defined_above(parsed: &Crate, from: usize, name: &str) -> Option<Target> {
+fn defined_above<'a>(parsed: &Crate, from: usize, name: &'a str) -> Option<Target<'a>> {
     let mut module = parsed.modules[from].parent;
     while let Some(above) = module {
         if parsed.modules[above].macros.contains(name) {
-            return Some(Target::Item(above));
+            return Some(Target::Item(Definition { module: above, name }));
         }
         module = parsed.modules[above].parent;
     }

@@ -140,6 +140,62 @@ fn tests_and_visibilities_do_not_count() {
 }
 
 #[test]
+fn code_that_needs_test_does_not_count() {
+    let faults = |cfg: &str| {
+        let a = format!("pub struct A; #[cfg({cfg})] fn f(_: crate::b::B) {{}}");
+        check(&[("lib.rs", "mod a; mod b;"), ("a.rs", &a), ("b.rs", "pub struct B(crate::a::A);")]).faults
+    };
+    for cfg in ["test", "all(unix, test)", "all(unix, all(test))", "any(test, all(unix, test))", "all(any(test), unix)"]
+    {
+        assert_eq!(faults(cfg), 0, "{cfg}");
+    }
+    for cfg in
+        [r#"all(unix, any(feature = "x", test))"#, "any(test, unix)", "not(test)", "all(unix, not(test))", "unix"]
+    {
+        assert_eq!(faults(cfg), 2, "{cfg}");
+    }
+}
+
+/// A type with its loop in one module and what the loop calls, `step`, in another.
+fn split_type(caller: &str, definer: &str) -> Report {
+    let run = format!("pub struct Run; {caller}");
+    check(&[("lib.rs", "mod run; mod step; pub use run::Run;"), ("run.rs", &run), ("step.rs", definer)])
+}
+
+#[test]
+fn a_method_defined_in_another_module_is_a_use() {
+    let definer = "use crate::Run as Turn; impl Turn { pub fn step(&self) {} }";
+    for call in ["self.step()", "Self::step(self)", "(&*self).step()", "log!(\"{}\", self.step())", "map(Self::step)"] {
+        let inherent = format!("impl Run {{ fn all(&self) {{ {call}; }} }}");
+        let of_trait = format!("impl Drop for Run {{ fn drop(&mut self) {{ {call}; }} }}");
+        for caller in [inherent, of_trait] {
+            let report = split_type(&caller, definer);
+            assert_eq!(report.faults, 2, "{caller} {}", report.text);
+            assert!(report.text.contains("run -> step   (self.step)"), "{}", report.text);
+        }
+    }
+}
+
+#[test]
+fn a_method_of_another_type_is_no_use() {
+    let caller = "impl Run { fn all(&self) { self.step() } }";
+    for definer in [
+        "use crate::Run; struct Other(Run); impl Other { fn step(&self) {} }",
+        "use crate::Run; impl Step for Run { fn step(&self) {} }",
+        "use crate::Run; impl Run { #[cfg(test)] fn step(&self) {} }",
+        "use crate::Run; impl Run { fn other(&self) {} }",
+    ] {
+        let report = split_type(caller, definer);
+        assert_eq!(report.faults, 0, "{definer} {}", report.text);
+    }
+    let own = split_type(
+        "impl Run { fn all(&self) { self.step() } fn step(&self) {} }",
+        "use crate::Run; impl Run { fn step(&self) {} }",
+    );
+    assert_eq!(own.faults, 0, "{}", own.text);
+}
+
+#[test]
 fn a_repeated_type_name_is_a_fault_unless_it_is_usual() {
     expect_faults(&[("lib.rs", "mod a; mod b;"), ("a.rs", "struct Kind;"), ("b.rs", "fn f() { enum Kind {} }")], 1);
     expect_faults(&[("lib.rs", "mod a; mod b;"), ("a.rs", "struct Error;"), ("b.rs", "enum Error {}")], 0);
