@@ -12,14 +12,14 @@ use crate::{failure::Failure, next_step};
 const MAX_REFERENCES: usize = 16;
 
 /// Makes the JSON text of the arguments; without a definition a value is JSON where it can be, otherwise text.
-pub(crate) fn of_pairs(definition: Option<&ToolDefinition>, pairs: &[String]) -> Result<String, Failure> {
+pub(crate) fn from_pairs(definition: Option<&ToolDefinition>, pairs: &[String]) -> Result<String, Failure> {
     let mut arguments: Vec<(&str, Vec<String>, bool)> = Vec::new();
     for pair in pairs {
         let Some((name, text)) = pair.split_once('=').filter(|(name, _)| !name.is_empty()) else {
             return Err(Failure::usage(format!("`{pair}` is no argument: write `name=value`")));
         };
         let kind = match definition {
-            Some(definition) => Type::of_argument(definition, name)?,
+            Some(definition) => Type::for_argument(definition, name)?,
             None => Type::Any,
         };
         let several = matches!(kind, Type::List(_));
@@ -55,11 +55,11 @@ enum Type {
 }
 
 impl Type {
-    fn of_argument(definition: &ToolDefinition, name: &str) -> Result<Type, Failure> {
+    fn for_argument(definition: &ToolDefinition, name: &str) -> Result<Type, Failure> {
         let root = definition.input_schema();
         let properties = root["properties"].as_object();
         match properties.and_then(|properties| properties.get(name)) {
-            Some(schema) => Ok(Type::of_schema(root, schema)),
+            Some(schema) => Ok(Type::from_schema(root, schema)),
             None if root["additionalProperties"].as_bool() == Some(false) => {
                 let function = definition.name();
                 let names = properties.into_iter().flat_map(|it| it.keys()).map(String::as_str);
@@ -73,7 +73,7 @@ impl Type {
         }
     }
 
-    fn of_schema(root: &Value, schema: &Value) -> Type {
+    fn from_schema(root: &Value, schema: &Value) -> Type {
         let mut schema = schema;
         for _ in 0..MAX_REFERENCES {
             let target = schema["$ref"].as_str().and_then(|reference| root.pointer(reference.strip_prefix('#')?));
@@ -86,7 +86,7 @@ impl Type {
             Some("integer") => Type::Integer,
             Some("number") => Type::Number,
             Some("boolean") => Type::Boolean,
-            Some("array") => match Type::of_schema(root, &schema["items"]) {
+            Some("array") => match Type::from_schema(root, &schema["items"]) {
                 // A list of lists can only be written as JSON.
                 Type::List(_) => Type::Json("array"),
                 element => Type::List(Box::new(element)),
@@ -161,7 +161,7 @@ mod tests {
 
     fn typed(pairs: &[&str]) -> Result<String, String> {
         let pairs: Vec<_> = pairs.iter().map(ToString::to_string).collect();
-        of_pairs(Some(&definition()), &pairs).map_err(|failure| failure.to_string())
+        from_pairs(Some(&definition()), &pairs).map_err(|failure| failure.to_string())
     }
 
     #[test]
@@ -209,6 +209,6 @@ mod tests {
     #[test]
     fn without_a_schema_json_is_json_and_the_rest_is_text() {
         let pairs = ["a=1".to_owned(), "b=one".to_owned(), "c=[true]".to_owned()];
-        assert_eq!(of_pairs(None, &pairs).unwrap(), r#"{"a":1,"b":"one","c":[true]}"#);
+        assert_eq!(from_pairs(None, &pairs).unwrap(), r#"{"a":1,"b":"one","c":[true]}"#);
     }
 }

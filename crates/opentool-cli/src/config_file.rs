@@ -71,7 +71,7 @@ impl ConfigFile {
 
     /// Whether it is trusted as it stands.
     pub(crate) fn trust_state(&self) -> Result<TrustState, Failure> {
-        match TrustedFiles::of_user() {
+        match TrustedFiles::for_user() {
             Ok(trusted) => trusted.look_up(&self.path, self.text.as_bytes()),
             // Without a folder for records none can be there.
             Err(_) => Ok(TrustState::Unknown),
@@ -80,7 +80,7 @@ impl ConfigFile {
 
     /// Records that it is trusted as it stands.
     pub(crate) fn trust(&self) -> Result<(), Failure> {
-        TrustedFiles::of_user()?.add(&self.path, self.text.as_bytes())
+        TrustedFiles::for_user()?.add(&self.path, self.text.as_bytes())
     }
 
     /// Fails where settings need trust and the file was neither named nor is trusted as it stands; says whether it had to be.

@@ -78,14 +78,14 @@ impl ConfigKey {
     }
 
     /// Takes an option of a command line, which has the key's name.
-    fn of_option(option: &clap::Arg) -> Option<Self> {
+    fn from_option(option: &clap::Arg) -> Option<Self> {
         let name = option.get_long()?;
         let doc = option.get_help().map(ToString::to_string).unwrap_or_default();
         // A list stands in its place.
         let doc = doc.trim_end_matches("repeatable").trim_end_matches([';', ',', ' ']).to_owned();
         let command = clap::Command::new("option").no_binary_name(true).disable_help_flag(true).arg(option.clone());
         let is_path = option.get_value_parser().type_id() == TypeId::of::<PathBuf>();
-        let form = ValueForm::of_option(option);
+        let form = ValueForm::from_option(option);
         Some(ConfigKey { option: Some(command), is_path, ..ConfigKey::new(name, form, &doc) })
     }
 
@@ -114,7 +114,7 @@ fn refusal(name: &str, value: &str, error: &clap::Error) -> String {
 }
 
 impl ValueForm {
-    fn of_option(option: &clap::Arg) -> Self {
+    fn from_option(option: &clap::Arg) -> Self {
         let parser = option.get_value_parser();
         let is = |id: TypeId| parser.type_id() == id;
         let is_list = matches!(option.get_action(), clap::ArgAction::Append);
@@ -205,9 +205,9 @@ impl ConfigTable {
     }
 
     /// The keys of the options of a command line that are shown in its help.
-    pub(crate) fn of_options(command: &clap::Command) -> Vec<ConfigKey> {
+    pub(crate) fn keys_from_options(command: &clap::Command) -> Vec<ConfigKey> {
         let shown = command.get_arguments().filter(|option| !option.is_hide_set());
-        shown.filter_map(ConfigKey::of_option).collect()
+        shown.filter_map(ConfigKey::from_option).collect()
     }
 
     /// Says what to write in place of a word that is no key.

@@ -37,7 +37,7 @@ pub(crate) enum TrustState {
 
 impl TrustedFiles {
     /// The records of this user.
-    pub(crate) fn of_user() -> Result<Self, Failure> {
+    pub(crate) fn for_user() -> Result<Self, Failure> {
         let folder = UserFolder::state().ok_or_else(|| {
             Failure::usage("there is no folder to record in which files are trusted: set HOME or XDG_STATE_HOME")
         })?;

@@ -107,7 +107,7 @@ impl Call {
             let near = near::names(function, toolbox.names(), 1).first().map(|name| (*name).to_owned());
             let arguments = match given {
                 Some(arguments) => arguments,
-                None => arguments::of_pairs(toolbox.get(function).map(|tool| tool.definition()), &pairs)
+                None => arguments::from_pairs(toolbox.get(function).map(|tool| tool.definition()), &pairs)
                     .map_err(|failure| failure.or_try(|| self.list_tools()))?,
             };
             let call = ToolCall::new("1", function, arguments);

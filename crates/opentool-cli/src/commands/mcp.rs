@@ -88,7 +88,7 @@ impl McpCommand {
         // Libraries are opened outside of the threads that serve.
         let entered = runtime.enter();
         let opened = match self.set.is_nothing_named() {
-            true => OpenedSet::of_file(self.config.as_deref(), matches)?,
+            true => OpenedSet::from_file(self.config.as_deref(), matches)?,
             false => None,
         };
         drop(entered);

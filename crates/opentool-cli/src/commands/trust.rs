@@ -87,7 +87,7 @@ impl Trust {
 
     fn remove(&self, path: &Path) -> Result<ExitStatus, Failure> {
         let name = path.to_string_lossy();
-        let was_trusted = TrustedFiles::of_user()?.remove(path)?;
+        let was_trusted = TrustedFiles::for_user()?.remove(path)?;
         let state = if was_trusted { "is no longer trusted" } else { "was not trusted" };
         note(&format_args!("{} {state}", visible(&name)));
         self.print(path, false, &[])?;

@@ -89,7 +89,7 @@ impl SourceKind {
             SourceKind::Library => {
                 let document = key("document", ValueForm::Text, "The OpenDyn document that describes the C library");
                 let mut keys = vec![document.required()];
-                keys.extend(ConfigTable::of_options(&library_command()));
+                keys.extend(ConfigTable::keys_from_options(&library_command()));
                 keys
             }
             SourceKind::Workflow => vec![
@@ -180,7 +180,7 @@ pub(crate) fn source_form() -> ValueForm {
 
 /// What a function may do in place of what its library may, as the option of a command line has it.
 fn library_grants() -> Option<ConfigKey> {
-    let mut key = ConfigTable::of_options(&library_command()).into_iter().find(|key| key.name == ALLOW)?;
+    let mut key = ConfigTable::keys_from_options(&library_command()).into_iter().find(|key| key.name == ALLOW)?;
     key.doc =
         "What the function may do, in place of what the library may; it then runs in another process than the others"
             .to_owned();

@@ -282,7 +282,7 @@ impl GeminiContent {
     fn parse(text: &str) -> Result<Self, WireError> {
         let content: Self = serde_json::from_str(text).map_err(|_| WireError::from_body(text))?;
         match content.error.as_ref().filter(|error| !is_blank(error)) {
-            Some(error) => Err(WireError::of_value(error)),
+            Some(error) => Err(WireError::from_value(error)),
             None if content.candidates.is_none() && !content.is_blocked() && content.usage_metadata.is_none() => {
                 Err(WireError::reported_in(text).unwrap_or_else(|| WireError::missing("candidates", text)))
             }

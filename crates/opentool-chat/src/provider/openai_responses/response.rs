@@ -149,7 +149,7 @@ impl ResponseObject {
     pub(super) fn check(&self, text: &str) -> Result<(), WireError> {
         let failed = matches!(self.status.as_deref(), Some("failed" | "cancelled"));
         match &self.error {
-            Some(error) if !is_blank(error) => Err(WireError::of_value(error)),
+            Some(error) if !is_blank(error) => Err(WireError::from_value(error)),
             _ if failed => Err(WireError::reported(self.status.clone(), "the answer failed, and no reason was given")),
             _ if self.output.is_none() => WireError::reported_in(text).map_or(Ok(()), Err),
             _ => Ok(()),

@@ -50,7 +50,7 @@ impl WireError {
         let Value::Object(members) = serde_json::from_str(text).ok()? else { return None };
         match members.get("error") {
             // OpenAI, Anthropic and most others.
-            Some(error @ Value::Object(_)) => Some(Self::of_value(error)),
+            Some(error @ Value::Object(_)) => Some(Self::from_value(error)),
             // Ollama.
             Some(Value::String(message)) => Some(Self::reported(None, message)),
             Some(Value::Null) | None => {
@@ -70,7 +70,7 @@ impl WireError {
     }
 
     /// The error in a value that is one.
-    pub(crate) fn of_value(error: &Value) -> Self {
+    pub(crate) fn from_value(error: &Value) -> Self {
         let message = error.get("message").and_then(text_of).unwrap_or_else(|| error.to_string());
         Self::reported(error_code(error), &message)
     }

@@ -15,7 +15,7 @@ pub(super) struct DataFolder(UserFolder);
 
 impl DataFolder {
     /// The folder where this system has such data.
-    pub(super) fn of_user() -> Result<Self, Failure> {
+    pub(super) fn for_user() -> Result<Self, Failure> {
         UserFolder::data().map(DataFolder).ok_or_else(|| {
             Failure::usage("there is no folder to keep conversations in: set HOME, or give a file with `--memory`")
         })

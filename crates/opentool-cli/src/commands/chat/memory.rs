@@ -30,7 +30,7 @@ impl Memory {
         if !is_conversation && chat.conversation.is_none() {
             return Ok(Memory::default());
         }
-        let folder = DataFolder::of_user().and_then(|folder| folder.make().map(|()| folder));
+        let folder = DataFolder::for_user().and_then(|folder| folder.make().map(|()| folder));
         let history = folder.as_ref().ok().map(DataFolder::history);
         let path = match &chat.memory {
             Some(path) => Ok(path.clone()),

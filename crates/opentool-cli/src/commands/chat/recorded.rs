@@ -76,7 +76,7 @@ impl RunDetails {
     }
 
     /// For a chat on the page of a server.
-    pub(in crate::commands) fn of_page(started: &StartedWith<'_>) -> Self {
+    pub(in crate::commands) fn for_page(started: &StartedWith<'_>) -> Self {
         RunDetails { of_page: true, ..Self::from_start(started) }
     }
 

@@ -64,7 +64,7 @@ impl ModelOptions {
         }
         let file = ConfigFile::given_or_found(config)?;
         let table = match &file {
-            Some(file) => ModelTable::of_file(file)?,
+            Some(file) => ModelTable::from_file(file)?,
             None => None,
         };
         if let (Some(file), Some(table)) = (&file, &table) {

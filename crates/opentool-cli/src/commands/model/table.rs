@@ -52,7 +52,7 @@ impl ModelTable {
     }
 
     /// Reads the table of a file, where it has one.
-    pub(in crate::commands) fn of_file(file: &ConfigFile) -> Result<Option<Self>, Failure> {
+    pub(in crate::commands) fn from_file(file: &ConfigFile) -> Result<Option<Self>, Failure> {
         let mut faults = Faults::default();
         let table = faults.take(parse(&file.text)).and_then(|parsed| {
             let parsed = parsed.get_ref();

@@ -45,7 +45,7 @@ impl FileContent {
     }
 
     /// Reads what stands in a file. A file that was not named must be trusted, unless nothing in it needs that.
-    pub(super) fn of_file(file: &ConfigFile) -> Result<(Self, SettingsUsed), Failure> {
+    pub(super) fn from_file(file: &ConfigFile) -> Result<(Self, SettingsUsed), Failure> {
         let command = "serve";
         let (content, settings) = parse_file(file, command)?;
         let is_trusted = file.check_trust(settings.iter(), command)?;
@@ -53,7 +53,7 @@ impl FileContent {
     }
 
     /// Reads what a file says for `opentool mcp`: its sources, and how their calls run. Only these need trust.
-    pub(super) fn of_tool_set(file: &ConfigFile) -> Result<(Self, SettingsUsed), Failure> {
+    pub(super) fn from_file_for_mcp(file: &ConfigFile) -> Result<(Self, SettingsUsed), Failure> {
         let command = "mcp";
         let (content, mut settings) = parse_file(file, command)?;
         settings.retain(|setting| is_of_tool_set(&setting.key));
@@ -130,7 +130,7 @@ pub(in crate::commands) fn file_table() -> ConfigTable {
         "no-page",
     ];
     let command = command();
-    let mut keys = ConfigTable::of_options(&command);
+    let mut keys = ConfigTable::keys_from_options(&command);
     keys.retain(|key| !OTHERS.contains(&key.name.as_str()));
     let key = ConfigKey::new;
     let list = "Where tools come from: documents, URLs, the file of an agent, or `demo`; or tables `[sources.NAME]`";

@@ -48,7 +48,7 @@ pub(in crate::commands) struct OpenedSet {
 
 impl OpenedSet {
     /// Opens what a configuration file describes, where there is one.
-    pub(in crate::commands) fn of_file(config: Option<&Path>, given: &ArgMatches) -> Result<Option<Self>, Failure> {
+    pub(in crate::commands) fn from_file(config: Option<&Path>, given: &ArgMatches) -> Result<Option<Self>, Failure> {
         let Some((file, content, used)) = read_for_mcp(config)? else { return Ok(None) };
         used.announce(&file);
         let mut options = content.options.set;
@@ -66,7 +66,7 @@ impl OpenedSet {
 /// Reads what a file says about sources and how they are used.
 fn read_for_mcp(config: Option<&Path>) -> Result<Option<(ConfigFile, FileContent, SettingsUsed)>, Failure> {
     let Some(file) = ConfigFile::given_or_found(config)? else { return Ok(None) };
-    let (content, used) = FileContent::of_tool_set(&file)?;
+    let (content, used) = FileContent::from_file_for_mcp(&file)?;
     Ok(Some((file, content, used)))
 }
 
@@ -105,7 +105,7 @@ impl Setup {
         let demo = ["demo".to_owned()];
         let options = &options.set;
         let sources = if options.is_nothing_named() { &demo[..] } else { &options.sources };
-        RunDetails::of_page(&StartedWith {
+        RunDetails::for_page(&StartedWith {
             model,
             sources,
             tools: &options.tools,
@@ -129,14 +129,14 @@ impl Setup {
     ) -> Result<Opened, Failure> {
         let path = self.config.as_deref().unwrap_or(Path::new(CONFIG_FILE));
         seen.add(path);
-        if let Ok(record) = TrustedFiles::of_user().and_then(|trusted| trusted.record(path)) {
+        if let Ok(record) = TrustedFiles::for_user().and_then(|trusted| trusted.record(path)) {
             // A file takes effect once trust is given.
             seen.add(&record);
         }
         let file = ConfigFile::given_or_found(self.config.as_deref())?;
         let FileContent { mut options, sources: named, model, .. } = match &file {
             Some(file) => {
-                let (mut content, used) = FileContent::of_file(file)?;
+                let (mut content, used) = FileContent::from_file(file)?;
                 content.read_keys(seen)?;
                 if is_first {
                     used.announce(file);
