@@ -1,4 +1,4 @@
-//! Which calls the person at the page is asked about, and how their word counts: [`PageApproval`].
+//! Which calls the person at the page is asked about, and how their answer counts: [`PageApproval`].
 
 use std::sync::Arc;
 
@@ -41,11 +41,11 @@ pub(crate) enum CallOrigin {
     Person { confirmed: bool },
     /// A model, whose calls a person approves.
     #[cfg_attr(not(feature = "chat"), expect(dead_code, reason = "only a chat has a model"))]
-    Model(Arc<dyn PersonAsked>),
+    Model(Arc<dyn Approver>),
 }
 
-/// A person who can be asked about a call.
-pub(crate) trait PersonAsked: Send + Sync {
+/// Asks a person about calls.
+pub(crate) trait Approver: Send + Sync {
     /// Asks; the answer is `Approve` or `Deny`.
     fn ask<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision>;
 }
@@ -55,7 +55,7 @@ pub(crate) fn with_person(executor: &Executor) -> Executor {
     executor.to_builder().map_approval(PageApproval).build()
 }
 
-/// Asks the person at the page, and then the policy of the server, which has the last word.
+/// Asks the person at the page, and then the policy of the server, which decides last.
 struct PageApproval(Option<Arc<dyn ApprovalPolicy>>);
 
 impl PageApproval {
@@ -106,10 +106,10 @@ impl ApprovalPolicy for PageApproval {
                     }
                     *confirmed
                 }
-                Some(CallOrigin::Model(person))
+                Some(CallOrigin::Model(approver))
                     if is_asked_about(request.tool) || self.is_needed_by_server(request.tool, request.arguments) =>
                 {
-                    match person.ask(request).await {
+                    match approver.ask(request).await {
                         Decision::Approve => true,
                         other => return other,
                     }

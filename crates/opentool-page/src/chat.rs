@@ -1,7 +1,7 @@
 //! Turns of a chat: what the person says, and what happens until the model has answered.
 
+mod approver;
 mod messages;
-mod person;
 mod turn_calls;
 mod turn_line;
 mod turn_task;
@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
+use self::approver::PageApprover;
 use self::messages::{TurnBody, message, message_form};
-use self::person::PersonAtPage;
 use self::turn_calls::TurnCalls;
 use self::turn_task::TurnTask;
 use crate::approval::CallOrigin;
@@ -60,7 +60,7 @@ pub(crate) fn start(
     let is_recorded = is_recorded(state);
     let (queue, queued) = mpsc::channel(BACKLOG);
     let (asking, asked) = mpsc::channel(BACKLOG);
-    let person = PersonAtPage {
+    let approver = PageApprover {
         asking,
         approvals: approvals.clone(),
         is_recorded,
@@ -69,7 +69,7 @@ pub(crate) fn start(
         conversation: conversation.clone(),
     };
     let context = calls::context(session, request)
-        .with_typed(CallOrigin::Model(Arc::new(person)))
+        .with_typed(CallOrigin::Model(Arc::new(approver)))
         .with_respondent(PageRespondent { questions, lines: queue });
     let client = recorded(state, chat.client(&model, request.host())).build();
     let turn =
@@ -111,15 +111,15 @@ fn is_recorded(_: &PageState) -> bool {
     false
 }
 
-/// Passes the person's word about a call on.
+/// Passes the person's answer about a call on.
 pub(crate) fn approve(
     state: &PageState,
     session: &Session,
     approval: &str,
     request: &mut FrontendRequest<'_>,
 ) -> Result<FrontendResponse, ApiError> {
-    let word = read_body(&request.take_body())?;
-    if chat_of(state)?.turns.decide(session.key_name.as_deref().unwrap_or_default(), approval, word) {
+    let answer = read_body(&request.take_body())?;
+    if chat_of(state)?.turns.decide(session.key_name.as_deref().unwrap_or_default(), approval, answer) {
         return Ok(FrontendResponse::empty(StatusCode::NO_CONTENT));
     }
     Err(ApiError::not_found("no call waits for this approval"))

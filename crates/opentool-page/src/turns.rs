@@ -38,7 +38,7 @@ pub(crate) struct RunningTurn {
     pub(crate) approvals: Arc<OpenApprovals>,
 }
 
-/// The calls of a turn that wait for the person's word.
+/// The calls of a turn that wait for approval.
 #[derive(Debug, Default)]
 pub(crate) struct OpenApprovals(Mutex<ApprovalTable>);
 
@@ -46,20 +46,20 @@ pub(crate) struct OpenApprovals(Mutex<ApprovalTable>);
 struct ApprovalTable {
     /// By the name of the approval.
     waiting: HashMap<String, oneshot::Sender<ApprovalBody>>,
-    /// Whether the person has gone, so that no word will come.
-    is_left: bool,
+    /// Whether the page has disconnected, so that no answer will come.
+    is_disconnected: bool,
 }
 
-/// The person's word, as the page sends it.
+/// The answer of the person at the page, as the page sends it.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ApprovalBody {
-    pub(crate) decision: PersonsWord,
+    pub(crate) decision: ApprovalAnswer,
     pub(crate) reason: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum PersonsWord {
+pub(crate) enum ApprovalAnswer {
     Allow,
     Deny,
     Always,
@@ -99,11 +99,11 @@ impl RunningTurns {
         self.lock().iter().find(|turn| turn.conversation == conversation).map(|turn| turn.id.clone())
     }
 
-    /// Passes the person's word on; says whether a call waited for it.
-    pub(crate) fn decide(&self, owner: &str, approval: &str, word: ApprovalBody) -> bool {
+    /// Passes the person's answer on; says whether a call waited for it.
+    pub(crate) fn decide(&self, owner: &str, approval: &str, answer: ApprovalBody) -> bool {
         let turns = self.lock().iter().filter(|turn| *turn.owner == *owner).cloned().collect::<Vec<_>>();
         let waiting = turns.iter().find_map(|turn| turn.approvals.lock().waiting.remove(approval));
-        waiting.is_some_and(|waiting| waiting.send(word).is_ok())
+        waiting.is_some_and(|waiting| waiting.send(answer).is_ok())
     }
 
     /// Makes a name for an approval.
@@ -122,27 +122,27 @@ impl Drop for TurnEntry {
     }
 }
 
-/// A call that waits for the person's word; dropped, it waits no more.
+/// A call that waits for approval, until this is dropped.
 pub(crate) struct OpenApproval<'a> {
     approvals: &'a OpenApprovals,
     name: &'a str,
-    word: oneshot::Receiver<ApprovalBody>,
+    answer: oneshot::Receiver<ApprovalBody>,
 }
 
 impl OpenApprovals {
     pub(crate) fn open<'a>(&'a self, name: &'a str) -> OpenApproval<'a> {
-        let (sender, word) = oneshot::channel();
+        let (sender, answer) = oneshot::channel();
         let mut table = self.lock();
-        if !table.is_left {
+        if !table.is_disconnected {
             table.waiting.insert(name.to_owned(), sender);
         }
-        OpenApproval { approvals: self, name, word }
+        OpenApproval { approvals: self, name, answer }
     }
 
-    /// Ends the waiting, since the person has gone; says whether a call waited.
-    pub(crate) fn leave(&self) -> bool {
+    /// Ends the waiting, since the page has disconnected; says whether a call waited.
+    pub(crate) fn disconnect(&self) -> bool {
         let mut table = self.lock();
-        table.is_left = true;
+        table.is_disconnected = true;
         !std::mem::take(&mut table.waiting).is_empty()
     }
 
@@ -152,9 +152,9 @@ impl OpenApprovals {
 }
 
 impl OpenApproval<'_> {
-    /// Waits for the person's word; none where the turn is over, or the person has gone.
-    pub(crate) async fn word(&mut self) -> Option<ApprovalBody> {
-        (&mut self.word).await.ok()
+    /// Waits for the person's answer; none where the turn is over, or the page has disconnected.
+    pub(crate) async fn answer(&mut self) -> Option<ApprovalBody> {
+        (&mut self.answer).await.ok()
     }
 }
 

@@ -8,7 +8,7 @@ use opentool_core::{Cancellation, ToolError, ToolEvent};
 use opentool_server::{ClientGone, RequestBody, TooManyCalls};
 use tokio::sync::mpsc;
 
-use super::person::AskedCall;
+use super::approver::AskedCall;
 use super::turn_calls::TurnCalls;
 use super::turn_line::{TurnErrorForm, TurnLine};
 use crate::lines::LineSender;
@@ -66,7 +66,7 @@ impl TurnTask {
                 let _ = lines.send(&TurnLine::Error { error, duration_ms: millis(started.elapsed()) }).await;
             }
             // A call that waited for the person waits in the journal from now on, which ends the turn.
-            Err(TurnStop::Gone) if approvals.is_some_and(|approvals| approvals.leave()) => {
+            Err(TurnStop::Gone) if approvals.is_some_and(|approvals| approvals.disconnect()) => {
                 drop((queued, asked));
                 tokio::select! {
                     () = finish(&mut stream, &mut calls) => {}
@@ -90,7 +90,7 @@ async fn finish(stream: &mut ChatStream, calls: &mut TurnCalls) {
             ChatEvent::Tool(ToolEvent::Finished(call, outcome) | ToolEvent::Failed(call, outcome)) => {
                 drop(calls.end(&call, Some(&outcome)));
             }
-            // Before the end, the model was asked for a person who has gone: another process goes on, where one is wanted.
+            // Before the end, the model was asked for a page that has disconnected: another process goes on, where one is wanted.
             ChatEvent::Done(_)
             | ChatEvent::Text(_)
             | ChatEvent::Reasoning(_)

@@ -1,4 +1,4 @@
-//! The person at the page, who is asked about calls: [`PersonAtPage`].
+//! Approval of calls by the person at the page: [`PageApprover`].
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use opentool_core::{ApprovalRequest, BoxFuture, Decision};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-use crate::approval::{PersonAsked, denied};
+use crate::approval::{Approver, denied};
 use crate::conversations::{ApprovedTool, Conversations};
 use crate::parts::raw_arguments;
 use crate::tools::HintForm;
-use crate::turns::{OpenApprovals, PersonsWord, RunningTurns};
+use crate::turns::{ApprovalAnswer, OpenApprovals, RunningTurns};
 
-/// A call that waits for the person's word.
+/// A call that waits for the person's answer.
 pub(super) struct AskedCall {
     pub(super) approval: String,
     pub(super) call_id: String,
@@ -22,7 +22,7 @@ pub(super) struct AskedCall {
 }
 
 /// Asks the person at the page about the calls of a turn.
-pub(super) struct PersonAtPage {
+pub(super) struct PageApprover {
     pub(super) asking: mpsc::Sender<AskedCall>,
     pub(super) approvals: Arc<OpenApprovals>,
     /// Whether a call can wait in a journal.
@@ -32,7 +32,7 @@ pub(super) struct PersonAtPage {
     pub(super) conversation: String,
 }
 
-impl PersonAsked for PersonAtPage {
+impl Approver for PageApprover {
     fn ask<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         Box::pin(async move {
             let definition = request.tool.definition();
@@ -49,20 +49,20 @@ impl PersonAsked for PersonAtPage {
                 arguments: raw_arguments(request.arguments.as_str()),
                 hints: request.tool.metadata().into(),
             };
-            let word = match self.asking.send(asked).await {
-                Ok(()) => approval.word().await,
+            let answer = match self.asking.send(asked).await {
+                Ok(()) => approval.answer().await,
                 Err(_) => None,
             };
-            let Some(word) = word else {
+            let Some(answer) = answer else {
                 return if self.is_recorded { Decision::Suspend } else { denied(None) };
             };
-            match word.decision {
-                PersonsWord::Allow => Decision::Approve,
-                PersonsWord::Always => {
+            match answer.decision {
+                ApprovalAnswer::Allow => Decision::Approve,
+                ApprovalAnswer::Always => {
                     self.conversations.always_approve(&self.conversation, tool);
                     Decision::Approve
                 }
-                PersonsWord::Deny => denied(word.reason.as_deref()),
+                ApprovalAnswer::Deny => denied(answer.reason.as_deref()),
             }
         })
     }
