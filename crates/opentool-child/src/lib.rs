@@ -16,12 +16,12 @@
 //!
 //! Reapers need Linux. Elsewhere [`reaped_command`] returns nothing.
 
-#[cfg(target_os = "linux")]
-mod again;
 #[cfg(unix)]
 mod parent;
 #[cfg(target_os = "linux")]
 mod reaper;
+#[cfg(target_os = "linux")]
+mod reexec;
 mod start;
 
 #[cfg(unix)]

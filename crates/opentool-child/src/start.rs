@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 #[cfg(target_os = "linux")]
-use crate::again;
+use crate::reexec;
 
 /// Whether this program can be started again as a reaper.
 static IS_ENTRY: AtomicBool = AtomicBool::new(false);
@@ -25,7 +25,7 @@ static IS_ENTRY: AtomicBool = AtomicBool::new(false);
 pub fn reaper_main() {
     IS_ENTRY.store(true, Ordering::Relaxed);
     #[cfg(target_os = "linux")]
-    again::run_if_marked();
+    reexec::run_if_marked();
 }
 
 /// A command that runs a program below a reaper, or nothing where there can be none: [`reaper_main`] was not called in this
@@ -43,7 +43,7 @@ pub fn reaped_command(program: impl AsRef<OsStr>, grace: Duration) -> Option<Com
         return None;
     }
     #[cfg(target_os = "linux")]
-    return again::command(program.as_ref(), grace);
+    return reexec::command(program.as_ref(), grace);
     #[cfg(not(target_os = "linux"))]
     {
         let _ = (program, grace);

@@ -1,4 +1,4 @@
-//! This program, started again above another one.
+//! This program, executed again as the reaper of another one.
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
