@@ -6,6 +6,7 @@ mod attach;
 mod data;
 mod interrupt;
 mod memory;
+mod positionals;
 mod progress;
 mod question;
 mod recorded;
@@ -14,7 +15,6 @@ mod report;
 mod session;
 mod show;
 mod turn;
-mod words;
 
 use std::io::{self, IsTerminal as _, Read as _};
 
@@ -22,7 +22,7 @@ pub(super) use self::{
     args::{Chat, ChatCommand},
     recorded::{RunDetails, StartedWith},
 };
-use self::{interrupt::Interrupt, session::Session, words::Words};
+use self::{interrupt::Interrupt, positionals::Positionals, session::Session};
 use super::{ExitStatus, access::warn_of_visible_key};
 use crate::{failure::Failure, source_tables::NamedSources, sources};
 
@@ -39,13 +39,13 @@ impl Chat {
 
     fn run_prepared(&self) -> Result<ExitStatus, Failure> {
         let named = NamedSources::new(self.config.as_deref(), "chat");
-        let words = Words::parse(&self.words, self.prompt.as_deref(), &named)?;
+        let positionals = Positionals::parse(&self.words, self.prompt.as_deref(), &named)?;
         let model = self.model.given_or_found(self.config.as_deref(), "chat")?;
         // Before the user types a prompt, so that a wrong source is reported first.
-        let sources = session::open_sources(self, &words.sources, &named)?;
+        let sources = session::open_sources(self, &positionals.sources, &named)?;
         let prompt = match &self.resume {
-            None => prompt(&words)?,
-            Some(_) if words.prompt.is_some() || words.reads_input => {
+            None => prompt(&positionals)?,
+            Some(_) if positionals.prompt.is_some() || positionals.reads_input => {
                 return Err(Failure::usage("a run that goes on has its prompt: leave it out"));
             }
             Some(_) => None,
@@ -59,7 +59,7 @@ impl Chat {
         let ended = runtime.block_on(async {
             let interrupt = Interrupt::listen();
             let session = tokio::select! {
-                session = Session::open(self, &sources, &words.sources, &model, prompt.is_none(), &interrupt) => session?,
+                session = Session::open(self, &sources, &positionals.sources, &model, prompt.is_none(), &interrupt) => session?,
                 () = interrupt.given() => return Ok(ExitStatus::Interrupted),
             };
             let ended = match (&prompt, &self.resume) {
@@ -89,17 +89,17 @@ impl Chat {
 }
 
 /// The prompt of the command line and of standard input; none for a conversation.
-fn prompt(words: &Words) -> Result<Option<String>, Failure> {
-    let is_piped = words.prompt.is_none() && !io::stdin().is_terminal();
-    if !words.reads_input && !is_piped {
-        return Ok(words.prompt.clone());
+fn prompt(positionals: &Positionals) -> Result<Option<String>, Failure> {
+    let is_piped = positionals.prompt.is_none() && !io::stdin().is_terminal();
+    if !positionals.reads_input && !is_piped {
+        return Ok(positionals.prompt.clone());
     }
     let mut bytes = Vec::new();
     let read = io::stdin().lock().read_to_end(&mut bytes);
     read.map_err(|source| Failure::Read { name: "<stdin>".to_owned(), source })?;
     let input = String::from_utf8(bytes)
         .map_err(|error| Failure::NotText { name: "<stdin>".to_owned(), at: error.utf8_error().valid_up_to() })?;
-    match (&words.prompt, input.trim_end()) {
+    match (&positionals.prompt, input.trim_end()) {
         (None, input) if input.trim().is_empty() => {
             Err(Failure::usage("standard input is empty: pipe a prompt in, or give one"))
         }

@@ -1,20 +1,20 @@
-//! Which words of the command line name sources, and which one is the prompt.
+//! The positional arguments of `opentool chat`: which name sources, and which one is the prompt.
 
 use crate::{failure::Failure, source::Source, source_tables::NamedSources};
 
 /// The word that stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// The words, by their meaning.
+/// The positional arguments, by their meaning.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Words {
+pub(super) struct Positionals {
     pub(super) sources: Vec<String>,
     pub(super) prompt: Option<String>,
     /// Whether standard input belongs to the prompt.
     pub(super) reads_input: bool,
 }
 
-impl Words {
+impl Positionals {
     /// Takes the last word for the prompt unless it names a source or the prompt was given otherwise.
     pub(super) fn parse(words: &[String], prompt: Option<&str>, named: &NamedSources) -> Result<Self, Failure> {
         let (words, reads_input) = match words.split_last() {
@@ -38,7 +38,7 @@ impl Words {
         if prompt.as_ref().is_some_and(|prompt| prompt.trim().is_empty()) {
             return Err(Failure::usage("the prompt is empty: give one, or leave it out for a conversation"));
         }
-        Ok(Words { sources: sources.to_vec(), prompt, reads_input })
+        Ok(Positionals { sources: sources.to_vec(), prompt, reads_input })
     }
 }
 
@@ -48,14 +48,14 @@ mod tests {
 
     use super::*;
 
-    fn words(words: &[&str], prompt: Option<&str>) -> Result<Words, String> {
+    fn words(words: &[&str], prompt: Option<&str>) -> Result<Positionals, String> {
         let words: Vec<_> = words.iter().map(ToString::to_string).collect();
-        Words::parse(&words, prompt, &NamedSources::none()).map_err(|failure| failure.to_string())
+        Positionals::parse(&words, prompt, &NamedSources::none()).map_err(|failure| failure.to_string())
     }
 
-    fn expected(sources: &[&str], prompt: Option<&str>, reads_input: bool) -> Result<Words, String> {
+    fn expected(sources: &[&str], prompt: Option<&str>, reads_input: bool) -> Result<Positionals, String> {
         let sources = sources.iter().map(ToString::to_string).collect();
-        Ok(Words { sources, prompt: prompt.map(str::to_owned), reads_input })
+        Ok(Positionals { sources, prompt: prompt.map(str::to_owned), reads_input })
     }
 
     #[test]
