@@ -1,22 +1,22 @@
 //! Arguments, from their text straight into the memory of the call, in one pass.
 
+mod describe;
 mod named;
 mod objects;
 mod read;
-mod words;
 
 use std::collections::HashSet;
 
 use opentool_core::{ArgumentError, Problem, ToolError};
 use opentool_spec::json::{JsonError, Lexer, near, pointer};
 
-use crate::frame::{Frame, Given};
+use crate::frame::{ArgumentState, Frame};
 use crate::plan::{Buffer, Function, LARGEST_BUFFER, Parameter, Passing};
 
+use self::describe::{name_of, quoted};
 use self::named::read_named;
 use self::objects::read_value;
 use self::read::{ValueError, short_integer, skip_whitespace};
-use self::words::{name_of, quoted};
 
 /// How many problems are worked out; a model corrects a few at a time.
 const MOST_PROBLEMS: usize = 20;
@@ -84,12 +84,12 @@ impl<'t> ArgumentReader<'_, 't> {
         if let Some(parameter) = function.parameters.get(*next)
             && bytes[at..].starts_with(&parameter.key)
             && let slot = self.frame.slot(*next)
-            && slot.given == Given::Absent
+            && slot.state == ArgumentState::Absent
             && let Passing::Value(value) | Passing::Cell { value, .. } = &parameter.passing
             && let Some((word, end)) = short_integer(*value, bytes, skip_whitespace(bytes, at + parameter.key.len()))
         {
             slot.word = word;
-            slot.given = Given::Value;
+            slot.state = ArgumentState::Value;
             *next += 1;
             return Ok(end);
         }
@@ -129,15 +129,15 @@ impl<'t> ArgumentReader<'_, 't> {
     fn argument(&mut self, index: usize, lexer: &mut Lexer<'t>) -> Syntax<()> {
         let parameter = &self.function.parameters[index];
         let slot = self.frame.slot(index);
-        if slot.given != Given::Absent {
+        if slot.state != ArgumentState::Absent {
             return self.twice(&parameter.name, lexer);
         }
         if lexer.peek() == Some(b'n') {
             lexer.literal("null")?;
-            slot.given = Given::Null;
+            slot.state = ArgumentState::Null;
             return Ok(());
         }
-        slot.given = Given::Value;
+        slot.state = ArgumentState::Value;
         let before = lexer.clone();
         let read = match &parameter.names {
             None => read_value(&parameter.passing, lexer, slot),
@@ -186,7 +186,7 @@ impl<'t> ArgumentReader<'_, 't> {
     fn finish(&mut self) {
         let function = self.function;
         for (index, parameter) in function.parameters.iter().enumerate() {
-            if parameter.required && self.frame.slots()[index].given != Given::Value {
+            if parameter.required && self.frame.slots()[index].state != ArgumentState::Value {
                 self.missing(index, parameter);
             }
             if function.has_counts
@@ -204,9 +204,9 @@ impl<'t> ArgumentReader<'_, 't> {
             if let Passing::Text { count: Some(counter), .. } | Passing::Array { count: Some(counter), .. } =
                 &parameter.passing
                 && let slot = self.frame.slot(*counter)
-                && slot.given == Given::Derived
+                && slot.state == ArgumentState::Derived
             {
-                slot.given = Given::Value;
+                slot.state = ArgumentState::Value;
             }
         }
         for (index, parameter) in function.parameters.iter().enumerate() {
@@ -224,12 +224,12 @@ impl<'t> ArgumentReader<'_, 't> {
             Some(near) => format!("; is it what you call {}?", quoted(near)),
             None => String::new(),
         };
-        let (path, what) = match self.frame.slots()[index].given {
-            Given::Null => {
-                (pointer::to_member(&parameter.name), format!("expected {}, got null", words::expected(parameter)))
+        let (path, what) = match self.frame.slots()[index].state {
+            ArgumentState::Null => {
+                (pointer::to_member(&parameter.name), format!("expected {}, got null", describe::expected(parameter)))
             }
             _ => {
-                let kind = words::expected(parameter);
+                let kind = describe::expected(parameter);
                 (String::new(), format!("missing required argument {} ({kind}){meant}", quoted(&parameter.name)))
             }
         };
@@ -239,7 +239,7 @@ impl<'t> ArgumentReader<'_, 't> {
     /// The length of what goes in: passed to the function, or checked against what the caller says.
     fn count(&mut self, index: usize, counter: usize) {
         let slot = &self.frame.slots()[index];
-        let count = if slot.given == Given::Value { slot.count } else { 0 };
+        let count = if slot.state == ArgumentState::Value { slot.count } else { 0 };
         self.derive_or_check(
             counter,
             count,
@@ -277,8 +277,8 @@ impl<'t> ArgumentReader<'_, 't> {
         let function = self.function;
         let Some(value) = function.parameters[counter].passing.counter() else { return count };
         let slot = self.frame.slot(counter);
-        match slot.given {
-            Given::Value => {
+        match slot.state {
+            ArgumentState::Value => {
                 let said = value.machine.load(slot.word).count();
                 match said {
                     Some(said) if fits(said) => said,
@@ -292,7 +292,7 @@ impl<'t> ArgumentReader<'_, 't> {
                 }
             }
             // Several may share a counter: the smallest decides.
-            Given::Derived if value.machine.load(slot.word).count().is_some_and(|said| said <= count) => {
+            ArgumentState::Derived if value.machine.load(slot.word).count().is_some_and(|said| said <= count) => {
                 value.machine.load(slot.word).count().unwrap_or(count)
             }
             _ => {
@@ -303,7 +303,7 @@ impl<'t> ArgumentReader<'_, 't> {
                     return 0;
                 }
                 slot.word = value.machine.word_of_integer(count as u64);
-                slot.given = Given::Derived;
+                slot.state = ArgumentState::Derived;
                 count
             }
         }

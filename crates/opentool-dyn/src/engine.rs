@@ -6,10 +6,10 @@ mod errno;
 mod field_access;
 mod finished;
 mod handles;
-mod kept;
 mod loaded;
 mod notes;
 mod prepared;
+mod retained;
 mod struct_type;
 
 use std::path::Path;

@@ -30,7 +30,7 @@ pub(crate) struct Slot {
     pub(crate) pointer: *mut c_void,
     /// How many elements a buffer has.
     pub(crate) count: usize,
-    pub(crate) given: Given,
+    pub(crate) state: ArgumentState,
     /// What the pointer points to, where that is more than a cell.
     pub(crate) block: Block,
     pub(crate) pages: Option<GuardedPages>,
@@ -42,9 +42,9 @@ pub(crate) struct Slot {
     pub(crate) record: Option<Arc<Record>>,
 }
 
-/// What the caller said of a parameter.
+/// What the caller gave for a parameter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Given {
+pub(crate) enum ArgumentState {
     /// Nothing.
     #[default]
     Absent,
@@ -86,7 +86,7 @@ impl Default for Slot {
             word: 0,
             pointer: ptr::null_mut(),
             count: 0,
-            given: Given::Absent,
+            state: ArgumentState::Absent,
             block: Block::default(),
             pages: None,
             texts: Vec::new(),
@@ -111,7 +111,7 @@ impl Frame {
         }
         for slot in &mut frame.slots[..parameters] {
             slot.word = 0;
-            slot.given = Given::Absent;
+            slot.state = ArgumentState::Absent;
         }
         let result = code(&mut frame);
         FRAME.set(Some(frame));

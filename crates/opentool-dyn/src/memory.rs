@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use crate::encoding::{Encoding, push_json_string};
-use crate::plan::{Element, FieldContent, Loaded, Seen, StructLayout, Value};
+use crate::plan::{Element, FieldContent, JsonForm, Loaded, StructLayout, Value};
 
 /// The most bytes of a text that are part of a result.
 pub(crate) const LONGEST_TEXT: usize = 1 << 20;
@@ -171,9 +171,9 @@ pub(crate) unsafe fn push_struct(
 #[inline]
 pub(crate) fn push_value(value: Value, word: u64, options: Options, out: &mut Vec<u8>) {
     let loaded = value.machine.load(word);
-    match value.seen {
-        Seen::Number => {}
-        Seen::Boolean => {
+    match value.form {
+        JsonForm::Number => {}
+        JsonForm::Boolean => {
             let truth = match loaded {
                 Loaded::Bool(truth) => truth,
                 Loaded::Signed(integer) => integer != 0,
@@ -184,12 +184,12 @@ pub(crate) fn push_value(value: Value, word: u64, options: Options, out: &mut Ve
             out.extend_from_slice(if truth { b"true" } else { b"false" });
             return;
         }
-        Seen::Character => {
+        JsonForm::Character => {
             let [byte, ..] = word.to_ne_bytes();
             push_json_string(char::from(byte).encode_utf8(&mut [0; 4]), out);
             return;
         }
-        Seen::Digits => {
+        JsonForm::Digits => {
             push_quoted(loaded, out);
             return;
         }

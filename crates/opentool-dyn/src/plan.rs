@@ -26,6 +26,8 @@ pub(crate) use extension::{Effect, LARGEST_BUFFER};
 pub(crate) use layout::{Element, FieldContent, StructField, StructLayout};
 pub(crate) use marks::marks;
 pub(crate) use names::Names;
-pub(crate) use scalar::{Loaded, Machine, Scalar, Seen, Value};
+pub(crate) use scalar::{JsonForm, Loaded, Machine, Scalar, Value};
 pub(crate) use struct_field::{AccessContent, Condition, FieldAccess, LengthField};
-pub(crate) use types::{Family, Function, Global, Helper, Holder, Parameter, Passing, Plan, Pointed, Returned};
+pub(crate) use types::{
+    Function, Global, HandleSource, Helper, Parameter, ParentHandle, Passing, Plan, Pointed, RetainedArgument, Returned,
+};

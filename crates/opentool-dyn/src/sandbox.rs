@@ -86,9 +86,9 @@ fn confine_further(
 ) -> Result<(), String> {
     limits::drop_capabilities();
     match files::apply(permissions, library)? {
-        Ok(reach) => {
+        Ok(coverage) => {
             confinement.files = true;
-            if reach == files::Reach::Part {
+            if coverage == files::LandlockCoverage::Partial {
                 let missing =
                     "files: the kernel is older than 6.12, and its Landlock does not check all that newer ones do";
                 confinement.missing.push(missing.to_owned());

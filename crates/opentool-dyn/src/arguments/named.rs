@@ -2,9 +2,9 @@
 
 use opentool_spec::json::{Lexer, near};
 
+use super::describe::quoted;
 use super::objects::read_value;
 use super::read::{Read, ValueError, refuse, text_of};
-use super::words::quoted;
 use crate::frame::Slot;
 use crate::plan::{Loaded, Names, Passing};
 

@@ -2,8 +2,8 @@
 
 use opentool_spec::json::{Lexer, near, pointer};
 
+use super::describe::quoted;
 use super::read::{Read, ValueError, expected, read_handle, read_scalar, read_text, refuse};
-use super::words::quoted;
 use crate::frame::{Block, Slot};
 use crate::plan::{AccessContent, Element, FieldContent, Passing, StructField, StructLayout};
 

@@ -2,10 +2,10 @@
 
 use opentool_spec::json::{JsonError, JsonString, Lexer, Quantity};
 
-use super::words::{name_of, scalar};
+use super::describe::{name_of, scalar};
 use crate::encoding::Encoding;
 use crate::frame::{Block, Slot};
-use crate::plan::{Machine, Seen, Value};
+use crate::plan::{JsonForm, Machine, Value};
 
 /// The most characters that the token of a handle may have.
 const LONGEST_TOKEN: usize = 512;
@@ -55,7 +55,7 @@ pub(super) fn skip_whitespace(bytes: &[u8], mut at: usize) -> usize {
 /// The benchmark `calls` of this crate shows what it buys.
 #[inline]
 pub(super) fn short_integer(value: Value, bytes: &[u8], start: usize) -> Option<(u64, usize)> {
-    if value.seen != Seen::Number || matches!(value.machine, Machine::Bool | Machine::F32 | Machine::F64) {
+    if value.form != JsonForm::Number || matches!(value.machine, Machine::Bool | Machine::F32 | Machine::F64) {
         return None;
     }
     let negative = bytes.get(start) == Some(&b'-');
@@ -89,7 +89,7 @@ pub(super) fn read_scalar(value: Value, lexer: &mut Lexer<'_>) -> Read<u64> {
     match lexer.peek() {
         Some(b'-' | b'0'..=b'9') => read_number(value, lexer),
         Some(b'"') => read_quoted(value, lexer),
-        Some(first @ (b't' | b'f')) if value.seen == Seen::Boolean || value.machine == Machine::Bool => {
+        Some(first @ (b't' | b'f')) if value.form == JsonForm::Boolean || value.machine == Machine::Bool => {
             lexer.literal(if first == b't' { "true" } else { "false" })?;
             Ok(value.machine.word_of_integer(u64::from(first == b't')))
         }
@@ -109,7 +109,7 @@ fn read_number(value: Value, lexer: &mut Lexer<'_>) -> Read<u64> {
             _ => refuse(format!("expected a number that fits `float`, at most 3.4028235e38, got {}", number.text)),
         },
         machine => {
-            let (least, most) = if value.seen == Seen::Boolean { (0, 1) } else { machine.bounds() };
+            let (least, most) = if value.form == JsonForm::Boolean { (0, 1) } else { machine.bounds() };
             let within = match number.quantity {
                 Quantity::Unsigned(integer) if integer <= most => Some(integer),
                 Quantity::Signed(integer) if integer >= least => Some(integer.cast_unsigned()),
@@ -128,7 +128,7 @@ fn read_number(value: Value, lexer: &mut Lexer<'_>) -> Read<u64> {
 #[cold]
 fn out_of_range<T>(value: Value, lexer: &mut Lexer<'_>, start: usize) -> Read<T> {
     let got = lexer.since(start);
-    if value.seen == Seen::Boolean || value.machine == Machine::Bool {
+    if value.form == JsonForm::Boolean || value.machine == Machine::Bool {
         return refuse(format!("expected a boolean or 0 or 1, got {got}"));
     }
     let (least, most) = value.machine.bounds();
@@ -145,7 +145,7 @@ fn read_quoted(value: Value, lexer: &mut Lexer<'_>) -> Read<u64> {
     let text = lexer.string()?.decode();
     if value.scalar.is_char()
         && let [character] = *text.as_bytes()
-        && !(value.seen == Seen::Digits)
+        && !(value.form == JsonForm::Digits)
     {
         return Ok(value.machine.word_of_integer(u64::from(character)));
     }
@@ -162,7 +162,7 @@ fn read_quoted(value: Value, lexer: &mut Lexer<'_>) -> Read<u64> {
                 if value.machine == Machine::F32 { Machine::word_of_f32(double as f32) } else { double.to_bits() };
             Ok(word)
         }
-        machine if value.seen == Seen::Digits || (value.seen == Seen::Number && machine.size() == 8) => {
+        machine if value.form == JsonForm::Digits || (value.form == JsonForm::Number && machine.size() == 8) => {
             let (least, most) = machine.bounds();
             let canonical = text.strip_prefix('-').unwrap_or(&text);
             let digits = !canonical.is_empty() && canonical.bytes().all(|byte| byte.is_ascii_digit());

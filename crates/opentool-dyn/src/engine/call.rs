@@ -13,14 +13,14 @@ use super::errno;
 use super::field_access;
 use super::finished::{FinishedCall, Outcome};
 use super::handles::{HandleUse, Handles};
-use super::kept::Kept;
 use super::notes::Notes;
 use super::prepared::{Prepared, Register};
+use super::retained::RetainedMemory;
 use crate::closure::Record;
-use crate::frame::{Frame, Given, Place};
+use crate::frame::{ArgumentState, Frame, Place};
 use crate::guarded_pages::GuardedPages;
 use crate::memory::{Options, push_value};
-use crate::plan::{Function, Global, Holder, Passing, Returned};
+use crate::plan::{Function, Global, HandleSource, Passing, RetainedArgument, Returned};
 
 /// What a call of a function needs.
 #[derive(Clone, Copy)]
@@ -128,8 +128,8 @@ impl Call<'_> {
         if function.has_fields {
             field_access::reset(function, frame);
         }
-        for keep in &function.keeps {
-            self.keep(frame, keep.parameter, keep.holder, &made);
+        for retained in &function.retained {
+            self.retain(frame, *retained, &made);
         }
         self.release_handles(frame, function.parameters.len(), failure.is_none());
         if let Some(free) = function.free.and_then(|index| callable.helpers.get(index))
@@ -165,7 +165,7 @@ impl Call<'_> {
     fn set_pointers(self, frame: &mut Frame) -> Result<(), ToolError> {
         for (index, parameter) in self.function.parameters.iter().enumerate() {
             let slot = frame.slot(index);
-            let is_given = matches!(slot.given, Given::Value | Given::Derived);
+            let is_given = matches!(slot.state, ArgumentState::Value | ArgumentState::Derived);
             let pointer = match &parameter.passing {
                 Passing::Value(_) | Passing::StructValue { .. } => continue,
                 Passing::Cell { out, .. } if is_given || *out => (&raw mut slot.word).cast(),
@@ -257,9 +257,9 @@ impl Call<'_> {
 
     /// A function that records its calls: for this call, or for the handle that it is kept for.
     fn start_closure(self, frame: &mut Frame, index: usize) -> Result<*mut c_void, ToolError> {
-        let keep = self.function.keeps.iter().find(|keep| keep.parameter == index);
-        let record = match keep.map(|keep| keep.holder) {
-            Some(Holder::Parameter(holder)) => self.handles.record(frame.slots()[holder].block.as_bytes()),
+        let retained = self.function.retained.iter().find(|retained| retained.parameter == index);
+        let record = match retained.map(|retained| retained.handle) {
+            Some(HandleSource::Parameter(handle)) => self.handles.record(frame.slots()[handle].block.as_bytes()),
             _ => None,
         };
         let record = record.unwrap_or_else(|| Arc::new(Record::default()));
@@ -285,7 +285,7 @@ impl Call<'_> {
     /// Ends the handles that must be ended before those that the call ends.
     fn close_children(self, frame: &Frame) {
         for (parameter, slot) in self.function.parameters.iter().zip(frame.slots()) {
-            if matches!(parameter.passing, Passing::Handle { closes: true, .. }) && slot.given == Given::Value {
+            if matches!(parameter.passing, Passing::Handle { closes: true, .. }) && slot.state == ArgumentState::Value {
                 for (close, pointer) in self.handles.take_children(slot.block.as_bytes()) {
                     // SAFETY: the document says that this function ends such an object; its handle is gone, so that nothing
                     // uses it any more.
@@ -295,22 +295,23 @@ impl Call<'_> {
         }
     }
 
-    /// Keeps the memory of a parameter for a handle.
-    fn keep(self, frame: &mut Frame, parameter: usize, holder: Holder, made: &[(Holder, String)]) {
-        let of_parameter = match holder {
-            Holder::Parameter(index) => {
+    /// Retains the memory of a parameter for a handle.
+    fn retain(self, frame: &mut Frame, retained: RetainedArgument, made: &[(HandleSource, String)]) {
+        let RetainedArgument { parameter, handle } = retained;
+        let of_parameter = match handle {
+            HandleSource::Parameter(index) => {
                 let slot = &frame.slots()[index];
                 let is_handle = matches!(self.function.parameters[index].passing, Passing::Handle { .. });
-                (is_handle && slot.given == Given::Value).then(|| slot.block.as_bytes().to_vec())
+                (is_handle && slot.state == ArgumentState::Value).then(|| slot.block.as_bytes().to_vec())
             }
-            Holder::Return => None,
+            HandleSource::Return => None,
         };
         let token = of_parameter
-            .or_else(|| made.iter().find(|(other, _)| *other == holder).map(|(_, token)| token.clone().into_bytes()));
+            .or_else(|| made.iter().find(|(other, _)| *other == handle).map(|(_, token)| token.clone().into_bytes()));
         let slot = frame.slot(parameter);
-        let is_given = slot.given == Given::Value || slot.closure.is_some();
+        let is_given = slot.state == ArgumentState::Value || slot.closure.is_some();
         if let Some(token) = token.filter(|_| is_given) {
-            self.handles.keep(&token, Kept::take(slot));
+            self.handles.retain(&token, RetainedMemory::take(slot));
         }
     }
 
@@ -318,7 +319,7 @@ impl Call<'_> {
     fn release_handles(self, frame: &Frame, parameters: usize, closed: bool) {
         for (parameter, slot) in self.function.parameters[..parameters].iter().zip(frame.slots()) {
             match parameter.passing {
-                Passing::Handle { closes, .. } if slot.given == Given::Value => match closes {
+                Passing::Handle { closes, .. } if slot.state == ArgumentState::Value => match closes {
                     true => self.handles.close(slot.block.as_bytes(), closed),
                     false => self.handles.release(slot.block.as_bytes()),
                 },

@@ -3,7 +3,7 @@
 use opentool_core::{ArgumentError, ToolError};
 use opentool_spec::json::pointer;
 
-use crate::frame::{Frame, Given, Slot};
+use crate::frame::{ArgumentState, Frame, Slot};
 use crate::memory::{MemoryError, Options, pointer_in, push_text, push_text_at, push_value, word_of};
 use crate::plan::{AccessContent, FieldAccess, Function, LengthField, Loaded, Passing};
 
@@ -86,7 +86,7 @@ pub(super) fn write(function: &Function, frame: &Frame) -> Result<(), ToolError>
         let of = &function.parameters[field.of].name;
         let at = match StructPointer::locate(field, frame) {
             Ok(Some(at)) => at,
-            Ok(None) if slot.given == Given::Value => {
+            Ok(None) if slot.state == ArgumentState::Value => {
                 return Err(refuse(format!("it is a field of {of:?}, which is null")).into());
             }
             Ok(None) => continue,
@@ -102,10 +102,10 @@ pub(super) fn write(function: &Function, frame: &Frame) -> Result<(), ToolError>
             length.is_none_or(|length| count as u64 <= length.value.machine.bounds().1)
         };
         match &field.content {
-            AccessContent::Scalar { value, goes_in: true, .. } if slot.given == Given::Value => {
+            AccessContent::Scalar { value, goes_in: true, .. } if slot.state == ArgumentState::Value => {
                 at.write(field.offset, &slot.word.to_ne_bytes()[..value.machine.size()]);
             }
-            AccessContent::BytesIn { length, .. } if slot.given == Given::Value => {
+            AccessContent::BytesIn { length, .. } if slot.state == ArgumentState::Value => {
                 if !fits(*length, slot.count) {
                     return Err(refuse(format!("its length of {} does not fit the field", slot.count)).into());
                 }
@@ -136,7 +136,7 @@ pub(super) fn reset(function: &Function, frame: &Frame) {
     for (index, parameter) in function.parameters.iter().enumerate() {
         let Passing::Field(field) = &parameter.passing else { continue };
         let length = match &field.content {
-            AccessContent::BytesIn { length, .. } if frame.slots()[index].given == Given::Value => length,
+            AccessContent::BytesIn { length, .. } if frame.slots()[index].state == ArgumentState::Value => length,
             AccessContent::BytesOut { length, .. } => length,
             _ => continue,
         };

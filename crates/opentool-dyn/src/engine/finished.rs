@@ -10,8 +10,8 @@ use serde_json::json;
 use super::callable::Callable;
 use super::field_access;
 use super::handles::{Handles, NewHandle};
-use super::kept::Kept;
 use super::prepared::Register;
+use super::retained::RetainedMemory;
 use crate::closure::Record;
 use crate::encoding::push_json_string;
 use crate::frame::Frame;
@@ -19,7 +19,8 @@ use crate::memory::{
     MemoryError, Options, push_elements, push_struct, push_text, push_text_at, push_value, string_length, word_of,
 };
 use crate::plan::{
-    Buffer, Condition, Family, Function, Holder, Length, Loaded, Parameter, Passing, Pointed, Returned, StructLayout,
+    Buffer, Condition, Function, HandleSource, Length, Loaded, Parameter, ParentHandle, Passing, Pointed, Returned,
+    StructLayout,
 };
 
 /// What a call left behind.
@@ -40,7 +41,7 @@ pub(super) struct FinishedCall<'a> {
     pub(super) frame: &'a mut Frame,
     pub(super) outcome: Outcome,
     /// The handles that the call has made, for what must be kept with them.
-    pub(super) made: Vec<(Holder, String)>,
+    pub(super) made: Vec<(HandleSource, String)>,
 }
 
 impl FinishedCall<'_> {
@@ -96,15 +97,16 @@ impl FinishedCall<'_> {
         let name = &*parameter.name;
         match &parameter.passing {
             Passing::Cell { value, .. } => push_value(*value, self.frame.slots()[index].word, self.options, out),
-            Passing::HandleOut { kind, family } => {
+            Passing::HandleOut { kind, parent } => {
                 let pointer = self.frame.slots()[index].cell_pointer();
-                self.write_handle(Holder::Parameter(index), pointer, None, kind, *family, out);
+                self.write_handle(HandleSource::Parameter(index), pointer, None, kind, *parent, out);
             }
-            Passing::Allocated { kind, size, family } => {
+            Passing::Allocated { kind, size, parent } => {
                 if succeeded {
                     let pointer = self.frame.slots()[index].pointer;
-                    let token = self.write_handle(Holder::Parameter(index), pointer, Some(*size), kind, *family, out);
-                    self.handles.keep(token.as_bytes(), Kept::take(self.frame.slot(index)));
+                    let token =
+                        self.write_handle(HandleSource::Parameter(index), pointer, Some(*size), kind, *parent, out);
+                    self.handles.retain(token.as_bytes(), RetainedMemory::take(self.frame.slot(index)));
                 } else {
                     out.extend_from_slice(b"null");
                 }
@@ -165,8 +167,8 @@ impl FinishedCall<'_> {
         let register = self.outcome.register;
         match kind {
             Returned::Value(value) => push_value(*value, register.word(value.machine), self.options, out),
-            Returned::Handle { kind, family } => {
-                self.write_handle(Holder::Return, register.pointer(), None, kind, *family, out);
+            Returned::Handle { kind, parent } => {
+                self.write_handle(HandleSource::Return, register.pointer(), None, kind, *parent, out);
             }
             Returned::Pointer(pointed) => self.write_pointed(pointed, register.pointer(), name, out)?,
             Returned::Struct(layout) => {
@@ -260,23 +262,23 @@ impl FinishedCall<'_> {
     /// Writes the token of a handle, or null; gives the token back.
     fn write_handle(
         &mut self,
-        holder: Holder,
+        source: HandleSource,
         pointer: *mut c_void,
         size: Option<usize>,
         kind: &Arc<str>,
-        family: Option<Family>,
+        parent: Option<ParentHandle>,
         out: &mut Vec<u8>,
     ) -> String {
         if pointer.is_null() {
             out.extend_from_slice(b"null");
             return String::new();
         }
-        let close = family.and_then(|family| family.close).and_then(|index| self.callable.helpers.get(index).copied());
-        let parent = family.map(|family| self.frame.slots()[family.parent].block.as_bytes());
+        let close = parent.and_then(|parent| parent.close).and_then(|index| self.callable.helpers.get(index).copied());
+        let parent = parent.map(|parent| self.frame.slots()[parent.parameter].block.as_bytes());
         let token = self.handles.token(NewHandle { pointer, kind, size, parent, close });
         push_json_string(&token, out);
-        if !self.function.keeps.is_empty() {
-            self.made.push((holder, token.clone()));
+        if !self.function.retained.is_empty() {
+            self.made.push((source, token.clone()));
         }
         token
     }

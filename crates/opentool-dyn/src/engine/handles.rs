@@ -6,8 +6,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::kept::Kept;
 use super::loaded::FreeFunction;
+use super::retained::RetainedMemory;
 use crate::closure::Record;
 
 /// The handles of one library.
@@ -47,7 +47,7 @@ struct Handle {
     /// What its callbacks have recorded.
     record: Option<Arc<Record>>,
     /// Memory that lives as long as it does.
-    kept: Vec<Kept>,
+    retained: Vec<RetainedMemory>,
 }
 
 /// A handle that is to be made.
@@ -154,7 +154,7 @@ impl Handles {
             children: Vec::new(),
             close: new.close,
             record: None,
-            kept: Vec::new(),
+            retained: Vec::new(),
         };
         table.by_token.insert(token.clone(), handle);
         table.by_address.entry(address).or_default().push(token.clone());
@@ -253,17 +253,17 @@ impl Handles {
             }
         }
         drop(table);
-        // What they kept is freed while others may use the table.
+        // What they retained is freed while others may use the table.
         drop(ended);
     }
 
-    /// Keeps memory for as long as a handle lives; drops it where there is no such handle.
-    pub(crate) fn keep(&self, token: &[u8], kept: Kept) {
+    /// Retains memory for as long as a handle lives; drops it where there is no such handle.
+    pub(crate) fn retain(&self, token: &[u8], retained: RetainedMemory) {
         let mut table = self.table();
         if let Ok(token) = std::str::from_utf8(token)
             && let Some(handle) = table.by_token.get_mut(token)
         {
-            handle.kept.push(kept);
+            handle.retained.push(retained);
         }
     }
 

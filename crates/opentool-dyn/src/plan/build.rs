@@ -11,7 +11,10 @@ use super::returned;
 use super::scalar::Machine;
 use super::schemas::{PlainType, Schemas, Shape, Type};
 use super::struct_field::AccessContent;
-use super::types::{FEW, Family, Function, Global, Holder, Keep, Parameter, Passing, Plan, Pointed, Return, Returned};
+use super::types::{
+    FEW, Function, Global, HandleSource, Parameter, ParentHandle, Passing, Plan, Pointed, RetainedArgument, Return,
+    Returned,
+};
 use crate::OpenError;
 
 /// The name under which `errno` is reported.
@@ -68,7 +71,7 @@ fn make<'a>(schemas: &Schemas<'a>, faults: Option<&Vec<String>>, function: &'a D
         fault: None,
         parameters: Box::default(),
         arguments: None,
-        keeps: Box::default(),
+        retained: Box::default(),
         has_fields: false,
         closes_handles: false,
         has_buffers: false,
@@ -109,19 +112,19 @@ fn fill<'a>(schemas: &Schemas<'a>, function: &'a DynFunction, made: &mut Functio
     made.fixed = keys.fixed_arguments(function.parameters.len())?;
 
     let mut builder = ParameterBuilder { schemas, function, helpers: Vec::new() };
-    let (mut parameters, mut keeps) = (Vec::with_capacity(function.parameters.len()), Vec::new());
+    let (mut parameters, mut retained) = (Vec::with_capacity(function.parameters.len()), Vec::new());
     for (index, parameter) in function.parameters.iter().enumerate() {
         let at = |reason: String| PlanFault::of_parameter(index, &parameter.name, reason);
         if parameter.name == "..." {
             let reason = "the function is variadic: say by `x-fixedArgs` how many parameters are fixed".to_owned();
             return Err(PlanFault { place: format!("/parameters/{index}"), reason });
         }
-        let PlannedParameter { parameter: planned, keep } = builder.parameter(index, parameter).map_err(at)?;
+        let PlannedParameter { parameter: planned, retained: own } = builder.parameter(index, parameter).map_err(at)?;
         if planned.passing.is_out() && function.returns.as_ref().is_some_and(|returns| returns.name == parameter.name) {
             return Err(at("it is named as the return value, and both are part of the result".into()));
         }
         parameters.push(planned);
-        keeps.extend(keep);
+        retained.extend(own);
     }
     join_counters(&mut parameters)?;
     if let Some(fixed) = made.fixed {
@@ -137,7 +140,7 @@ fn fill<'a>(schemas: &Schemas<'a>, function: &'a DynFunction, made: &mut Functio
         return Err("`x-global` needs a return value, which says what the variable is".to_owned().into());
     }
     check_lengths(&parameters, made.returns.as_ref())?;
-    check_places(&parameters, &keeps, made.returns.as_ref())?;
+    check_places(&parameters, &retained, made.returns.as_ref())?;
     made.success = keys.success()?;
     let returned = made.returns.as_ref().map(|returns| &returns.kind);
     let returns_integer = matches!(returned, Some(Returned::Value(value)) if value.scalar.is_integer());
@@ -160,7 +163,7 @@ fn fill<'a>(schemas: &Schemas<'a>, function: &'a DynFunction, made: &mut Functio
         }
     }
     made.helpers = builder.helpers.into();
-    made.keeps = keeps.into();
+    made.retained = retained.into();
     finish(made, parameters)
 }
 
@@ -227,7 +230,7 @@ fn returned_value<'a>(
             let Shape::Plain(PlainType { is_pointer: true, .. }) = shape else {
                 return Err("`x-handle` needs a pointer".to_owned());
             };
-            Some(Returned::Handle { kind: kind.into(), family: builder.family(keys)? })
+            Some(Returned::Handle { kind: kind.into(), parent: builder.parent(keys)? })
         }
         None if global.is_some() && keys.flag("x-byValue")? => {
             return Err("`x-byValue` is for functions, not for variables".to_owned());
@@ -323,20 +326,24 @@ fn check_lengths(parameters: &[Parameter], returns: Option<&Return>) -> Result<(
 }
 
 /// Makes sure that what keys name is what they need: handles, structs, results.
-fn check_places(parameters: &[Parameter], keeps: &[Keep], returns: Option<&Return>) -> Result<(), PlanFault> {
+fn check_places(
+    parameters: &[Parameter],
+    retained: &[RetainedArgument],
+    returns: Option<&Return>,
+) -> Result<(), PlanFault> {
     let takes_handle = |index: usize| matches!(parameters[index].passing, Passing::Handle { .. });
     let makes_handle =
         |index: usize| matches!(parameters[index].passing, Passing::HandleOut { .. } | Passing::Allocated { .. });
-    let check_family = |family: &Option<Family>, fault: &dyn Fn(String) -> PlanFault| match family {
-        Some(Family { parent, .. }) if !takes_handle(*parent) => {
-            Err(fault(format!("`x-parent` names `{}`, which is no handle that goes in", parameters[*parent].name)))
+    let check_parent = |parent: &Option<ParentHandle>, fault: &dyn Fn(String) -> PlanFault| match parent {
+        Some(ParentHandle { parameter, .. }) if !takes_handle(*parameter) => {
+            Err(fault(format!("`x-parent` names `{}`, which is no handle that goes in", parameters[*parameter].name)))
         }
         _ => Ok(()),
     };
     for (index, parameter) in parameters.iter().enumerate() {
         let fault = |reason: String| PlanFault::of_parameter(index, &parameter.name, reason);
         match &parameter.passing {
-            Passing::HandleOut { family, .. } | Passing::Allocated { family, .. } => check_family(family, &fault)?,
+            Passing::HandleOut { parent, .. } | Passing::Allocated { parent, .. } => check_parent(parent, &fault)?,
             Passing::Events { of } if !takes_handle(*of) => {
                 let name = &parameters[*of].name;
                 return Err(fault(format!("`x-events` names `{name}`, which is no handle that goes in")));
@@ -379,23 +386,23 @@ fn check_places(parameters: &[Parameter], keeps: &[Keep], returns: Option<&Retur
             _ => {}
         }
     }
-    for keep in keeps {
-        let is_handle = match keep.holder {
-            Holder::Parameter(index) => takes_handle(index) || makes_handle(index),
-            Holder::Return => returns.is_some_and(|returns| matches!(returns.kind, Returned::Handle { .. })),
+    for retained in retained {
+        let is_handle = match retained.handle {
+            HandleSource::Parameter(index) => takes_handle(index) || makes_handle(index),
+            HandleSource::Return => returns.is_some_and(|returns| matches!(returns.kind, Returned::Handle { .. })),
         };
-        let parameter = &parameters[keep.parameter];
+        let parameter = &parameters[retained.parameter];
         let is_late = matches!(parameter.passing, Passing::Callback(_))
-            && !matches!(keep.holder, Holder::Parameter(index) if takes_handle(index));
+            && !matches!(retained.handle, HandleSource::Parameter(index) if takes_handle(index));
         if !is_handle || is_late {
             let reason = "`x-keep` must name a handle of the function; for a callback, one that goes in";
-            return Err(PlanFault::of_parameter(keep.parameter, &parameter.name, reason));
+            return Err(PlanFault::of_parameter(retained.parameter, &parameter.name, reason));
         }
     }
     if let Some(returns) = returns
-        && let Returned::Handle { family, .. } = &returns.kind
+        && let Returned::Handle { parent, .. } = &returns.kind
     {
-        check_family(family, &|reason| PlanFault::of_return(&returns.name, reason))?;
+        check_parent(parent, &|reason| PlanFault::of_return(&returns.name, reason))?;
     }
     Ok(())
 }

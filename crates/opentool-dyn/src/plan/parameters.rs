@@ -13,12 +13,12 @@ use super::layout::{Element, StructLayout};
 use super::returned;
 use super::scalar::{Scalar, Value};
 use super::schemas::{PlainType, Schemas, Shape, Type};
-use super::types::{Family, Helper, Holder, Keep, Parameter, Passing};
+use super::types::{HandleSource, Helper, Parameter, ParentHandle, Passing, RetainedArgument};
 
-/// A parameter, and what must be kept for it.
+/// A parameter, and whether its memory must outlive the call.
 pub(super) struct PlannedParameter {
     pub(super) parameter: Parameter,
-    pub(super) keep: Option<Keep>,
+    pub(super) retained: Option<RetainedArgument>,
 }
 
 /// Makes the parameters of one function.
@@ -50,7 +50,7 @@ impl<'a> ParameterBuilder<'_, 'a> {
             _ => None,
         };
         let names = keys.names(scalar)?.map(Box::new);
-        let keep = self.keep(index, &passing, keys)?;
+        let retained = self.retained(index, &passing, keys)?;
         let is_given = match &passing {
             Passing::Field(field) => field.is_in(),
             Passing::Cell { .. } | Passing::Struct { .. } => parameter.is_in,
@@ -59,7 +59,7 @@ impl<'a> ParameterBuilder<'_, 'a> {
         };
         let required = parameter.required && is_given;
         let (name, key) = (parameter.name.as_str().into(), key_of(&parameter.name));
-        Ok(PlannedParameter { parameter: Parameter { name, key, required, passing, names }, keep })
+        Ok(PlannedParameter { parameter: Parameter { name, key, required, passing, names }, retained })
     }
 
     fn passing(&mut self, parameter: &'a DynParameter, shape: &Shape, keys: Extensions<'a>) -> Result<Passing, String> {
@@ -141,18 +141,18 @@ impl<'a> ParameterBuilder<'_, 'a> {
         }
         match (out, keys.count("x-allocate")?) {
             (true, _) if closes => Err("`x-closes` needs a handle that goes in".to_owned()),
-            (true, Some(size)) => Ok(Passing::Allocated { kind, size, family: self.family(keys)? }),
-            (true, None) => Ok(Passing::HandleOut { kind, family: self.family(keys)? }),
+            (true, Some(size)) => Ok(Passing::Allocated { kind, size, parent: self.parent(keys)? }),
+            (true, None) => Ok(Passing::HandleOut { kind, parent: self.parent(keys)? }),
             (false, Some(_)) => Err("`x-allocate` needs a handle that goes out: say `\"isIn\": false`".to_owned()),
             (false, None) => Ok(Passing::Handle { kind, closes, indirect }),
         }
     }
 
     /// What a handle that is made belongs to.
-    pub(super) fn family(&mut self, keys: Extensions<'a>) -> Result<Option<Family>, String> {
-        let Some(parent) = counted::parameter(self.function, keys, "x-parent")? else { return Ok(None) };
+    pub(super) fn parent(&mut self, keys: Extensions<'a>) -> Result<Option<ParentHandle>, String> {
+        let Some(parameter) = counted::parameter(self.function, keys, "x-parent")? else { return Ok(None) };
         let close = keys.name("x-close")?.map(|symbol| self.helper("x-close", symbol));
-        Ok(Some(Family { parent, close }))
+        Ok(Some(ParentHandle { parameter, close }))
     }
 
     pub(super) fn helper(&mut self, key: &'static str, symbol: &str) -> usize {
@@ -160,7 +160,12 @@ impl<'a> ParameterBuilder<'_, 'a> {
         self.helpers.len() - 1
     }
 
-    fn keep(&self, index: usize, passing: &Passing, keys: Extensions<'a>) -> Result<Option<Keep>, String> {
+    fn retained(
+        &self,
+        index: usize,
+        passing: &Passing,
+        keys: Extensions<'a>,
+    ) -> Result<Option<RetainedArgument>, String> {
         let Some(name) = keys.name("x-keep")? else { return Ok(None) };
         let keepable = matches!(
             passing,
@@ -169,11 +174,11 @@ impl<'a> ParameterBuilder<'_, 'a> {
         if !keepable {
             return Err("`x-keep` needs a text, an array or a struct that goes in, or a callback".to_owned());
         }
-        let holder = match self.function.returns.as_ref().is_some_and(|returns| returns.name == name) {
-            true => Holder::Return,
-            false => Holder::Parameter(counted::position(self.function, "x-keep", name)?),
+        let handle = match self.function.returns.as_ref().is_some_and(|returns| returns.name == name) {
+            true => HandleSource::Return,
+            false => HandleSource::Parameter(counted::position(self.function, "x-keep", name)?),
         };
-        Ok(Some(Keep { parameter: index, holder }))
+        Ok(Some(RetainedArgument { parameter: index, handle }))
     }
 }
 

@@ -36,9 +36,9 @@ pub(crate) enum Machine {
     F64,
 }
 
-/// How the caller sees a scalar, by the schema's type.
+/// The JSON form that a scalar has for the caller, by the schema's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum JsonForm {
     /// `true` or `false`.
     Boolean,
     /// A number, exact where it is an integer.
@@ -54,7 +54,7 @@ pub(crate) enum Seen {
 pub(crate) struct Value {
     pub(crate) scalar: Scalar,
     pub(crate) machine: Machine,
-    pub(crate) seen: Seen,
+    pub(crate) form: JsonForm,
 }
 
 impl Scalar {
@@ -229,21 +229,21 @@ impl Value {
     ///
     /// Where no value of the one is a value of the other.
     pub(crate) fn new(scalar: Scalar, schema_type: Option<SchemaType>) -> Result<Self, String> {
-        let seen = match schema_type {
-            Some(SchemaType::Boolean) if !scalar.is_float() => Seen::Boolean,
-            None if scalar == Scalar::Bool => Seen::Boolean,
-            None | Some(SchemaType::Integer | SchemaType::Number) => Seen::Number,
-            Some(SchemaType::String) if scalar.is_char() => Seen::Character,
-            Some(SchemaType::String) if scalar.is_integer() => Seen::Digits,
+        let form = match schema_type {
+            Some(SchemaType::Boolean) if !scalar.is_float() => JsonForm::Boolean,
+            None if scalar == Scalar::Bool => JsonForm::Boolean,
+            None | Some(SchemaType::Integer | SchemaType::Number) => JsonForm::Number,
+            Some(SchemaType::String) if scalar.is_char() => JsonForm::Character,
+            Some(SchemaType::String) if scalar.is_integer() => JsonForm::Digits,
             Some(other) => return Err(format!("{} is not passed as `{}`", article(other), scalar.name())),
         };
-        Ok(Value { scalar, machine: scalar.machine(), seen })
+        Ok(Value { scalar, machine: scalar.machine(), form })
     }
 
     /// An element of an array.
     pub(crate) fn element(scalar: Scalar) -> Self {
-        let seen = if scalar == Scalar::Bool { Seen::Boolean } else { Seen::Number };
-        Value { scalar, machine: scalar.machine(), seen }
+        let form = if scalar == Scalar::Bool { JsonForm::Boolean } else { JsonForm::Number };
+        Value { scalar, machine: scalar.machine(), form }
     }
 }
 

@@ -55,8 +55,8 @@ pub(crate) struct Function {
     pub(crate) parameters: Box<[Parameter]>,
     /// Which of them C gets and in which order, where not every parameter is an argument or some are structs by value.
     pub(crate) arguments: Option<Box<[usize]>>,
-    /// What the call must keep, and for which handle.
-    pub(crate) keeps: Box<[Keep]>,
+    /// The arguments that must outlive the call, and for which handle.
+    pub(crate) retained: Box<[RetainedArgument]>,
     /// Whether some parameter is a field of a struct.
     pub(crate) has_fields: bool,
     /// Whether some parameter ends a handle.
@@ -100,19 +100,19 @@ pub(crate) struct Parameter {
     pub(crate) names: Option<Box<Names>>,
 }
 
-/// Memory of an argument that must live as long as a handle (`x-keep`).
+/// An argument whose memory must live as long as a handle (`x-keep`).
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Keep {
+pub(crate) struct RetainedArgument {
     pub(crate) parameter: usize,
-    pub(crate) holder: Holder,
+    pub(crate) handle: HandleSource,
 }
 
-/// The handle that something is kept for.
+/// Where a call has a handle from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Holder {
-    /// That of a parameter.
+pub(crate) enum HandleSource {
+    /// A parameter.
     Parameter(usize),
-    /// That which is returned.
+    /// The return value.
     Return,
 }
 
@@ -133,12 +133,12 @@ pub(crate) enum Global {
     InPlace,
 }
 
-/// What a handle belongs to (`x-parent`).
+/// The handle that another one belongs to (`x-parent`).
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Family {
-    /// The parameter that is the parent.
-    pub(crate) parent: usize,
-    /// Which helper ends it before its parent ends.
+pub(crate) struct ParentHandle {
+    /// The parameter that it is.
+    pub(crate) parameter: usize,
+    /// Which helper ends the other one before it ends.
     pub(crate) close: Option<usize>,
 }
 
@@ -160,9 +160,9 @@ pub(crate) enum Passing {
     /// A pointer that the library returned before, or the address of a private cell with it.
     Handle { kind: Arc<str>, closes: bool, indirect: bool },
     /// The address of a private cell, in which the library puts a pointer.
-    HandleOut { kind: Arc<str>, family: Option<Family> },
+    HandleOut { kind: Arc<str>, parent: Option<ParentHandle> },
     /// The address of memory that lives as long as the handle that it becomes.
-    Allocated { kind: Arc<str>, size: usize, family: Option<Family> },
+    Allocated { kind: Arc<str>, size: usize, parent: Option<ParentHandle> },
     /// The address of a private cell, in which the library puts a pointer to values.
     Indirect { pointed: Pointed, free: Option<usize> },
     /// The address of a struct.
@@ -211,7 +211,7 @@ pub(crate) enum Returned {
     /// A pointer to values.
     Pointer(Pointed),
     /// A pointer that only the library understands.
-    Handle { kind: Arc<str>, family: Option<Family> },
+    Handle { kind: Arc<str>, parent: Option<ParentHandle> },
     /// A struct by value.
     Struct(Arc<StructLayout>),
 }

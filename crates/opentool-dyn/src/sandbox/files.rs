@@ -72,17 +72,17 @@ const NETWORK: [&str; 10] = [
 /// Where programs are, for a library that may start some.
 const PROGRAMS: [&str; 5] = ["/bin", "/sbin", "/usr", "/lib", "/lib64"];
 
-/// How much of what is asked the system does.
+/// How much of the rules the kernel enforces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum LandlockCoverage {
     /// All of it.
-    Whole,
+    Full,
     /// What an older kernel knows.
-    Part,
+    Partial,
 }
 
 /// Puts all files out of reach but those that are permitted. The inner error says that the system cannot.
-pub(super) fn apply(permissions: &Permissions, library: &Path) -> Result<Result<Reach, String>, String> {
+pub(super) fn apply(permissions: &Permissions, library: &Path) -> Result<Result<LandlockCoverage, String>, String> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let all = AccessFs::from_all(NEWEST);
     let mut ruleset = match rules(all) {
@@ -120,8 +120,8 @@ pub(super) fn apply(permissions: &Permissions, library: &Path) -> Result<Result<
         Ok(status) if status.ruleset == RulesetStatus::NotEnforced => {
             Err("the kernel has no Landlock, or it is switched off".to_owned())
         }
-        Ok(status) if status.ruleset == RulesetStatus::PartiallyEnforced => Ok(Reach::Part),
-        Ok(_) => Ok(Reach::Whole),
+        Ok(status) if status.ruleset == RulesetStatus::PartiallyEnforced => Ok(LandlockCoverage::Partial),
+        Ok(_) => Ok(LandlockCoverage::Full),
         Err(error) => Err(error.to_string()),
     })
 }

@@ -2,7 +2,7 @@
 
 use opentool_spec::json::excerpt;
 
-use crate::plan::{AccessContent, Parameter, Passing, Scalar, Seen, Value};
+use crate::plan::{AccessContent, JsonForm, Parameter, Passing, Scalar, Value};
 
 /// How many characters of a value are quoted.
 const MOST_QUOTED: usize = 60;
@@ -43,11 +43,11 @@ pub(super) fn expected(parameter: &Parameter) -> &'static str {
 
 /// What a scalar is for the caller.
 pub(super) fn scalar(value: Value) -> &'static str {
-    match (value.seen, value.scalar) {
-        (Seen::Boolean, _) | (_, Scalar::Bool) => "boolean",
-        (Seen::Character, _) => "string of one ASCII character",
-        (Seen::Digits, _) => "integer in decimal digits",
-        (Seen::Number, scalar) if scalar.is_float() => "number",
-        (Seen::Number, _) => "integer",
+    match (value.form, value.scalar) {
+        (JsonForm::Boolean, _) | (_, Scalar::Bool) => "boolean",
+        (JsonForm::Character, _) => "string of one ASCII character",
+        (JsonForm::Digits, _) => "integer in decimal digits",
+        (JsonForm::Number, scalar) if scalar.is_float() => "number",
+        (JsonForm::Number, _) => "integer",
     }
 }

@@ -1,4 +1,4 @@
-//! Memory of a call that outlives it: [`Kept`].
+//! Memory of a call that outlives it: [`RetainedMemory`].
 
 use crate::closure::Closure;
 use crate::frame::{Block, Slot};
@@ -6,17 +6,17 @@ use crate::guarded_pages::GuardedPages;
 
 /// Memory that lives as long as a handle.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct RetainedMemory {
     _block: Block,
     _pages: Option<GuardedPages>,
     _texts: Vec<Box<[u8]>>,
     closure: Option<&'static Closure>,
 }
 
-impl Kept {
+impl RetainedMemory {
     /// Takes what a parameter points to from its slot.
     pub(crate) fn take(slot: &mut Slot) -> Self {
-        Kept {
+        Self {
             _block: std::mem::take(&mut slot.block),
             _pages: slot.pages.take(),
             _texts: std::mem::take(&mut slot.texts),
@@ -25,7 +25,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for RetainedMemory {
     fn drop(&mut self) {
         if let Some(closure) = self.closure {
             closure.release();
