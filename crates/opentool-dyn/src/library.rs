@@ -84,7 +84,7 @@ impl DynLibrary {
         function.into_iter().flat_map(Function::handle_types)
     }
 
-    /// Returns what the system enforces upon the library; nothing where it runs in this process.
+    /// Returns what the system enforces on the library; nothing where it runs in this process.
     #[must_use]
     pub fn confinement(&self) -> Option<&Confinement> {
         match &self.shared.backend {

@@ -121,7 +121,7 @@ impl Supervisor {
         Ok(Supervisor { inner })
     }
 
-    /// Starts the first worker, waits until it has loaded the library, and says what the system enforces upon that.
+    /// Starts the first worker, waits until it has loaded the library, and says what the system enforces on that.
     pub(crate) fn start(&self) -> Result<Confinement, OpenError> {
         let (sender, receiver) = sync_channel(1);
         self.inner.lock().starting = true;

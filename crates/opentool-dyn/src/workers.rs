@@ -65,7 +65,7 @@ impl Workers {
         Ok(Workers { shared, confinement, callers })
     }
 
-    /// What the system enforces upon the library.
+    /// What the system enforces on the library.
     pub(crate) fn confinement(&self) -> &Confinement {
         &self.confinement
     }

@@ -16,7 +16,7 @@ use crate::{calls, cookie, events, info, own_origin, tools};
 /// How long the body of a sign-in may be.
 const MAX_SIGN_IN: u64 = 4096;
 
-/// Refuses what must not reach the API, before its body is read: what does not come from the page, and strangers who do not sign in.
+/// Refuses what must not reach the API, before its body is read: what does not come from the page, and callers who are not signed in.
 pub(crate) fn check_head(state: &PageState, path: &str, request: &FrontendRequest<'_>) -> Result<(), ApiError> {
     own_origin::check(request.method(), request.headers())?;
     check_content_type(request)?;

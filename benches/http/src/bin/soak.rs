@@ -27,7 +27,7 @@ async fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Calls on one connection, anew every 1,000 calls so that connections come and go as well.
+/// Calls on one connection, and on a new one every 1,000 calls so that connections come and go as well.
 async fn connection(port: u16, number: u64, calls: u64) -> Result<u64, Failure> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
     let mut buffer = Vec::with_capacity(1024);

@@ -108,7 +108,7 @@ impl ToolRule {
         if let Some(said) = self.idempotent {
             metadata = metadata.with_idempotent(said);
         }
-        // One who says by whom it is approved says that it is.
+        // To say who approves a call is to say that it needs approval.
         match self.needs_approval.or(self.approval.map(|_| true)) {
             Some(said) => metadata.with_approval(said),
             None => metadata,

@@ -1,10 +1,10 @@
-//! What is enforced upon a library, and what is not: [`Confinement`].
+//! What is enforced on a library, and what is not: [`Confinement`].
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What the system really enforces upon a library in its worker process.
+/// What the system really enforces on a library in its worker process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Confinement {

@@ -28,7 +28,7 @@ use super::sink::MessageSink;
 /// A call that a client asks for.
 pub(crate) struct CallRequest {
     pub(crate) call: ToolCall,
-    /// Under which token, as its JSON, the client wants to hear of progress.
+    /// Under which token, as its JSON, the client wants notifications of progress.
     pub(crate) progress_token: Option<Box<str>>,
     /// The trace that the request itself names.
     pub(crate) trace: Option<Box<TraceContext>>,
@@ -162,7 +162,7 @@ pub(crate) struct ProgressReport<'a> {
     pub(crate) sink: &'a dyn MessageSink,
 }
 
-/// What answers a call, and whom.
+/// What answers a call, and the caller.
 #[derive(Clone, Copy)]
 pub(crate) struct CallFrame<'a> {
     pub(crate) engine: &'a Engine,

@@ -58,7 +58,7 @@ pub(crate) struct Params<'a> {
 pub(crate) struct Meta<'a> {
     pub(crate) revision: Option<JsonText<'a>>,
     pub(crate) capabilities: Option<JsonText<'a>>,
-    /// The token under which the client wants to hear of progress.
+    /// The token under which the client wants notifications of progress.
     pub(crate) progress_token: Option<JsonText<'a>>,
     pub(crate) traceparent: Option<JsonText<'a>>,
     pub(crate) tracestate: Option<JsonText<'a>>,

@@ -21,7 +21,7 @@ function emptyArguments(tool) {
 
 /**
  * What the user wrote for a tool: `mode` is form or json, and the one that is shown counts: `value` or `text`. `generation` grows when
- * the arguments come from outside, so that the form begins anew.
+ * the arguments come from outside, so that the form starts again.
  */
 export function draftOf(tool) {
   if (!drafts.has(tool.name)) drafts.set(tool.name, signal({ mode: 'form', value: emptyArguments(tool), text: '', generation: 0 }));

@@ -162,7 +162,7 @@ impl UnnumberedItems {
         self.by_id.get(id).copied().unwrap_or_else(|| self.count.saturating_sub(1))
     }
 
-    /// A whole item may be the first that is heard of it.
+    /// A whole item may be the first event about it.
     fn end(&mut self, item: &OutputItem) -> usize {
         let by_id = self.by_id.get(&item.call_id).or_else(|| self.by_id.get(&item.id)).copied();
         // Each call has an id of its own; of anything else one is open at a time.

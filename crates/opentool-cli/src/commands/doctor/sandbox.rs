@@ -1,4 +1,4 @@
-//! What is enforced upon a C library, found out by trying: a worker process does what a library must not.
+//! What is enforced on a C library, found out by trying: a worker process does what a library must not.
 //!
 //! The functions that it calls are those of the C library itself, so that nothing has to be compiled.
 

@@ -408,7 +408,7 @@ impl Endpoint {
         response
     }
 
-    /// Opens the stream on which a session hears of changes; without a session, or without changes, there is none. A client that
+    /// Opens the stream on which a session receives notifications of changes; without a session, or without changes, there is none. A client that
     /// names the last event of a call's stream gets the rest of that stream instead.
     fn open_session_stream(&self, request: &FrontendRequest<'_>) -> FrontendResponse {
         let headers = McpHeaders::read(request);

@@ -475,7 +475,7 @@ test('a chat that waits for approval is decided, and goes on by the command that
   assert.equal(resumed.code, 0, resumed.stderr);
   assert.match(resumed.stdout, /Then I leave it\./);
   assert.match(JSON.stringify(stack.model.requests.at(-1).messages), /did not approve the call: it is still needed/);
-  // The page hears of it.
+  // The page shows it.
   await browser.sees('.timeline', 'The end: answered');
   await browser.sees('.timeline', 'Then I leave it.');
   await browser.gone('.resume');
