@@ -27,6 +27,7 @@ mod signed;
 mod sources;
 mod spans;
 mod turns;
+mod workflow_checks;
 mod workflow_records;
 mod workflows;
 
