@@ -74,7 +74,7 @@ async fn a_required_tool_choice_becomes_auto_after_the_first_round(mode: Mode) {
     }
 }
 
-async fn tool_choice_is_asked_anew_of_every_question(mode: Mode) {
+async fn tool_choice_starts_again_with_every_question(mode: Mode) {
     let model = FunctionModel::new(|request: ModelRequest<'_>| match &request.options.tool_choice {
         Some(ToolChoice::Required) => Reply::call("now", "{}"),
         _ => Reply::text("noon"),
@@ -148,7 +148,7 @@ in_both_modes!(
     one_of_several_that_fails_loses_no_sibling,
     empty_or_repeated_call_ids_are_replaced,
     a_required_tool_choice_becomes_auto_after_the_first_round,
-    tool_choice_is_asked_anew_of_every_question,
+    tool_choice_starts_again_with_every_question,
     tool_choice_none_stays_none,
     usage_is_summed_over_rounds,
     the_outcome_says_which_messages_were_exchanged,

@@ -145,7 +145,7 @@ const RECURSIVE: &str = r##"{"opentool": "1.1.0", "info": {"title": "x", "versio
         "object": {"type": "object", "properties": {"a": {"$ref": "#/schemas/object"}}}}}"##;
 
 #[test]
-fn bodies_for_schemas_that_refer_to_themselves_take_at_most_four_times_their_size() {
+fn bodies_of_recursive_schemas_use_at_most_four_times_their_size() {
     let folder = TestFolder::with("recursive.json", RECURSIVE);
     let lists = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     let objects = |levels: usize| format!("{}{{}}{}", r#"{"a":"#.repeat(levels), "}".repeat(levels));
@@ -159,7 +159,7 @@ fn bodies_for_schemas_that_refer_to_themselves_take_at_most_four_times_their_siz
 }
 
 #[test]
-fn four_bodies_of_short_arrays_at_once_leave_healthz_and_good_calls_answered() {
+fn four_bodies_of_short_arrays_do_not_block_other_calls() {
     let folder = TestFolder::with("lists.json", LISTS);
     let mut served = Served::start(&folder, &["lists.json", "demo"], &[]);
     let (address, until) = (served.address, Instant::now() + DURATION);

@@ -220,7 +220,7 @@ fn documents_of_others_are_named_with_the_command_that_helps() {
 }
 
 #[test]
-fn at_most_as_many_findings_as_wanted_are_shown_and_the_most_serious_first() {
+fn findings_are_limited_and_the_most_serious_come_first() {
     let keys: String = (0..300).map(|index| format!(r#""k{index}": 1, "#)).collect();
     let text = CLEAN.replacen('{', &format!("{{ {keys}"), 1).replace("\"now\"", "\"n w\"");
     let folder = TestFolder::with("a.json", text);

@@ -65,7 +65,7 @@ fn without_an_output_the_document_goes_to_standard_output() {
 }
 
 #[test]
-fn a_library_of_which_nothing_can_be_described_ends_with_1_and_writes_nothing() {
+fn library_that_cannot_be_described_exits_with_1() {
     let folder = vendor();
     let arguments = ["dyn", "describe", "./libvendor.so", "--header", "vendor.h", "--only", "log*", "-o", "out.json"];
     let ran = folder.run(&arguments);

@@ -41,7 +41,7 @@ fn only_callers_with_a_key_reach_the_server() {
 }
 
 #[test]
-fn its_tools_are_called_over_mcp_over_opentool_http_and_by_the_command_line() {
+fn tools_are_called_over_mcp_http_and_the_command_line() {
     let folder = TestFolder::new();
     let served = gateway(&folder, &[]);
     let tools = ask(&served, Some(KEY), "tools/list", value!({})).json()["result"]["tools"].take();

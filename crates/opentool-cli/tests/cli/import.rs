@@ -119,7 +119,7 @@ fn a_json_schema_of_anything_becomes_one_function() {
 }
 
 #[test]
-fn a_tool_whose_schema_cannot_be_used_is_left_out_and_the_others_are_imported() {
+fn a_tool_with_an_unusable_schema_is_not_imported() {
     let list = r##"[{"name": "good", "input_schema": {"type": "object"}},
         {"name": "bad", "input_schema": {"type": "object", "properties": {"a": {"$ref": "#/definitions/Gone"}}}}]"##;
     let ran = TestFolder::new().run_with(&["import", "-"], list);

@@ -65,7 +65,7 @@ fn a_library_is_listed_and_called_without_a_line_of_code() {
 }
 
 #[test]
-fn a_document_without_its_library_and_a_library_without_its_document_are_distinguished() {
+fn missing_library_and_missing_document_are_distinguished() {
     let folder = folder();
     for command in [&["call", "sums.json", "add"][..], &["tools", "sums.json"], &["serve", "sums.json"]] {
         let ran = folder.run(command);
@@ -142,7 +142,7 @@ fn options_that_would_do_nothing_are_refused() {
 }
 
 #[test]
-fn a_library_is_served_from_the_configuration_file_and_goes_with_the_server() {
+fn a_library_of_the_file_ends_with_the_server() {
     let folder = folder();
     folder.put("opentool.toml", "sources = [\"sums.json\", \"demo\"]\nlibrary = \"sums.json=./libsums.so\"\nenv = [\"SUMS\"]\nmemory = \"512M\"\n");
     assert_eq!(folder.run(&["trust", "--yes"]).code, Some(0));

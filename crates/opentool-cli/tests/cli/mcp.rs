@@ -106,7 +106,7 @@ fn a_c_library_and_a_server_are_tools_for_an_agent_too() {
 }
 
 #[test]
-fn an_agent_gets_sources_with_the_certificates_keys_and_limits_that_serve_has_too() {
+fn mcp_uses_the_certificates_keys_and_limits_of_serve() {
     let certified = rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
     let folder = TestFolder::with("cert.pem", certified.cert.pem());
     folder.put("key.pem", certified.signing_key.serialize_pem());

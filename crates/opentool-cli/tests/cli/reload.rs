@@ -81,7 +81,7 @@ fn wait_for_tool(served: &Served, name: &str, is_there: bool) {
 }
 
 #[test]
-fn a_wrong_file_changes_nothing_and_a_mended_one_takes_effect_under_load_without_a_failed_call() {
+fn no_call_fails_while_a_wrong_file_is_corrected_under_load() {
     let folder = TestFolder::with("opentool.toml", OWN);
     let served = Served::start(&folder, &["--config", "opentool.toml"], &[]);
     let load = Load::start(&served, 6);

@@ -126,7 +126,7 @@ fn what_an_agent_does_not_use_of_a_file_needs_no_trust() {
 }
 
 #[test]
-fn an_agent_hears_that_a_source_of_the_file_came_back() {
+fn an_agent_is_notified_when_a_source_comes_back() {
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let tables = format!("[sources.bell]\nkind = \"opentool\"\nurl = \"http://{address}/opentool\"\n");
     let folder = TestFolder::with("opentool.toml", tables);
@@ -309,7 +309,7 @@ fn a_fault_in_a_table_has_its_line_a_caret_and_a_near_name() {
 }
 
 #[test]
-fn a_table_of_demo_tools_needs_no_trust_and_what_runs_is_shown_before_it_is_trusted() {
+fn demo_tools_need_no_trust_and_trust_shows_what_runs() {
     let folder = TestFolder::with("opentool.toml", "[sources.own]\nkind = \"demo\"\nprefix = \"d_\"\n");
     let ran = folder.run(&["call", "own", "d_add", "a=1", "b=2"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "{\n  \"sum\": 3\n}\n"), "{ran:?}");

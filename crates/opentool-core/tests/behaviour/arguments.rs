@@ -204,7 +204,7 @@ async fn a_call_cancelled_while_its_arguments_are_checked_never_runs() {
 }
 
 #[tokio::test]
-async fn the_check_of_long_arguments_takes_its_memory_from_the_budget_of_the_context() {
+async fn checking_long_arguments_uses_the_budget_of_the_context() {
     let host = Executor::new().host(echo());
     let call = || ToolCall::new("1", "echo", long_arguments());
     let small = ToolContext::new().with_typed(MemoryBudget::new(1000));

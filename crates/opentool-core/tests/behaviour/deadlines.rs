@@ -135,7 +135,7 @@ async fn cancel_later(context: &ToolContext) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_signal_of_a_context_stops_its_calls_whenever_it_was_first_asked_for() {
+async fn a_contexts_signal_stops_calls_whenever_it_was_created() {
     let executor = Executor::new();
     let tools = opentool_core::Toolbox::from_tools([FakeTool::new("a").hangs()]).unwrap();
     let host = executor.host(tools.clone());
@@ -167,7 +167,7 @@ impl Middleware for Merging {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_context_into_which_that_of_a_call_was_merged_is_cancelled_with_the_call() {
+async fn a_context_merged_with_that_of_a_call_is_cancelled_with_it() {
     let (sender, receiver) = mpsc::channel();
     let executor = Executor::builder().middleware(Merging(sender)).build();
     Probe::with(&executor, FakeTool::new("a")).call("a", "").await.assert_error(ErrorKind::Timeout);

@@ -25,7 +25,7 @@ fn word(event: &ToolEvent) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_tells_when_it_is_requested_started_how_far_it_is_and_how_it_ends() {
+async fn events_report_request_start_progress_and_end() {
     let tool = FakeTool::new("a").acts(|_, context| async move {
         context.progress(1.0, Some(2.0), Some("half".to_owned()));
         context.emit("piece").await;

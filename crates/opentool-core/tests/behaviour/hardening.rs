@@ -183,7 +183,7 @@ async fn a_hanging_source_is_a_timeout_on_every_path() {
 }
 
 #[tokio::test]
-async fn the_error_policies_hold_for_suspended_calls_and_failing_sources_of_a_host() {
+async fn error_policies_hold_for_suspended_calls_and_failing_sources() {
     struct Down;
     impl ToolSource for Down {
         fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {
@@ -227,7 +227,7 @@ async fn cancelling_the_context_of_one_call_leaves_every_other_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_serial_tool_on_a_thread_of_its_own_never_runs_twice_even_past_its_deadline() {
+async fn a_serial_tool_never_overlaps_even_past_its_deadline() {
     static RUNNING: AtomicUsize = AtomicUsize::new(0);
     static MOST: AtomicUsize = AtomicUsize::new(0);
     let tool = FnTool::new("s", || {

@@ -52,7 +52,7 @@ async fn a_resolver_widens_what_may_run_only_when_the_caller_says_so() {
 }
 
 #[test]
-fn in_a_chain_of_resolvers_the_first_hit_wins_and_later_ones_are_not_asked() {
+fn the_first_resolver_with_a_hit_wins() {
     let asked = Arc::new(AtomicUsize::new(0));
     let counter = asked.clone();
     let chain = Chain::new()

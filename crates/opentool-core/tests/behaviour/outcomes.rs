@@ -142,7 +142,7 @@ async fn cancelling_the_token_yields_cancelled_for_calls_that_have_not_finished(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_batch_can_be_cancelled_by_its_own_signal_without_touching_the_context() {
+async fn cancelling_a_batch_does_not_cancel_the_context() {
     let tools = toolbox([FakeTool::new("slow").hangs()]);
     let outer = Cancellation::new();
     let context = ToolContext::new().with_cancellation(outer.clone());

@@ -28,7 +28,7 @@ async fn no_value_is_empty() {
 }
 
 #[tokio::test]
-async fn a_result_past_one_mebibyte_is_an_error_and_metadata_may_raise_the_limit() {
+async fn results_are_limited_to_a_mebibyte_unless_metadata_raises_it() {
     let big = || FakeTool::new("big").answers("x".repeat(1024 * 1024 + 1));
     let answer = Probe::new(big()).call("big", "").await;
     answer.assert_error(ErrorKind::InvalidResult);

@@ -133,7 +133,7 @@ async fn a_queued_exclusive_call_that_is_cancelled_never_runs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_of_a_serial_tool_that_is_cancelled_while_it_queues_leaves_the_queue() {
+async fn a_queued_call_that_is_cancelled_leaves_the_queue() {
     let serial = slow("serial").with_metadata(with(Concurrency::Serial));
     let log = serial.log();
     let tools = toolbox([serial]);

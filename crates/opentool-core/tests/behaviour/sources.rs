@@ -95,7 +95,7 @@ async fn a_source_that_cannot_be_reached_is_the_outcome_of_the_call() {
     let answer = Probe::new(Gone).call("a", "").await;
     answer.assert_error(ErrorKind::Unavailable).assert_message("the server is gone");
 
-    // The error policies hear of it on every path.
+    // The error policies get it on every path.
     let policy = |_: &str, error: ToolError| error.with_message("try later");
     let (host, context) = (Executor::builder().errors(policy).build().host(Gone), ToolContext::new());
     let call = || ToolCall::new("1", "a", "");
@@ -169,7 +169,7 @@ async fn a_handler_without_a_document_gets_every_call_unchecked() {
 }
 
 #[tokio::test]
-async fn a_handler_without_a_document_can_be_prefixed_and_merged_but_not_with_another() {
+async fn two_handlers_without_documents_cannot_be_merged() {
     let open = || Toolbox::from_handler(Echo).unwrap();
     assert!(open().is_open());
     let tools = open().prefix("echo_").unwrap().merge(toolbox([FakeTool::new("a").answers("x")])).unwrap();
@@ -252,7 +252,7 @@ fn a_toolbox_keeps_the_spec_version_of_its_one_document() {
 }
 
 #[test]
-fn a_toolbox_keeps_the_server_of_its_document_as_long_as_that_server_has_all_its_tools() {
+fn a_toolbox_keeps_the_server_that_has_all_its_tools() {
     let server = ServerObject::new("https://clock.example");
     let mut document = OpenTool::new(Info::new("x", "1")).function(Function::new("a", "Does it."));
     document.server = Some(server.clone());

@@ -166,7 +166,7 @@ async fn a_cancelled_call_has_a_span_that_says_so_whether_it_ran_or_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_suspended_call_has_a_span_without_an_error_and_another_when_it_is_resumed() {
+async fn a_suspended_call_has_a_second_span_when_it_is_resumed() {
     let tools = toolbox([FakeTool::new("careful").with_metadata(ToolMetadata::new().with_approval(true))]);
     let executor = Executor::builder().approval(Ask::with(|_| async { Decision::Suspend })).build();
     let (mut turn, context) = (Turn::new(), ToolContext::new());
@@ -180,7 +180,7 @@ async fn a_suspended_call_has_a_span_without_an_error_and_another_when_it_is_res
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_whose_source_fails_has_a_span_for_the_call_that_could_not_be_made() {
+async fn a_call_whose_source_fails_has_a_span() {
     struct Gone;
     impl ToolSource for Gone {
         fn toolbox(&self) -> BoxFuture<'_, Result<Toolbox, ToolError>> {

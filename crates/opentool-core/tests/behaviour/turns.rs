@@ -185,7 +185,7 @@ async fn an_approval_is_for_one_call_even_where_two_share_an_id() {
 }
 
 #[tokio::test]
-async fn an_approval_of_an_earlier_round_is_not_used_for_a_later_call_of_the_same_id() {
+async fn an_approval_does_not_count_for_the_same_id_in_a_later_round() {
     let mut fixture = Fixture::new();
     fixture.run(&[("x", "guarded")]).await;
     fixture.turn.decide("x", Decision::Approve).unwrap();

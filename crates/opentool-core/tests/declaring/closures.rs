@@ -154,7 +154,7 @@ fn definition_of_bare() -> opentool_core::ToolDefinition {
 }
 
 #[test]
-fn an_input_that_is_no_object_is_a_build_error_that_names_the_function_form() {
+fn an_input_that_is_no_object_is_a_build_error() {
     for error in [
         FnTool::new("negate", |i: i64| -i).build().map(drop).unwrap_err(),
         FnTool::new("negate", |i: Vec<String>| i).build().map(drop).unwrap_err(),

@@ -31,7 +31,7 @@ fn a_parameter_is_described_by_its_comment_or_by_the_attribute() {
 }
 
 #[test]
-fn fields_of_a_nested_struct_are_described_and_required_in_their_own_right() {
+fn fields_of_a_nested_struct_are_described_and_required() {
     #[derive(Deserialize, JsonSchema)]
     #[expect(dead_code, reason = "only the schema is wanted")]
     struct Address {
@@ -78,7 +78,7 @@ async fn an_option_is_not_required_and_null_is_as_if_absent() {
 }
 
 #[tokio::test]
-async fn required_is_said_by_the_attribute_then_a_default_then_schemars_then_option() {
+async fn required_follows_attribute_default_schemars_and_option() {
     #[tool]
     #[expect(clippy::too_many_arguments, reason = "one of each")]
     fn many(
@@ -218,7 +218,7 @@ async fn attributes_of_serde_apply_to_a_parameter() {
     assert_eq!(required(&known), ["sortBy", "mask", "word"]);
     assert_eq!(property(&known, "left_out")["default"], 7);
     assert_eq!(property(&known, "mask"), json!({"type": "string"}));
-    assert_eq!(known.input_schema()["properties"].as_object().unwrap().len(), 4, "a model hears of no skipped ones");
+    assert_eq!(known.input_schema()["properties"].as_object().unwrap().len(), 4, "a model sees no skipped ones");
 
     let given = json!({"sortBy": "x", "skipped": 1, "never_read": 1, "mask": "ff", "word": "psst"});
     let output = json(call(read::tool(), given).await.unwrap());

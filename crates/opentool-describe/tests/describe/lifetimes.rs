@@ -288,7 +288,7 @@ int list_parent(list **parent, const list *of) { *parent = (list *)of; return 0;
 }
 
 #[test]
-fn a_struct_that_a_macro_sets_to_zero_is_allocated_for_what_initialises_it() {
+fn a_struct_that_a_macro_zeroes_is_allocated_to_initialise() {
     let header = "
 #include <stddef.h>
 typedef enum { RESERVED_ENUM = 0 } reserved;

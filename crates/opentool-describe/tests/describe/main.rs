@@ -347,7 +347,7 @@ fn skipped_functions_are_listed_with_reason_and_shim() {
 }
 
 #[test]
-fn a_function_that_is_declared_without_its_parameters_is_taken_to_have_none() {
+fn a_declaration_without_parameters_has_none() {
     let described = Vendor::new(HEADER, SOURCE).describe();
     let old = function(&described, "vendor_old");
     assert!(old.parameters.is_empty());

@@ -93,7 +93,7 @@ fn structs_that_are_laid_out_otherwise_are_refused() {
 }
 
 #[test]
-fn structs_that_the_library_prepares_are_allocated_and_streams_have_fields() {
+fn prepared_structs_are_allocated_and_streams_have_fields() {
     let described = Vendor::new(HEADER, SOURCE).describe();
     let shape = |of: &str, name: &str| shape(parameter(&described, of, name));
     assert_eq!(
@@ -154,7 +154,7 @@ int first_red(const colour *pal) { return pal[0].r; }
 }
 
 #[test]
-fn a_struct_that_is_passed_by_value_has_fields_though_its_address_is_handed_out() {
+fn a_struct_passed_by_value_has_fields_despite_its_address() {
     let header = "
 typedef struct { unsigned a; unsigned short b; } guid;
 int text_to_guid(const char *text, guid *guid);

@@ -216,7 +216,7 @@ async fn generated_tools_and_results_come_through_equal() {
 }
 
 #[tokio::test]
-async fn generated_tools_and_results_come_through_opentool_http_but_for_the_listed_losses() {
+async fn generated_tools_survive_opentool_http_but_for_listed_losses() {
     let mut runner = TestRunner::deterministic();
     for _ in 0..12 {
         let original = start(Server::new(generated(&mut runner))).await;

@@ -133,7 +133,7 @@ async fn changed_tools_are_signalled_and_seen() {
         let names = async || client.toolbox().await.unwrap().names().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(names().await, ["before"]);
         let mut changes = client.changes().unwrap();
-        // The subscription may not stand yet, so the change is made until it is heard of.
+        // The subscription may not stand yet, so the change is made until its notification arrives.
         let changed = async {
             loop {
                 changing.set(&["after"]);

@@ -169,7 +169,7 @@ async fn a_subscription_ends_with_the_client() {
 }
 
 #[tokio::test]
-async fn lines_that_are_too_long_or_no_messages_are_refused_and_the_next_one_read() {
+async fn bad_lines_are_refused_and_the_next_one_is_read() {
     let mut client = Client::start(Mcp::new().max_line(1000), every_way());
     client.send_text(&format!("{}\n", "x".repeat(200_000))).await;
     let refused = client.receive().await;

@@ -78,7 +78,7 @@ async fn a_stateless_call_ends_with_its_connection() {
 }
 
 #[tokio::test]
-async fn a_subscription_is_acknowledged_and_hears_of_changes() {
+async fn a_subscription_is_acknowledged_and_gets_changes() {
     let source = Changing::default();
     source.set(&["a"]);
     let server = start(Server::new(source.clone())).await;
@@ -104,7 +104,7 @@ async fn a_subscription_is_acknowledged_and_hears_of_changes() {
 }
 
 #[tokio::test]
-async fn a_subscription_hears_of_nothing_that_it_did_not_ask_for() {
+async fn a_subscription_gets_only_what_it_asked_for() {
     let source = Changing::default();
     let server = start(Server::new(source.clone())).await;
     let mut stream = server.open(&stateless("subscriptions/listen", json!({ "notifications": {} }))).await;

@@ -242,7 +242,7 @@ async fn a_person_decides_about_an_interrupted_call_of_a_chat() {
 }
 
 #[tokio::test]
-async fn a_page_hears_that_runs_changed() {
+async fn a_page_is_notified_when_runs_change() {
     let folder = tempfile::tempdir().unwrap();
     let journal = journal(folder.path()).await;
     let server = start(Server::new(every_way()), Page::new().journal(journal.clone())).await;

@@ -123,7 +123,7 @@ async fn a_source_that_panics_or_hangs_is_an_error_answer() {
 }
 
 #[tokio::test]
-async fn a_page_hears_that_the_tools_changed() {
+async fn a_page_is_notified_when_tools_change() {
     let signal = ChangeSignal::new();
     let server = start(Server::new(Changing(signal.clone())), Page::new()).await;
     let browser = server.browser().await;
@@ -146,7 +146,7 @@ async fn streams_of_events_are_bounded() {
 }
 
 #[tokio::test]
-async fn a_stranger_is_refused_before_a_body_is_read() {
+async fn an_unauthenticated_caller_is_refused_before_its_body_is_read() {
     let server = start(Server::new(every_way()).api_keys(["s3cret-key"]), Page::new()).await;
     // The body never comes: a server that waits for it never answers.
     let announced = |method: &str, path: &str| {

@@ -191,7 +191,7 @@ fn familiar_faults_of_json_are_named_and_judging_goes_on() {
 }
 
 #[test]
-fn help_says_what_a_stranger_can_do() {
+fn help_says_what_a_newcomer_can_do() {
     let help = |text: &str| {
         let finding = check(text).findings.into_iter().find(|finding| finding.severity > opentool_spec::Severity::Note);
         let finding = finding.unwrap();

@@ -51,7 +51,7 @@ async fn an_answer_has_text_reasoning_calls_usage_and_metadata() {
 }
 
 #[tokio::test]
-async fn a_streamed_answer_has_the_id_the_model_and_the_metadata_of_its_first_chunk() {
+async fn streamed_answer_takes_id_and_model_from_first_chunk() {
     let first = json!({ "id": "chatcmpl-1", "model": "tiny-2026", "system_fingerprint": "b1", "choices": [
         { "index": 0, "delta": { "content": "Hi" } }] });
     let response = streamed(&[first, finish("stop")]).await;

@@ -97,7 +97,7 @@ async fn items_without_a_number_are_kept_apart_by_their_ids() {
         done(message),
         done(call("a", "{\"n\":1}")),
         done(call("b", "{\"n\":2}")),
-        // Nothing was heard of it before.
+        // No event was about it before.
         done(call("c", "{\"n\":3}")),
         json!({ "type": "response.completed", "response": { "status": "completed" } }),
     ];

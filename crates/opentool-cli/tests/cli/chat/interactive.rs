@@ -386,7 +386,7 @@ fn one_prompt_that_was_given_up_ends_with_130() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn ctrl_c_before_the_model_is_asked_is_heard() {
+fn ctrl_c_before_the_model_is_asked_takes_effect() {
     let folder = TestFolder::new();
     let file = folder.path("held.sqlite");
     let holder = Holder::start(&file, "BEGIN EXCLUSIVE");

@@ -11,7 +11,7 @@ const KEY: &str = "planted-key-52d0";
 const CONTENT: &str = "planted-content-8e1c";
 
 #[test]
-fn a_turn_its_requests_and_its_calls_are_spans_without_secrets_and_reach_the_server_that_is_called() {
+fn spans_of_a_turn_reach_the_called_server_without_secrets() {
     let (folder, collector) = (TestFolder::new(), collector());
     let server = serving::Script::with_functions(&["reveal"], |_| Some(json!({ "content": CONTENT })));
     let model = Model::start(vec![Reply::calls("reveal", "{}"), Reply::Says(vec!["planted-", "content-8e1c"])]);

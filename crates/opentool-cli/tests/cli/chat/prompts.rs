@@ -291,7 +291,7 @@ fn a_tool_of_a_server_is_destructive_where_the_user_says_so() {
 }
 
 #[test]
-fn the_tools_of_every_source_are_there_and_each_key_goes_to_its_server_only() {
+fn every_source_has_its_tools_and_each_key_one_server() {
     let folder = TestFolder::new();
     let served = serving::Served::start(&folder, &[], &[("OPENTOOL_API_KEY", "t00l-key")]);
     let script = serving::Script::with_functions(&["look"], |_| Some(json!({ "seen": 7 })));

@@ -216,7 +216,7 @@ fn flattened() -> Value {
 }
 
 #[test]
-fn a_declaration_without_a_condition_does_not_keep_a_null_that_another_one_refuses() {
+fn a_null_that_any_declaration_refuses_is_dropped() {
     assert_eq!(
         accepted(&flattened(), r#"{"q":"a","type":"circle","r":1,"label":null}"#),
         r#"{"q":"a","type":"circle","r":1}"#

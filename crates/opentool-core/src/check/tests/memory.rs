@@ -91,7 +91,7 @@ fn a_check_without_memory_is_no_refusal_of_the_arguments() {
 }
 
 #[test]
-fn a_refusal_of_a_long_text_names_the_first_places_or_says_that_it_is_too_long() {
+fn refusal_of_a_long_text_names_the_first_places() {
     let schema = json!({
         "type": "object",
         "properties": { "x": { "type": "array", "items": { "type": "string", "pattern": "^a" } } },

@@ -70,7 +70,7 @@ async fn among_others(library: &DynLibrary, name: &str) -> (String, Vec<i64>) {
 }
 
 #[tokio::test]
-async fn a_call_that_damages_the_page_or_writes_into_the_pipe_fails_and_queued_ones_run_once() {
+async fn calls_queued_behind_a_damaging_one_run_once() {
     for (name, reason) in [
         ("smash_page", "failed: the library wrote into memory of its worker that is not its own"),
         (
@@ -92,7 +92,7 @@ async fn read_late() {
 }
 
 #[tokio::test]
-async fn answers_that_are_read_after_a_later_call_has_overwritten_the_page_count() {
+async fn answers_read_after_the_page_was_overwritten_count() {
     let library = attacker(Permissions::new());
     works(&library).await;
     let first = call(&library, "rest_for", json!({ "milliseconds": 200 }));
@@ -225,7 +225,7 @@ async fn a_forged_answer_to_a_call_that_runs_at_the_same_time_is_not_taken() {
 }
 
 #[tokio::test]
-async fn reading_and_idempotent_calls_run_again_where_another_may_have_ended_their_worker() {
+async fn repeatable_calls_run_again_if_another_ended_their_worker() {
     let document = with(attacker_document(), json!({ "x-threadSafe": true }));
     let library = building(&document, &attacker_library()).open().unwrap();
     let attacks = ["abort_now", "smash_page", "smash_copy"];
@@ -250,7 +250,7 @@ async fn a_reading_call_survives_the_crash_of_a_thread_that_another_left() {
 }
 
 #[tokio::test]
-async fn a_reading_call_that_others_end_again_and_again_runs_in_a_worker_of_its_own() {
+async fn a_reading_call_that_others_keep_ending_gets_its_own_worker() {
     let document = with(attacker_document(), json!({ "x-threadSafe": true }));
     let library = building(&document, &attacker_library()).open().unwrap();
     let crashing = async {

@@ -176,7 +176,7 @@ fn the_cases_pass_in_any_order_and_leave_nothing_behind() {
 }
 
 #[test]
-fn without_landlock_writing_and_root_are_refused_unless_the_operator_insists() {
+fn without_landlock_writing_and_root_need_the_operators_consent() {
     // The system calls of Landlock fail below it as on a kernel that has none.
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("without-landlock");

@@ -190,7 +190,7 @@ async fn the_deadline_of_the_executor_ends_a_call_that_hangs() {
 }
 
 #[tokio::test]
-async fn a_function_that_keeps_crashing_is_refused_with_the_last_cause_and_no_other() {
+async fn only_the_function_that_keeps_crashing_is_refused() {
     let library = hostile(Permissions::new());
     let mut messages = Vec::new();
     for _ in 0..12 {

@@ -103,6 +103,6 @@ async fn a_workflow_pays_at_most_once_after_a_kill_at_every_point() {
 }
 
 #[tokio::test]
-async fn a_workflow_of_idempotent_steps_comes_to_its_end_after_a_kill_at_every_point() {
+async fn an_idempotent_workflow_ends_after_a_kill_at_every_point() {
     cells("idempotent").await;
 }

@@ -136,7 +136,7 @@ struct Offer {
 }
 
 #[test]
-fn anthropic_strict_leaves_optionals_out_and_describes_what_is_not_enforced() {
+fn anthropic_strict_describes_what_it_does_not_enforce() {
     let adapted = adapted(Dialect::AnthropicStrict, schema_for!(Offer).to_value());
     assert!(adapted.strict, "{:?}", adapted.obstacles);
     assert_anthropic_strict(&adapted.schema);
