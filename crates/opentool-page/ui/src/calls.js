@@ -5,6 +5,7 @@ import { ApiError, newId, post, remove, stream } from './api.js';
 import { duration, preview } from './format.js';
 import { entryOf, remember } from './history.js';
 import { parse, stringify } from './json.js';
+import { placedProblems } from './problems.js';
 import { initial } from './schema.js';
 import { announce } from './state.js';
 
@@ -44,10 +45,11 @@ export function fill(tool, text) {
   draft.value = { mode: 'json', value: new Map(), text, generation: generation + 1 };
 }
 
+/** Empties the arguments and takes the result away; a call that runs stays, so that it can be watched and cancelled. */
 export function clear(tool) {
   const draft = draftOf(tool);
   draft.value = { mode: draft.value.mode, value: emptyArguments(tool), text: '{}', generation: draft.value.generation + 1 };
-  callOf(tool.name).value = null;
+  if (callOf(tool.name).value?.state !== 'running') callOf(tool.name).value = null;
 }
 
 /** The JSON text of the arguments as they are now: exactly what will be sent. */
@@ -66,9 +68,10 @@ export function needsConfirmation(tool) {
   return tool.approval === true;
 }
 
-/** Runs a tool with arguments (a JSON text). Resolves to false where the server wants a confirmation first. */
+/** Runs a tool with arguments (a JSON text), unless it runs. Resolves to false where the server wants a confirmation first. */
 export async function run(tool, text, confirmed) {
   const current = callOf(tool.name);
+  if (current.value?.state === 'running') return true;
   const id = newId();
   const controller = new AbortController();
   const begun = { id, tool: tool.name, text, at: Date.now(), since: performance.now(), state: 'running', progress: null, pieces: [], dropped: 0, ask: null, outcome: null, controller };
@@ -78,7 +81,7 @@ export async function run(tool, text, confirmed) {
     if (current.value?.id === id) current.value = { ...current.value, ...change };
   };
   const finish = (outcome) => {
-    update({ state: 'ended', outcome, ask: null });
+    update({ state: 'ended', outcome: withFields(tool, text, outcome), ask: null });
     keep(tool, begun, outcome);
     const words = outcome.ok ? `ended after ${duration(outcome.durationMs)}` : `failed: ${preview(outcome.error.message, 200)}`;
     announce(`${tool.name} ${words}`);
@@ -128,6 +131,18 @@ export async function run(tool, text, confirmed) {
 
 function failure(kind, message, begun) {
   return { type: 'outcome', ok: false, error: { kind, message, problems: [] }, durationMs: performance.now() - begun.since, bytes: 0, raw: null };
+}
+
+/** The outcome, with each problem of the arguments at its field. */
+function withFields(tool, text, outcome) {
+  const problems = outcome.error?.problems ?? [];
+  if (outcome.ok || problems.length === 0) return outcome;
+  try {
+    return { ...outcome, error: { ...outcome.error, problems: placedProblems(problems, tool.inputSchema, parse(text)) } };
+  } catch {
+    // What is not JSON has no fields.
+    return outcome;
+  }
 }
 
 function keep(tool, { id, text, at }, outcome) {

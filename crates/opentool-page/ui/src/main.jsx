@@ -2,6 +2,7 @@
 
 import { Component, render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { keepFocus } from './focus.js';
 import { announcement, connected, info, route, session, signOut, start, toast } from './state.js';
 import { nextTheme, setTheme, theme } from './theme.js';
 import { Problem } from './parts/basics.jsx';
@@ -169,5 +170,6 @@ function App() {
   );
 }
 
+keepFocus();
 render(<App />, document.getElementById('app'));
 start();

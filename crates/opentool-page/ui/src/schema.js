@@ -155,6 +155,30 @@ export function otherProperties(words) {
   return other;
 }
 
+/** The schemas of a name's value: that of the property, those of all patterns that the name matches, or else that of others. */
+export function memberSchemas(words, name) {
+  const named = propertiesOf(words).get(name);
+  const matching = [...asMap(words.get('patternProperties'))].filter(([pattern]) => matches(pattern, name)).map(([, schema]) => schema);
+  const found = named === undefined ? matching : [named, ...matching];
+  return found.length > 0 ? found : [words.get('additionalProperties') ?? true];
+}
+
+/** The schema of a value under a name that `properties` does not have; `true` where none says anything, or one forbids it. */
+export function memberSchema(words, name) {
+  const [first, ...others] = memberSchemas(words, name);
+  if (others.length > 0) return new Map([['allOf', [first, ...others]]]);
+  return first === false ? true : first;
+}
+
+/** Whether a name matches a pattern; a pattern that is none in this language matches all. */
+function matches(pattern, name) {
+  try {
+    return new RegExp(pattern, 'u').test(name);
+  } catch {
+    return true;
+  }
+}
+
 /** Whether a control for this kind can show the value without changing it. */
 export function fits(shape, value) {
   switch (shape.kind) {
@@ -194,15 +218,25 @@ function suitability(variant, value, root) {
   if (value === null ? !shape.nullable : !fits(shape, value)) return -1;
   if (shape.kind !== 'object' || !(value instanceof Map)) return 1;
   let suits = 1;
+  // A tag, which can only be one thing, says which variant is meant, even where something else is wrong.
+  let [hasTag, isWrong] = [false, false];
   for (const [name, schema] of propertiesOf(shape.words)) {
     if (value.has(name)) {
       const inner = shapeOf(schema, root);
-      if (!fits(inner, value.get(name))) return 0;
-      suits += inner.kind === 'const' ? 10 : 1;
+      const isTag = ['const', 'enum'].includes(inner.kind) && inner.options.length === 1;
+      if (fits(inner, value.get(name))) {
+        hasTag ||= isTag;
+        suits += isTag ? 1000 : 1;
+      } else if (isTag) {
+        return 0;
+      } else {
+        isWrong = true;
+      }
     } else if (isRequired(shape.words, name)) {
       suits -= 1;
     }
   }
+  if (isWrong && !hasTag) return 0;
   return Math.max(suits, 0);
 }
 
@@ -296,16 +330,13 @@ function strip(value, schemas, root, pointer, removed) {
   }
   if (Array.isArray(value)) {
     return value
-      .map((item, index) => strip(item, all.map((words) => itemSchema(words, index)), root, `${pointer}/${index}`, removed))
+      .map((item, index) => strip(item, all.flatMap((words) => [itemSchema(words, index), words.get('unevaluatedItems') ?? true, words.get('contains') ?? true]), root, `${pointer}/${index}`, removed))
       .filter((item) => item !== undefined);
   }
   if (value instanceof Map) {
     const kept = new Map();
     for (const [name, item] of value) {
-      const inner = all.flatMap((words) => {
-        const named = propertiesOf(words).get(name);
-        return named === undefined ? [words.get('additionalProperties') ?? true] : [named];
-      });
+      const inner = all.flatMap((words) => [...memberSchemas(words, name), words.get('unevaluatedProperties') ?? true]);
       const rest = strip(item, inner, root, `${pointer}/${escapePointer(name)}`, removed);
       if (rest !== undefined) kept.set(name, rest);
     }
@@ -322,5 +353,7 @@ function alternatives(schema, root, found = new Set()) {
   for (const word of ['allOf', 'anyOf', 'oneOf']) {
     if (Array.isArray(schema.get(word))) schema.get(word).forEach((part) => alternatives(part, root, found));
   }
+  for (const word of ['if', 'then', 'else']) alternatives(schema.get(word), root, found);
+  for (const part of asMap(schema.get('dependentSchemas')).values()) alternatives(part, root, found);
   return [...found];
 }

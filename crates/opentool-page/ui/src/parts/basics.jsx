@@ -79,9 +79,14 @@ export function Dialog({ label, class: name = '', onClose, children }) {
   const dialog = useRef(null);
   useEffect(() => {
     const before = document.activeElement;
-    dialog.current.showModal();
-    dialog.current.querySelector('[data-focus]')?.focus();
-    return () => before?.isConnected && before.focus();
+    const opened = dialog.current;
+    opened.showModal();
+    opened.querySelector('[data-focus]')?.focus();
+    return () => {
+      // While it is open, nothing behind it takes the focus.
+      opened.close();
+      if (before?.isConnected) before.focus();
+    };
   }, []);
   const outside = (event) => {
     if (event.target === dialog.current) onClose();

@@ -34,7 +34,7 @@ export function CallResult({ call, onProblem }) {
       : []),
   ];
   return (
-    <section class="card result" aria-label="Result" ref={card} aria-busy={call.state === 'running'}>
+    <section class="card result" aria-label="Result" tabIndex={-1} ref={card} aria-busy={call.state === 'running'}>
       <Tabs label="Result and messages" tabs={tabs} selected={tab} onSelect={setTab} actions={<Status call={call} />} />
     </section>
   );
@@ -102,7 +102,7 @@ function Running({ call }) {
       ) : (
         <progress aria-label={`Progress of ${call.tool}`} />
       )}
-      <button type="button" class="cancel" disabled={call.cancelling} onClick={() => cancel(call.tool)}>
+      <button type="button" class="cancel" aria-disabled={call.cancelling === true} onClick={() => call.cancelling || cancel(call.tool)}>
         <Icon name="stop" />
         Cancel
       </button>

@@ -2,10 +2,11 @@
 
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { Broken, JsonError, JsonNumber, equal, escapePointer, isNumberText, parse, stringify } from '../json.js';
-import { asText, constraints, fits, initial, isRequired, itemSchema, otherProperties, propertiesOf, shapeOf, variantName, variantOf } from '../schema.js';
+import { asText, constraints, fits, initial, isRequired, itemSchema, memberSchema, otherProperties, propertiesOf, shapeOf, variantName, variantOf } from '../schema.js';
 import { Icon } from './icons.jsx';
 
-export const fieldId = (prefix, pointer) => `${prefix}${pointer}`;
+/** The id of a field. Lists of ids are separated by spaces, so that none may be in one. */
+export const fieldId = (prefix, pointer) => `${prefix}${pointer}`.replace(/[%\s]/g, (char) => encodeURIComponent(char));
 
 /** The fields of an object's schema, without a frame. `problems` are the server's, each with pointer and message. */
 export function Form({ schema, value, onChange, problems = [], prefix = 'arg' }) {
@@ -14,7 +15,19 @@ export function Form({ schema, value, onChange, problems = [], prefix = 'arg' })
   if (shape.kind !== 'object' || !(value instanceof Map)) {
     return <Field schema={schema} name="arguments" pointer="" value={value} onChange={onChange} required context={context} />;
   }
-  return <Members shape={shape} value={value} onChange={onChange} pointer="" context={context} />;
+  const own = problems.filter((problem) => problem.pointer === '');
+  return (
+    <>
+      {own.length > 0 && (
+        <ul class="problems of-all" id={fieldId(prefix, '')} tabIndex={-1}>
+          {own.map((problem, index) => (
+            <li key={index}>{problem.message}</li>
+          ))}
+        </ul>
+      )}
+      <Members shape={shape} value={value} onChange={onChange} pointer="" context={context} />
+    </>
+  );
 }
 
 function Members({ shape, value, onChange, pointer, context }) {
@@ -49,13 +62,14 @@ function Members({ shape, value, onChange, pointer, context }) {
       {extra.map((name) => (
         <Field
           key={name}
-          schema={other ?? true}
+          schema={memberSchema(shape.words, name)}
           name={name}
           pointer={`${pointer}/${escapePointer(name)}`}
           value={value.get(name)}
-          onChange={(item) => set(name, item)}
+          onChange={(item) => set(name, item === undefined ? emptied(memberSchema(shape.words, name), context.root, value.get(name)) : item)}
+          onRemove={() => set(name, undefined)}
           onRename={(after) => rename(name, after)}
-          extra={other === null ? 'not in the schema' : 'added'}
+          extra={other === null && memberSchema(shape.words, name) === true ? 'not in the schema' : 'added'}
           context={context}
         />
       ))}
@@ -102,7 +116,8 @@ function emptyOf(schema, root) {
       return '';
     case 'integer':
     case 'number':
-      return new JsonNumber('0');
+      // A number that is not there yet: its field is empty, and the server refuses it.
+      return '';
     case 'boolean':
       return false;
     case 'array':
@@ -119,11 +134,21 @@ function emptyOf(schema, root) {
   }
 }
 
+/** What stays of a value whose text was cleared where the field stays; undefined where a control without a text was set back. */
+function emptied(schema, root, before) {
+  const shape = shapeOf(schema, root);
+  if (shape.kind === 'json' || !isShown(shape, before)) return new Broken('');
+  const isText = typeof before === 'string' || before instanceof JsonNumber;
+  return ['string', 'number', 'integer'].includes(shape.kind) || (shape.kind === 'choice' && isText) ? '' : undefined;
+}
+
 /** Whether the control for a kind shows the value as it is; text that is not a number yet stays in its field. */
 function isShown(shape, value) {
   if (value === undefined) return true;
   if (value instanceof Broken) return false;
-  if ((shape.kind === 'integer' || shape.kind === 'number') && typeof value === 'string') return !isNumberText(value.trim()) && value.trim() !== '';
+  if ((shape.kind === 'integer' || shape.kind === 'number') && typeof value === 'string') return !isNumberText(value.trim());
+  // A text field makes a line feed of every carriage return.
+  if (shape.kind === 'string' && typeof value === 'string') return !value.includes('\r');
   if (shape.kind === 'enum') return true;
   return fits(shape, value);
 }
@@ -133,7 +158,7 @@ const textOf = (value) => (typeof value === 'string' && value !== '' ? value : n
 
 const COMPOSITE = new Set(['object', 'array', 'boolean', 'choice']);
 
-function Field({ schema, name, pointer, value, onChange, required = false, extra = null, isItem = false, onRename, context }) {
+function Field({ schema, name, pointer, value, onChange, required = false, extra = null, isItem = false, onRemove, onRename, context }) {
   const shape = useMemo(() => shapeOf(schema, context.root), [schema, context.root]);
   const id = fieldId(context.prefix, pointer);
   const isNull = value === null && shape.nullable;
@@ -176,7 +201,7 @@ function Field({ schema, name, pointer, value, onChange, required = false, extra
         </label>
       )}
       {!required && value !== undefined && (
-        <button type="button" class="unset" aria-label={`Unset ${name}`} title="Unset" onClick={() => onChange(undefined)}>
+        <button type="button" class="unset" aria-label={`${onRemove ? 'Remove' : 'Unset'} ${name}`} title={onRemove ? 'Remove' : 'Unset'} onClick={() => (onRemove ? onRemove() : onChange(undefined))}>
           <Icon name="cross" />
         </button>
       )}
@@ -309,16 +334,24 @@ function NumberControl({ shape, value, onChange, required, attributes }) {
   );
 }
 
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
+/** Whether a date field of a browser shows the text: it hides a day that no calendar has. */
+function isDate(text) {
+  const date = /^\d{4}-\d{2}-\d{2}$/.test(text) && !text.startsWith('0000') ? new Date(`${text}T00:00:00Z`) : null;
+  return date !== null && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}
 
 function StringControl({ shape, value, onChange, required, attributes }) {
   const [visible, setVisible] = useState(false);
+  // A field of one line drops line breaks. Once there was one, the field stays as it is while it is edited.
+  const hasLines = useRef(false);
+  hasLines.current ||= value?.includes('\n') === true;
   const change = (event) => {
     const text = event.currentTarget.value;
     onChange(text === '' && !required ? undefined : text);
   };
   const format = shape.words.get('format');
   const shared = { ...attributes, value: value ?? '', onInput: change, placeholder: placeholderOf(shape, required), autocomplete: 'off', spellcheck: false };
+  if (hasLines.current) return <textarea {...shared} rows={linesOf(value)} />;
   if (format === 'password') {
     return (
       <div class="row">
@@ -329,7 +362,7 @@ function StringControl({ shape, value, onChange, required, attributes }) {
       </div>
     );
   }
-  if (format === 'date' && (value === undefined || DATE.test(value))) return <input {...shared} type="date" />;
+  if (format === 'date' && (value === undefined || value === '' || isDate(value))) return <input {...shared} type="date" />;
   if (format === 'date-time') {
     return (
       <div class="row">
@@ -343,9 +376,10 @@ function StringControl({ shape, value, onChange, required, attributes }) {
   const most = shape.words.get('maxLength');
   const isShort = typeof format === 'string' || shape.words.has('pattern') || (most instanceof JsonNumber && Number(most.text) <= 200);
   if (isShort) return <input {...shared} type="text" inputMode={{ email: 'email', uri: 'url', url: 'url' }[format]} />;
-  const lines = Math.min(Math.max((value ?? '').split('\n').length, 1), 12);
-  return <textarea {...shared} rows={lines} />;
+  return <textarea {...shared} rows={linesOf(value)} />;
 }
+
+const linesOf = (text = '') => Math.min(text.split('\n').length, 12);
 
 function BooleanControl({ id, shape, value, onChange, required, name }) {
   const fallback = shape.words.get('default');
@@ -404,7 +438,12 @@ function ArrayControl({ shape, value, onChange, pointer, name, context }) {
   while (keys.current.length < items.length) keys.current.push((counter.current += 1));
   keys.current.length = items.length;
   const change = (next) => onChange(next);
-  const set = (index, item) => change(items.map((before, at) => (at === index ? (item === undefined ? emptyOf(itemSchema(shape.words, index), context.root) : item) : before)));
+  const set = (index, item) => change(items.map((before, at) => (at === index ? (item === undefined ? cleared(index, before) : item) : before)));
+  // An item without a value is still an item.
+  const cleared = (index, before) => {
+    const schema = itemSchema(shape.words, index);
+    return emptied(schema, context.root, before) ?? emptyOf(schema, context.root);
+  };
   const removeAt = (index) => {
     keys.current.splice(index, 1);
     change(items.filter((_, at) => at !== index));
@@ -420,7 +459,7 @@ function ArrayControl({ shape, value, onChange, pointer, name, context }) {
     change([...items, initial(schema, context.root) ?? emptyOf(schema, context.root)]);
   };
   return (
-    <div class="items">
+    <div class="items" role="group" aria-label={`Items of ${name}`} tabIndex={-1}>
       {items.map((item, index) => (
         <div class="item" key={keys.current[index]}>
           <Field
@@ -482,7 +521,9 @@ function ChoiceControl({ id, shape, value, onChange, pointer, name, required, co
     const next = Number(event.currentTarget.value);
     setIndex(next);
     const variant = shape.variants[next];
-    onChange(required || value !== undefined ? (initial(variant, context.root) ?? emptyOf(variant, context.root)) : undefined);
+    const isNumber = ['integer', 'number'].includes(shapeOf(variant, context.root).kind);
+    const first = initial(variant, context.root) ?? (isNumber ? undefined : emptyOf(variant, context.root));
+    onChange(required || value !== undefined ? first : undefined);
   };
   const variant = shape.variants[Math.min(index, shape.variants.length - 1)];
   const inner = shapeOf(variant, context.root);

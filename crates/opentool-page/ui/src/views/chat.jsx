@@ -2,6 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { answerAsk, cancelTurn, chat, decideCall, forgetConversation, loadConversation, say } from '../conversation.js';
+import { focusUnlessTyping } from '../focus.js';
 import { duration, preview, size } from '../format.js';
 import { stringify } from '../json.js';
 import { info } from '../state.js';
@@ -107,7 +108,7 @@ function AssistantMessage({ message }) {
   const running = message.state === 'running';
   const last = message.blocks[message.blocks.length - 1];
   return (
-    <article class="message assistant" aria-label="Model" aria-busy={running}>
+    <article class="message assistant" aria-label="Model" aria-busy={running} tabIndex={-1}>
       {message.blocks.map((block, index) => {
         if (block.type === 'call') return <CallCard key={block.id} call={block} turn={message.turn} />;
         if (block.type === 'reasoning') {
@@ -154,7 +155,7 @@ function CallCard({ call, turn }) {
   const args = call.arguments === undefined ? '{}' : typeof call.arguments === 'string' ? call.arguments : stringify(call.arguments, 2);
   const failed = call.state === 'ended' && call.ok === false;
   return (
-    <section class={`call-card ${waits ? 'waits' : ''}`} aria-label={`Call of ${call.tool}`}>
+    <section class={`call-card ${waits ? 'waits' : ''}`} aria-label={`Call of ${call.tool}`} tabIndex={-1}>
       <div class="call-head">
         <span class={`status ${failed ? 'bad' : call.state === 'ended' ? 'good' : ''}`}>
           {call.state === 'running' ? <span class="spinner" /> : <Icon name={waits ? 'warning' : failed || call.state === 'unknown' ? 'cross' : 'check'} />}
@@ -195,7 +196,7 @@ function CallOutcome({ call }) {
 function Approval({ call, turn, error, onError }) {
   const [reason, setReason] = useState('');
   const group = useRef(null);
-  useEffect(() => group.current.focus(), []);
+  useEffect(() => focusUnlessTyping(group.current), []);
   const decide = (decision) => {
     onError(null);
     decideCall(turn, call, decision, decision === 'deny' ? reason : '').catch(onError);
@@ -267,6 +268,7 @@ function Composer({ busy }) {
   return (
     <form
       class="composer"
+      data-refocus="textarea"
       aria-label="Your message"
       onSubmit={(event) => {
         event.preventDefault();
@@ -298,11 +300,11 @@ function Composer({ busy }) {
         </button>
         <textarea aria-label="Message" placeholder="Message" rows={Math.min(Math.max(text.split('\n').length, 1), 8)} value={text} onInput={(event) => setText(event.currentTarget.value)} onKeyDown={keys} />
         {busy ? (
-          <button type="button" class="icon-only" aria-label="Stop the answer" title="Stop the answer" disabled={busy.cancelling} onClick={cancelTurn}>
+          <button key="stop" type="button" class="icon-only" aria-label="Stop the answer" title="Stop the answer" aria-disabled={busy.cancelling} onClick={() => busy.cancelling || cancelTurn()}>
             <Icon name="stop" />
           </button>
         ) : (
-          <button type="submit" class="primary icon-only" aria-label="Send" title="Send" disabled={text.trim() === '' && files.length === 0}>
+          <button key="send" type="submit" class="primary icon-only" aria-label="Send" title="Send" disabled={text.trim() === '' && files.length === 0}>
             <Icon name="send" />
           </button>
         )}

@@ -159,7 +159,7 @@ function TimelineEntry({ run, entry, onDecided }) {
   const step = entry.tool ? null : describeStep(entry.kind, entry.body);
   return (
     <li class={`timeline-entry ${step ? step.tone : (TONES[entry.status] ?? '')}`}>
-      <div class="card">
+      <div class="card" tabIndex={-1}>
         <div class="row wrap">
           <strong>{step?.title ?? entry.tool ?? entry.kind}</strong>
           {entry.tool && (
@@ -282,7 +282,7 @@ function Decision({ run, entry, onDecided }) {
       )}
       {error && <Problem error={error} />}
       {choice && (
-        <button type="button" class={choice === 'deny' || choice === 'give-up' ? 'danger' : 'primary'} disabled={busy || Boolean(broken)} onClick={decide}>
+        <button type="button" class={choice === 'deny' || choice === 'give-up' ? 'danger' : 'primary'} aria-disabled={busy} disabled={Boolean(broken)} onClick={() => busy || decide()}>
           Decide: {DECISIONS[choice]?.label ?? choice}
         </button>
       )}

@@ -37,42 +37,50 @@ export function ToolView({ name }) {
 function ToolPage({ tool }) {
   const draft = draftOf(tool);
   const call = callOf(tool.name);
+  /** The arguments that the user is asked about: exactly the text that will be sent. */
   const confirming = useSignal(null);
   const linked = route.value.args;
   useEffect(() => {
     if (typeof linked === 'string') fill(tool, linked);
   }, [linked]);
+  // Another address is another question.
+  useEffect(() => {
+    confirming.value = null;
+  }, [route.value]);
 
   const state = draft.value;
   const current = call.value;
   const running = current?.state === 'running';
   const problems = openProblems(current, state);
 
-  const start = async (confirmed) => {
+  const start = () => {
+    if (callOf(tool.name).value?.state === 'running' || confirming.value !== null) return;
     const text = argumentsText(draft.value);
     const broken = draft.value.mode === 'json' ? syntaxOf(text) : findBroken(draft.value.value);
     if (broken) {
       focusPointer(broken.pointer ?? '', draft.value);
       return;
     }
-    if (!confirmed && needsConfirmation(tool) && !confirmedTools.has(tool.name)) {
-      confirming.value = pretty(text);
-      return;
-    }
-    const ran = await run(tool, text, confirmed || confirmedTools.has(tool.name));
-    if (!ran) confirming.value = pretty(text);
+    if (needsConfirmation(tool) && !confirmedTools.has(tool.name)) confirming.value = text;
+    else runNow(text);
+  };
+  const runNow = async (text, confirmed = confirmedTools.has(tool.name)) => {
+    const ran = await run(tool, text, confirmed);
+    if (!ran) confirming.value = text;
   };
   const confirm = (remember) => {
+    // What was shown is what runs, whatever the form has by now.
+    const text = confirming.value;
     if (remember) confirmedTools.add(tool.name);
     confirming.value = null;
-    start(true);
+    runNow(text, true);
   };
 
   useEffect(() => {
     const keys = (event) => {
-      if (event.key === 'Enter' && (event.metaKey || event.ctrlKey) && !event.defaultPrevented && !confirming.value) {
+      if (event.key === 'Enter' && (event.metaKey || event.ctrlKey) && !event.defaultPrevented && confirming.value === null) {
         event.preventDefault();
-        if (callOf(tool.name).value?.state !== 'running') start(false);
+        start();
       }
     };
     addEventListener('keydown', keys);
@@ -81,7 +89,7 @@ function ToolPage({ tool }) {
   useEffect(() => {
     if (pendingReplay === tool.name) {
       pendingReplay = null;
-      start(false);
+      start();
     }
   }, []);
 
@@ -104,12 +112,12 @@ function ToolPage({ tool }) {
             aria-label={`Arguments of ${tool.name}`}
             onSubmit={(event) => {
               event.preventDefault();
-              if (!running) start(false);
+              start();
             }}
           >
-            <Arguments tool={tool} draft={draft} problems={problems} onRun={() => start(false)} />
+            <Arguments tool={tool} draft={draft} problems={problems} onRun={start} />
             <div class="row actions">
-              <button type="submit" class="primary run" disabled={running}>
+              <button type="submit" class="primary run" aria-disabled={running}>
                 <Icon name="play" />
                 Run
                 <kbd aria-hidden="true">{shortcut('↵')}</kbd>
@@ -140,7 +148,7 @@ function ToolPage({ tool }) {
           </details>
         </div>
       </div>
-      {confirming.value !== null && <Confirm tool={tool} text={confirming.value} onConfirm={confirm} onClose={() => (confirming.value = null)} />}
+      {confirming.value !== null && <Confirm tool={tool} text={pretty(confirming.value)} onConfirm={confirm} onClose={() => (confirming.value = null)} />}
     </article>
   );
 }
@@ -291,14 +299,11 @@ function focusPointer(pointer, { mode, text }) {
     }
     return;
   }
-  for (const each of pointers) {
-    const field = document.getElementById(fieldId('arg', each));
-    if (field) {
-      field.focus();
-      field.scrollIntoView({ block: 'center' });
-      return;
-    }
-  }
+  const fields = pointers.map((each) => document.getElementById(fieldId('arg', each)));
+  // What is wrong with all of them has no field once something was changed.
+  const field = fields.find(Boolean) ?? document.querySelector('.fields :is(input, select, textarea, button)');
+  field?.focus();
+  field?.scrollIntoView({ block: 'center' });
 }
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);

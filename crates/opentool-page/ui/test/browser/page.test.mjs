@@ -178,6 +178,66 @@ test('a mistake is read at its field, and the summary leads there', async () => 
   await browser.sees('.result .tree', '"sum": 3');
 });
 
+const focusedId = () => browser.run(() => document.activeElement.id);
+
+test('what is missing is read at its field, and the summary leads there', async () => {
+  await visit(`/tools/fill_in?args=${encodeURIComponent('{"inner":{}}')}`);
+  await browser.until('the inner field', () => browser.run(() => document.getElementById('arg/inner/x') !== null));
+  await browser.click('.run');
+  await browser.sees('.result .problem-summary', 'two words');
+  // The id of a field has no space, so that a list of ids can name its words.
+  const described = (id) =>
+    browser.run((name) => (document.getElementById(name).getAttribute('aria-describedby') ?? '').split(' ').map((each) => document.getElementById(each)?.innerText).join(' | '), id);
+  assert.match(await described('arg/two%20words'), /missing required argument.*A name with a space\./s);
+  assert.match(await described('arg/inner/x'), /missing required .* "x"/);
+  await browser.sees('.fields .of-all', 'at least 2');
+  await browser.clickText('/inner/x', '.problem-summary button');
+  assert.equal(await focusedId(), 'arg/inner/x');
+  await browser.clickText('arguments', '.problem-summary button');
+  assert.equal(await focusedId(), 'arg');
+});
+
+test('a new number in a list is empty until it is typed', async () => {
+  await visit('/tools/fill_in');
+  await browser.clickText('Add to numbers');
+  assert.equal(await browser.value(field('/numbers/0')), '');
+  await browser.type(field('/numbers/0'), '42');
+  for (let presses = 0; presses < 2; presses += 1) await browser.type(field('/numbers/0'), KEYS.backspace);
+  assert.equal(await browser.value(field('/numbers/0')), '');
+  assert.equal(await focusedId(), 'arg/numbers/0');
+  await browser.type(field('/numbers/0'), '7');
+  await browser.type(field('/two%20words'), '1');
+  await browser.click('.run');
+  await browser.sees('.result .part', '"numbers":[7]');
+});
+
+test('a property that was added stays while its text is cleared', async () => {
+  await visit('/tools/fill_in');
+  await browser.type('.add-property input', 'extra');
+  await browser.press(KEYS.enter);
+  await browser.type(field('/extra'), 'a');
+  await browser.type(field('/extra'), KEYS.backspace);
+  assert.equal(await focusedId(), 'arg/extra');
+  await browser.type(field('/extra'), 'b');
+  assert.equal(await browser.value(field('/extra')), 'b');
+  await browser.click('[aria-label="Remove extra"]');
+  await browser.gone(field('/extra'));
+  assert.notEqual(await browser.run(() => document.activeElement.tagName), 'BODY');
+});
+
+test('line breaks and impossible days are shown as they are', async () => {
+  const given = '{"two words":1,"code":"a\\nb","day":"2026-02-30"}';
+  await visit(`/tools/fill_in?args=${encodeURIComponent(given)}`);
+  await browser.until('the text', async () => (await browser.value(field('/code'))) === 'a\nb');
+  assert.equal(await browser.value(field('/day')), '2026-02-30');
+  await browser.type(field('/code'), 'c');
+  await browser.clickText('JSON', '[role="tab"]');
+  assert.deepEqual(JSON.parse(await browser.value('#arguments-json')), { 'two words': 1, code: 'a\nbc', day: '2026-02-30' });
+  await visit(`/tools/fill_in?args=${encodeURIComponent('{"two words":1,"code":"a\\r\\nb","day":"2026-02-28"}')}`);
+  await browser.until('the text as JSON', async () => (await browser.value(field('/code'))) === '"a\\r\\nb"');
+  assert.equal(await browser.run(() => document.getElementById('arg/day').type), 'date');
+});
+
 test('form and JSON show the same, both ways, without loss', async () => {
   await visit('/tools/book_room');
   await browser.sees('h1', 'Book a room');
@@ -224,6 +284,38 @@ test('a long call shows its progress and can be cancelled', async () => {
   await visit('/tools/count_cancelled');
   await browser.click('.run');
   await browser.sees('.result .part', '1');
+});
+
+test('the focus stays near what was removed or disabled', async () => {
+  const hasFocus = (selector) => browser.until(`the focus at ${selector}`, () => browser.run((all) => document.activeElement.matches(all), selector));
+  await visit(`/tools/fill_in?args=${encodeURIComponent('{"two words":1,"numbers":[1,2]}')}`);
+  await browser.until('the items', () => browser.run(() => document.querySelectorAll('.item').length === 2));
+  await browser.run(() => document.querySelector('[aria-label="Remove item 2"]').focus());
+  await browser.press(KEYS.enter);
+  await hasFocus('.items');
+  await browser.run(() => document.querySelector('.run').focus());
+  await browser.press(KEYS.enter);
+  await browser.sees('.result .status', 'OK');
+  await hasFocus('.run');
+
+  await visit(`/tools/count_slowly?args=${encodeURIComponent('{"to":200}')}`);
+  await browser.until('the number', async () => (await browser.value(field('/to'))) === '200');
+  await browser.click('.run');
+  await browser.sees('.result', 'counted to');
+  await browser.run(() => document.querySelector('.cancel').focus());
+  await browser.press(KEYS.enter);
+  await browser.sees('.result .status', 'Cancelled');
+  await hasFocus('.result');
+
+  await visit(`/tools/delete_note?args=${encodeURIComponent('{"id":99}')}`);
+  await browser.until('the id', async () => (await browser.value(field('/id'))) === '99');
+  await browser.run(() => document.querySelector('.run').focus());
+  await browser.press(KEYS.enter);
+  await browser.sees('dialog pre', '99');
+  await browser.run(() => document.querySelector('dialog .danger').focus());
+  await browser.press(KEYS.enter);
+  await browser.sees('.result', 'there is no note 99');
+  await hasFocus('.run');
 });
 
 test('a call is replayed from the history, also after a reload, and secrets are not kept', async () => {
@@ -273,6 +365,53 @@ test('a destructive call is confirmed first, with its name and arguments', async
   await browser.click('.run');
   await browser.clickText('Run delete_note', 'dialog button');
   await browser.sees('.result', 'there is no note 1: `list_notes` lists them');
+});
+
+test('what a dialog shows is what runs, and going back closes it', async () => {
+  await visit(`/tools/delete_note?args=${encodeURIComponent('{"id":71}')}`);
+  await browser.until('the id', async () => (await browser.value(field('/id'))) === '71');
+  await browser.run((fragment) => (location.hash = fragment), `#/tools/delete_note?args=${encodeURIComponent('{"id":72}')}`);
+  await browser.until('the other id', async () => (await browser.value(field('/id'))) === '72');
+  await browser.click('.run');
+  await browser.sees('dialog pre', '"id": 72');
+  await browser.run(() => history.back());
+  await browser.gone('dialog');
+  await browser.until('the first id', async () => (await browser.value(field('/id'))) === '71');
+  await browser.click('.run');
+  await browser.sees('dialog pre', '"id": 71');
+  // The form changes under the open dialog, as through a link of another program.
+  await browser.run(() => {
+    const input = document.getElementById('arg/id');
+    input.value = '73';
+    input.dispatchEvent(new Event('input', { bubbles: true }));
+  });
+  await browser.sees('dialog pre', '"id": 71');
+  await browser.clickText('Run delete_note', 'dialog button');
+  await browser.sees('.result', 'there is no note 71');
+});
+
+test('a call that runs is neither started twice nor dropped', async () => {
+  await visit(`/tools/count_slowly?args=${encodeURIComponent('{"to":150}')}`);
+  await browser.until('the number', async () => (await browser.value(field('/to'))) === '150');
+  await browser.run(() => {
+    window.sent = 0;
+    const { fetch } = window;
+    window.fetch = (address, ...rest) => {
+      if (String(address).endsWith('api/calls')) window.sent += 1;
+      return fetch(address, ...rest);
+    };
+  });
+  await browser.clickText('JSON', '[role="tab"]');
+  await browser.click('#arguments-json');
+  await browser.press(KEYS.control, KEYS.enter);
+  await browser.press(KEYS.control, KEYS.enter);
+  await browser.sees('.result[aria-busy="true"]', 'counted to');
+  await browser.press(KEYS.control, KEYS.enter);
+  await browser.clickText('Clear', '.actions button');
+  await browser.sees('.result[aria-busy="true"]', 'counted to');
+  await browser.click('.cancel');
+  await browser.sees('.result .status', 'Cancelled');
+  assert.equal(await browser.run(() => window.sent), 1);
 });
 
 test('without a confirmation the server does not run a destructive tool', async () => {
@@ -332,6 +471,19 @@ test('a question of a tool is answered in the page', async () => {
   await browser.click(`.ask select option:nth-child(${option + 1})`);
   await browser.clickText('Answer', '.ask button');
   await browser.sees('.result .parts', 'coffee');
+});
+
+test('an empty answer is refused at its field, and the question stays', async () => {
+  await visit(`/tools/ask_user?args=${encodeURIComponent('{"question":"What is your name?"}')}`);
+  await browser.click('.run');
+  await browser.sees('.ask h3', 'What is your name?');
+  await browser.clickText('Answer', '.ask button');
+  await browser.sees('.ask .problems', 'this is required');
+  assert.equal(await browser.run(() => document.activeElement.getAttribute('aria-invalid')), 'true');
+  await browser.type('.ask textarea, .ask input', 'Ann');
+  await browser.gone('.ask .problems');
+  await browser.clickText('Answer', '.ask button');
+  await browser.sees('.result .parts', 'Ann');
 });
 
 test('a deep link opens a tool with its arguments and does not run it', async () => {

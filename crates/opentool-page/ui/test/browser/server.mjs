@@ -78,7 +78,7 @@ export class TestServer {
 }
 
 /** The words that add the MCP server of these tests. */
-export const WORKSHOP = ['demo', '--mcp', `node ${quoted(join(here, 'tools.mjs'))}`, '--read-only', 'count_slowly', '--read-only', 'count_cancelled', '--read-only', 'draw_square', '--read-only', 'play_tone'];
+export const WORKSHOP = ['demo', '--mcp', `node ${quoted(join(here, 'tools.mjs'))}`, '--read-only', 'count_slowly', '--read-only', 'count_cancelled', '--read-only', 'draw_square', '--read-only', 'play_tone', '--read-only', 'fill_in'];
 
 /** Makes a journal in which a call with an effect began and its server was killed. */
 export async function interruptedJournal(folder) {

@@ -57,6 +57,24 @@ const TOOLS = [
       ['guest', 'nights', 'pets'],
     ),
   },
+  {
+    name: 'fill_in',
+    description: 'Fill in a form, which comes back as it was.',
+    inputSchema: {
+      ...object(
+        {
+          numbers: { type: 'array', items: { type: 'integer' } },
+          code: { type: 'string', pattern: '^a', maxLength: 100 },
+          day: { type: 'string', format: 'date' },
+          'two words': { type: 'integer', description: 'A name with a space.' },
+          inner: object({ x: { type: 'integer' } }),
+        },
+        ['two words'],
+      ),
+      minProperties: 2,
+      additionalProperties: { type: 'string' },
+    },
+  },
 ];
 
 const running = new Map();

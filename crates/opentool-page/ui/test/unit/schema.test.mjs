@@ -69,6 +69,17 @@ test('the variant that suits a value is chosen', () => {
   assert.deepEqual(variants.map((variant, index) => variantName(variant, root, index)), ['kind: circle', 'kind: square', 'string']);
 });
 
+test('a tag decides which variant is meant, even where another property is wrong', () => {
+  const variants = [
+    schema({ type: 'object', properties: { kind: { const: 'circle' }, size: { type: 'string' } }, required: ['kind'] }),
+    schema({ type: 'object', properties: { kind: { enum: ['square'] }, size: { type: 'number' }, angle: { type: 'number' } }, required: ['kind', 'size', 'angle'] }),
+    schema({ type: 'object', properties: { size: { type: 'string' } } }),
+  ];
+  assert.equal(variantOf(variants, parse('{"kind":"square","size":"big"}'), schema({})), 1);
+  assert.equal(variantOf(variants, parse('{"kind":"circle","size":1}'), schema({})), 0);
+  assert.equal(variantOf(variants, parse('{"size":"big"}'), schema({})), 2);
+});
+
 test('items and further properties', () => {
   const words = schema({ prefixItems: [{ type: 'string' }], items: { type: 'integer' } });
   assert.equal(itemSchema(words, 0).get('type'), 'string');
@@ -93,6 +104,25 @@ test('secrets are found in every variant and behind references', () => {
   const { value: kept, removed } = withoutSecrets(value, root);
   assert.equal(stringify(kept), '{"user":"ann","login":{"id":1},"list":[{"n":2}],"map":{}}');
   assert.deepEqual(removed, ['/password', '/login/token', '/list/0/key', '/map/x']);
+});
+
+test('secrets are found under patterns, in tuples and under conditions', () => {
+  const secret = { type: 'string', format: 'password' };
+  const root = schema({
+    type: 'object',
+    patternProperties: { '^key_': secret, '[': { type: 'string' } },
+    properties: {
+      pair: { type: 'array', prefixItems: [{ type: 'string' }, secret] },
+      list: { type: 'array', items: { oneOf: [{ type: 'integer' }, { $ref: '#/$defs/secret' }] } },
+      inner: { allOf: [{ patternProperties: { x: secret } }], additionalProperties: { type: 'string' } },
+      some: { if: { properties: { a: { const: 1 } } }, then: { properties: { b: secret } } },
+      rest: { unevaluatedProperties: secret },
+    },
+    $defs: { secret },
+  });
+  const value = parse('{"key_a":"p1","pair":["ann","p2"],"list":[1,"p3"],"inner":{"x":"p4","y":"n"},"some":{"a":1,"b":"p5"},"rest":{"z":"p6"}}');
+  const { removed } = withoutSecrets(value, root);
+  assert.deepEqual(removed, ['/key_a', '/pair/1', '/list/0', '/list/1', '/inner/x', '/some/b', '/rest/z']);
 });
 
 test('secrets are looked for in schemas that lead back to themselves', () => {
