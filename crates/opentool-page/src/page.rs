@@ -181,7 +181,8 @@ impl Page {
     }
 
     /// Sets what is stored with the run of a chat, asked at the beginning of each turn: what a program needs to
-    /// [go on](opentool_chat::ChatClient::resume_run) with it. No secrets.
+    /// [go on](opentool_chat::ChatClient::resume_run) with it. No secrets. Where the details have a list of texts named `not_stored`,
+    /// the page says that these have to be added to the command that goes on with the run.
     #[cfg(all(feature = "chat", feature = "journal"))]
     pub fn chat_run_details(mut self, details: impl Fn() -> serde_json::Value + Send + Sync + 'static) -> Self {
         self.settings.run_details = Some(Arc::new(details));

@@ -39,11 +39,14 @@ struct RunForm {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct RunDetail<'a> {
     run: RunForm,
     timeline: Vec<Entry<'a>>,
     /// The words of the command that goes on with the run, where it can go on.
     resume: Option<Vec<String>>,
+    /// What has to be added to that command, since a journal does not hold it.
+    resume_needs: Vec<String>,
 }
 
 impl RunForm {
@@ -63,11 +66,17 @@ impl RunForm {
     }
 }
 
+/// Says how many calls of a run may have had their effect: what began in a process that is not there any more is as uncertain as what
+/// says so.
+fn uncertain(run: &RunSummary) -> u64 {
+    let is_interrupted = run.process.is_none() && run.state == RunStatus::Running;
+    run.uncertain + if is_interrupted { run.started } else { 0 }
+}
+
 /// Says how many calls of a run are to be decided.
 async fn pending(journal: &SqliteJournal, run: &RunSummary) -> Result<u64, ApiError> {
     let is_interrupted = run.process.is_none() && run.state == RunStatus::Running;
-    // What began in a process that is not there any more is as uncertain as what says so.
-    let counted = run.uncertain + if is_interrupted { run.started } else { 0 };
+    let counted = uncertain(run);
     if run.kind == "call" || !(is_interrupted || run.state == RunStatus::Waiting) {
         return Ok(counted);
     }
@@ -96,7 +105,12 @@ pub(crate) async fn list(state: &PageState, request: &FrontendRequest<'_>) -> Re
             None => return Err(ApiError::not_found("there is no run before which the list could begin")),
         },
     };
-    let fits = |run: &RunSummary| query.status.as_ref().is_none_or(|status| run.shown_state() == status);
+    let fits = |run: &RunSummary| match query.status.as_deref() {
+        None => true,
+        // The timeline of an interrupted run calls what had begun uncertain.
+        Some("uncertain") => uncertain(run) > 0,
+        Some(status) => run.shown_state() == status,
+    };
     let mut listed: Vec<RunSummary> = runs.into_iter().skip(from).filter(fits).take(limit + 1).collect();
     let has_more = listed.len() > limit;
     listed.truncate(limit);
@@ -145,8 +159,9 @@ pub(crate) async fn show(state: &PageState, id: &str) -> Result<FrontendResponse
     let record = journal.run(id).await.map_err(|error| failed(&error))?;
     let (waiting, pending) = (record.waiting(), timeline::pending(&record));
     let resume = can_go_on(&record, pending).then(|| resume_command(journal, id));
+    let resume_needs = if resume.is_some() { not_stored(&record) } else { Vec::new() };
     let run = RunForm::new(record.summary.clone(), pending);
-    Ok(json(&RunDetail { run, timeline: timeline::entries(&record, &waiting), resume }))
+    Ok(json(&RunDetail { run, timeline: timeline::entries(&record, &waiting), resume, resume_needs }))
 }
 
 /// Says whether a chat stopped before its answer and nothing is left to decide.
@@ -160,6 +175,25 @@ fn can_go_on(record: &RunRecord, pending: u64) -> bool {
 fn resume_command(journal: &SqliteJournal, run: &str) -> Vec<String> {
     let path = std::path::absolute(journal.path()).unwrap_or_else(|_| journal.path().to_owned());
     ["opentool", "runs", "--journal", &path.to_string_lossy(), "resume", run].map(str::to_owned).to_vec()
+}
+
+/// What the request of a chat says about how it goes on.
+#[derive(Deserialize)]
+struct RequestDetails {
+    details: StoredDetails,
+}
+
+#[derive(Deserialize)]
+struct StoredDetails {
+    not_stored: Vec<String>,
+}
+
+/// Names what a chat was started with and its journal does not hold.
+fn not_stored(record: &RunRecord) -> Vec<String> {
+    let request = record.steps.iter().find(|step| step.kind == timeline::REQUEST);
+    // The details are those of an application, which may not say it.
+    let read = request.and_then(|step| serde_json::from_str::<RequestDetails>(step.body.get()).ok());
+    read.map(|request| request.details.not_stored).unwrap_or_default()
 }
 
 #[derive(Deserialize)]

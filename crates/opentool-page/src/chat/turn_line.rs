@@ -13,6 +13,10 @@ use crate::tools::HintForm;
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase", rename_all_fields = "camelCase")]
 pub(super) enum TurnLine<'a> {
+    /// The run that the turn is in a journal.
+    Run {
+        id: &'a str,
+    },
     Text {
         delta: &'a str,
     },

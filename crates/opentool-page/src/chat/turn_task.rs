@@ -129,6 +129,7 @@ async fn forward(
             None => return Ok(()),
             Some(Ok(ChatEvent::Done(response))) => return Ok(send_end(lines, &response, started).await?),
             Some(Err(error)) => return Ok(send_error(lines, &error, started).await?),
+            Some(Ok(ChatEvent::Run(id))) => lines.send(&TurnLine::Run { id: &id }).await?,
             Some(Ok(ChatEvent::Text(delta))) => lines.send(&TurnLine::Text { delta: &delta }).await?,
             Some(Ok(ChatEvent::Reasoning(delta))) => lines.send(&TurnLine::Reasoning { delta: &delta }).await?,
             Some(Ok(ChatEvent::Usage(usage))) => lines.send(&TurnLine::Usage((&usage).into())).await?,

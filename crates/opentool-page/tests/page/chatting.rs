@@ -265,9 +265,11 @@ async fn a_turn_is_a_run_of_the_journal() {
     let browser = server.browser().await;
 
     let mut lines = browser.open("/ui/api/chat", &turn("Remove x")).await;
+    let named = lines.next_of("run").await;
     let approval = lines.next_of("approval").await;
     let running = browser.get_json("/ui/api/runs").await["runs"][0].clone();
     assert_eq!((&running["kind"], &running["status"]), (&json!("chat"), &json!("running")));
+    assert_eq!(named["id"], running["id"]);
     let path = format!("/ui/api/chat/approvals/{}", approval["id"].as_str().unwrap());
     assert_eq!(browser.post(&path, r#"{"decision":"allow"}"#).await.status, 204);
     assert_eq!(lines.last().await["text"], "Gone.");

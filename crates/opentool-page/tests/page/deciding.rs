@@ -138,7 +138,8 @@ fn paying_client(journal: &SqliteJournal) -> (ChatClient, CallLog) {
     let log = tool.log();
     let executor = Executor::builder().approval(Ask::later()).build();
     let model = ChatModel::builder(model).executor(executor).build();
-    (ChatClient::builder(model).default_tools(tool).journal(journal.clone()).build(), log)
+    let client = ChatClient::builder(model).default_tools(tool).journal(journal.clone());
+    (client.run_details(json!({ "not_stored": ["--mcp"] })).build(), log)
 }
 
 /// The entry of the call at a place.
@@ -192,6 +193,7 @@ async fn a_person_allows_and_denies_calls_of_a_chat() {
     let shown = browser.get_json(&path).await;
     let command = json!(["opentool", "runs", "--journal", journal.path(), "resume", id]);
     assert_eq!((&shown["run"]["pending"], &shown["resume"]), (&json!(0), &command));
+    assert_eq!(shown["resumeNeeds"], json!(["--mcp"]));
     assert_eq!(browser.get_json("/ui/api/runs").await["runs"][0]["pending"], 0);
     assert_eq!(log.count(), 0, "a decision alone runs nothing");
 
@@ -221,6 +223,8 @@ async fn a_person_decides_about_an_interrupted_call_of_a_chat() {
     let hangs = client(Reply::call("pay", "{}"), FakeTool::new("pay").hangs());
     assert!(timeout(Duration::from_millis(300), hangs.prompt("Pay.").call()).await.is_err());
     let id = browser.get_json("/ui/api/runs").await["runs"][0]["id"].as_str().unwrap().to_owned();
+    let uncertain = browser.get_json("/ui/api/runs?status=uncertain").await;
+    assert_eq!(uncertain["runs"][0]["id"], json!(id), "its call is uncertain, though the run says that it is interrupted");
     let tool = FakeTool::new("pay").answers("paid again");
     let log = tool.log();
     let resumed = client(Reply::text("It is paid."), tool);

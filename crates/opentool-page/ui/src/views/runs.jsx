@@ -24,7 +24,10 @@ const STATUSES = [
   ['done', 'Done'],
   ['failed', 'Failed'],
 ];
-const TONES = { done: 'good', ok: 'good', failed: 'bad', error: 'bad', uncertain: 'warn', interrupted: 'warn', waiting: 'warn', pending: 'warn', running: 'running', started: 'running' };
+const TONES = { done: 'good', ok: 'good', failed: 'bad', error: 'bad', uncertain: 'warn', interrupted: 'warn', waiting: 'warn', decided: 'warn', pending: 'warn', running: 'running', started: 'running' };
+
+/** What a run is called: where nothing is left to decide, it waits for nobody. */
+const statusOf = ({ status, pending }) => (status === 'waiting' && pending === 0 ? 'decided' : status);
 
 function StatusBadge({ status }) {
   return <span class={`badge ${TONES[status] ?? ''}`}>{status}</span>;
@@ -36,7 +39,7 @@ function NoJournal() {
       <h1 tabIndex={-1}>Runs</h1>
       <p class="lead">This server keeps no journal.</p>
       <p>
-        Start it with <code>opentool serve --journal FILE</code>: then every call is recorded, and what waits for approval or was interrupted by a crash can be decided here.
+        Start it with <code>opentool serve --journal FILE</code>: then chats on this page and calls with an idempotency key are recorded, and what waits for approval or was interrupted by a crash can be decided here. The calls that you make under Tools are in the <a href="#/history">history</a>.
       </p>
     </section>
   );
@@ -79,7 +82,7 @@ export function RunsView() {
           {page.runs.map((run) => (
             <li key={run.id}>
               <a class="run-row" href={runLink(run.id)}>
-                <StatusBadge status={run.status} />
+                <StatusBadge status={statusOf(run)} />
                 <span class="run-title">
                   <strong>{run.title || run.kind}</strong>
                   <span class="muted">
@@ -87,6 +90,7 @@ export function RunsView() {
                   </span>
                 </span>
                 {run.pending > 0 && <span class="badge warn">{run.pending} to decide</span>}
+                {statusOf(run) === 'decided' && <span class="muted">goes on with a command</span>}
                 <span class="muted number run-time">{moment(run.updatedAt ?? run.createdAt)}</span>
                 <Icon name="right" />
               </a>
@@ -104,11 +108,11 @@ export function RunsView() {
 }
 
 export function RunView({ id }) {
-  const [state, setState] = useState({ run: null, timeline: [], resume: null, error: null });
+  const [state, setState] = useState({ run: null, timeline: [], resume: null, resumeNeeds: [], error: null });
   const load = async () => {
     try {
-      const { run, timeline, resume } = await get(`runs/${encodeURIComponent(id)}`);
-      setState({ run, timeline, resume, error: null });
+      const { run, timeline, resume, resumeNeeds = [] } = await get(`runs/${encodeURIComponent(id)}`);
+      setState({ run, timeline, resume, resumeNeeds, error: null });
     } catch (error) {
       setState((current) => ({ ...current, error }));
     }
@@ -117,7 +121,7 @@ export function RunView({ id }) {
     if (info.value?.runs) load();
   }, [id, runsChanged.value]);
   if (!info.value?.runs) return <NoJournal />;
-  const { run, timeline, resume, error } = state;
+  const { run, timeline, resume, resumeNeeds, error } = state;
   return (
     <section class="page">
       <header class="tool-head">
@@ -128,7 +132,7 @@ export function RunView({ id }) {
         <h1 tabIndex={-1}>{run ? run.title || run.kind : `Run ${id}`}</h1>
         {run && (
           <p class="row wrap">
-            <StatusBadge status={run.status} />
+            <StatusBadge status={statusOf(run)} />
             <code class="muted ellipsis">{run.id}</code>
             <span class="muted number">{moment(run.createdAt)}</span>
             {run.pending > 0 && <span class="badge warn">{run.pending} to decide</span>}
@@ -140,8 +144,9 @@ export function RunView({ id }) {
         <div class="notice resume" role="status">
           <Icon name="right" />
           <div>
-            <p>Nothing is left to decide. This command goes on with the run:</p>
+            <p>{resumeNeeds.length === 0 ? 'Nothing is left to decide. This command goes on with the run:' : 'Nothing is left to decide. This command goes on with the run, once it is complete:'}</p>
             <Code text={resume.map(shellWord).join(' ')} label="The command that goes on with the run" />
+            {resumeNeeds.length > 0 && <p>Add what a journal does not hold, as it was given before: {resumeNeeds.join(' and ')}.</p>}
           </div>
         </div>
       )}
