@@ -14,20 +14,33 @@ export function rustString(text) {
   return `r${marks}"${text}"${marks}`;
 }
 
-/** Whether `name=value` on the command line means this value, whatever the schema says about it. */
-function isPair(name, value) {
-  const plainText = typeof value === 'string' && value !== '' && !/^[[{"\s]|\s$/.test(value);
-  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && (plainText || value instanceof JsonNumber || typeof value === 'boolean');
+/** Whether `name=value` on the command line means this value: its property has one plain type, in whose words the program reads it. */
+function isPair(name, value, properties) {
+  const schema = properties instanceof Map ? properties.get(name) : undefined;
+  if (!(schema instanceof Map) || schema.has('$ref') || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return false;
+  switch (schema.get('type')) {
+    case 'string':
+      // Neither an argument of a program nor UTF-8 has those characters.
+      return typeof value === 'string' && value !== '' && !/[\0\ud800-\udfff]/u.test(value);
+    case 'integer':
+      return value instanceof JsonNumber && /^-?\d+$/.test(value.text);
+    case 'number':
+      return value instanceof JsonNumber;
+    case 'boolean':
+      return typeof value === 'boolean';
+    default:
+      return false;
+  }
 }
 
-/** The same call with curl, the command line, Rust and MCP; `call` has name, arguments (a Map), addresses and keys. */
-export function snippets({ name, args, addresses, keys }) {
+/** The same call with curl, the command line, Rust and MCP: `args` is a Map, `schema` what the tool says of its arguments. */
+export function snippets({ name, args, schema, addresses, keys }) {
   const params = stringify(args);
   const base = addresses.opentool.replace(/\/opentool\/?$/, '');
   const message = `{"jsonrpc":"2.0","id":"1","method":${JSON.stringify(name)},"params":${params}}`;
   const key = keys ? ` \\\n  -H "Authorization: Bearer $OPENTOOL_API_KEY"` : '';
   const entries = [...args];
-  const pairs = entries.every(([argument, value]) => isPair(argument, value))
+  const pairs = entries.every(([argument, value]) => isPair(argument, value, schema?.get('properties')))
     ? entries.map(([argument, value]) => ` ${shellWord(`${argument}=${typeof value === 'string' ? value : stringify(value)}`)}`).join('')
     : ` --args ${shellWord(params)}`;
   return [

@@ -236,7 +236,7 @@ function CodeFor({ tool, state }) {
   const [selected, setSelected] = useState('curl');
   const args = knownArguments(state);
   if (!args || !info.value) return null;
-  const texts = snippets({ name: tool.name, args, addresses: addressesHere(), keys: info.value.keys });
+  const texts = snippets({ name: tool.name, args, schema: tool.inputSchema, addresses: addressesHere(), keys: info.value.keys });
   return (
     <details class="card snippets">
       <summary>Copy as curl, CLI, Rust or MCP</summary>

@@ -36,15 +36,27 @@ test('a Rust literal has marks enough', () => {
   assert.equal(rustString('a"#b'), 'r##"a"#b"##');
 });
 
+const TYPED = { type: 'object', properties: { a: { type: 'integer' }, b: { type: 'string' }, c: { type: 'number' }, d: { type: 'boolean' }, e: { type: ['string', 'null'] }, f: { anyOf: [{ type: 'integer' }, { type: 'string' }] }, g: {} } };
+const call = (args, { keys = false, schema = TYPED } = {}) =>
+  Object.fromEntries(
+    snippets({ name: 'add', args: parse(args), schema: parse(JSON.stringify(schema)), addresses: { opentool: 'http://127.0.0.1:9627/opentool' }, keys }).map(({ id, text }) => [id, text]),
+  );
+
 test('the call in other words', () => {
-  const call = (args, keys) => Object.fromEntries(snippets({ name: 'add', args: parse(args), addresses: { opentool: 'http://127.0.0.1:9627/opentool' }, keys }).map(({ id, text }) => [id, text]));
-  const plain = call('{"a":9007199254740993,"b":"x y"}', false);
+  const plain = call('{"a":9007199254740993,"b":"x y"}');
   assert.equal(plain.cli, "opentool call http://127.0.0.1:9627 add a=9007199254740993 'b=x y'");
   assert.match(plain.curl, /--json '\{"jsonrpc":"2.0","id":"1","method":"add","params":\{"a":9007199254740993,"b":"x y"\}\}'$/);
   assert.match(plain.mcp, /"method": "tools\/call"/);
-  assert.equal(call('{"a":{"b":1}}', false).cli, `opentool call http://127.0.0.1:9627 add --args '{"a":{"b":1}}'`);
-  assert.equal(call('{"a":""}', false).cli, `opentool call http://127.0.0.1:9627 add --args '{"a":""}'`);
-  assert.match(call('{}', true).curl, /Bearer \$OPENTOOL_API_KEY/);
+  assert.match(call('{}', { keys: true }).curl, /Bearer \$OPENTOOL_API_KEY/);
+});
+
+test('the command line gets pairs only where it reads them back', () => {
+  const words = (args, schema) => call(args, { schema }).cli.replace('opentool call http://127.0.0.1:9627 add', '').trim();
+  assert.equal(words('{"a":1,"b":"[5]","c":1.50,"d":false}'), "a=1 'b=[5]' c=1.50 d=false");
+  for (const args of ['{"a":1.0}', '{"a":"1"}', '{"a":{"b":1}}', '{"b":""}', '{"b":5}', '{"e":"null"}', '{"f":"5"}', '{"g":"5"}', '{"h":"5"}', '{"b":"\\u0000"}', '{"b":"\\ud800"}']) {
+    assert.equal(words(args), `--args '${args}'`);
+  }
+  assert.equal(words('{"b":"5"}', { type: 'object' }), `--args '{"b":"5"}'`);
 });
 
 test('search forgives, and the best match comes first', () => {
