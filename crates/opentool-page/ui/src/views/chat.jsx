@@ -1,7 +1,7 @@
 // A conversation with the configured model, which may call the tools.
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { answerAsk, cancelTurn, chat, decideCall, forgetConversation, loadConversation, say } from '../conversation.js';
+import { MAX_MESSAGE_BYTES, answerAsk, cancelTurn, chat, decideCall, draft, forgetConversation, loadConversation, send } from '../conversation.js';
 import { focusUnlessTyping } from '../focus.js';
 import { duration, preview, size } from '../format.js';
 import { stringify } from '../json.js';
@@ -11,7 +11,7 @@ import { Badges, Code, Problem, Stopwatch } from '../parts/basics.jsx';
 import { Icon } from '../parts/icons.jsx';
 import { Markdown } from '../parts/markdown.jsx';
 import { ResultParts, TextPart } from '../parts/result-parts.jsx';
-import { toolLink } from '../route.js';
+import { runLink, toolLink } from '../route.js';
 
 const MAX_ATTACHMENTS = 8;
 const MAX_ATTACHMENT_BYTES = 8_000_000;
@@ -129,6 +129,12 @@ function AssistantMessage({ message }) {
         </p>
       )}
       {message.error && (message.error.kind === 'cancelled' ? <p class="end-line">Stopped</p> : <Problem error={message.error} />)}
+      {message.note && (
+        <p class="notice row wrap" role="status">
+          <span>{message.note.text}</span>
+          {message.note.run && <a href={runLink(message.note.run)}>Look at it in Runs</a>}
+        </p>
+      )}
       {message.end && <EndLine end={message.end} />}
     </article>
   );
@@ -234,35 +240,37 @@ function readFile(file) {
 }
 
 function Composer({ busy }) {
-  const [text, setText] = useState('');
-  const [files, setFiles] = useState([]);
-  const [error, setError] = useState(null);
+  const { text, files, error } = draft.value;
+  const change = (changed) => {
+    draft.value = { ...draft.value, ...changed };
+  };
   const picker = useRef(null);
-  const send = () => {
-    if (busy || (text.trim() === '' && files.length === 0)) return;
-    say(text, files.map(({ name, mimeType, data }) => ({ name, mimeType, data })));
-    setText('');
-    setFiles([]);
-    setError(null);
+  const sendAll = () => {
+    if (!busy && (text.trim() !== '' || files.length > 0)) send();
   };
   const attach = async (list) => {
-    setError(null);
+    change({ error: null });
     try {
       const chosen = [...list];
       const large = chosen.find((file) => file.size > MAX_ATTACHMENT_BYTES);
       if (large) throw new Error(`${large.name} has ${size(large.size)}; at most ${size(MAX_ATTACHMENT_BYTES)} can be attached.`);
       if (files.length + chosen.length > MAX_ATTACHMENTS) throw new Error(`At most ${MAX_ATTACHMENTS} files can be attached.`);
       const read = await Promise.all(chosen.map(readFile));
-      setFiles([...files, ...read]);
+      const all = [...draft.value.files, ...read];
+      // A few kilobytes are left to the text and the names.
+      if (all.reduce((sum, file) => sum + file.data.length, 0) > MAX_MESSAGE_BYTES - 65_536) {
+        throw new Error(`The files are too large together: at most ${size(MAX_MESSAGE_BYTES * 0.74)} can be attached to a message.`);
+      }
+      change({ files: all });
     } catch (failure) {
-      setError(failure);
+      change({ error: failure });
     }
   };
   const keys = (event) => {
     if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
       event.stopPropagation();
-      send();
+      sendAll();
     }
   };
   return (
@@ -272,7 +280,7 @@ function Composer({ busy }) {
       aria-label="Your message"
       onSubmit={(event) => {
         event.preventDefault();
-        send();
+        sendAll();
       }}
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
@@ -286,7 +294,7 @@ function Composer({ busy }) {
           {files.map((file, index) => (
             <li key={index} class="badge">
               {file.name}, {size(file.bytes)}
-              <button type="button" class="unset" aria-label={`Remove ${file.name}`} onClick={() => setFiles(files.filter((_, at) => at !== index))}>
+              <button type="button" class="unset" aria-label={`Remove ${file.name}`} onClick={() => change({ files: files.filter((_, at) => at !== index) })}>
                 <Icon name="cross" />
               </button>
             </li>
@@ -294,11 +302,15 @@ function Composer({ busy }) {
         </ul>
       )}
       <div class="composer-row">
-        <input type="file" multiple class="visually-hidden" tabIndex={-1} aria-hidden="true" ref={picker} onChange={(event) => attach(event.currentTarget.files)} />
+        <input type="file" multiple class="visually-hidden" tabIndex={-1} aria-hidden="true" ref={picker} onChange={(event) => {
+            attach(event.currentTarget.files);
+            // Otherwise the same file could not be chosen again.
+            event.currentTarget.value = '';
+          }} />
         <button type="button" class="quiet icon-only" aria-label="Attach files" title="Attach files" onClick={() => picker.current.click()}>
           <Icon name="attach" />
         </button>
-        <textarea aria-label="Message" placeholder="Message" rows={Math.min(Math.max(text.split('\n').length, 1), 8)} value={text} onInput={(event) => setText(event.currentTarget.value)} onKeyDown={keys} />
+        <textarea aria-label="Message" placeholder="Message" rows={Math.min(Math.max(text.split('\n').length, 1), 8)} value={text} onInput={(event) => change({ text: event.currentTarget.value })} onKeyDown={keys} />
         {busy ? (
           <button key="stop" type="button" class="icon-only" aria-label="Stop the answer" title="Stop the answer" aria-disabled={busy.cancelling} onClick={() => busy.cancelling || cancelTurn()}>
             <Icon name="stop" />

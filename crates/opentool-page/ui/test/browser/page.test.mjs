@@ -583,6 +583,76 @@ test('a file is attached, an answer is stopped, and a reload keeps the conversat
   await browser.until('an empty conversation', () => browser.run(() => document.querySelector('.message') === null));
 });
 
+test('a question does not take the focus from someone who types', async () => {
+  await visit('/chat');
+  await sayInChat('Please delete note 31');
+  await browser.type('.composer textarea', 'next');
+  await browser.sees('.approval', 'delete_note');
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  assert.equal(await browser.run(() => document.activeElement.tagName), 'TEXTAREA');
+  await browser.run(() => [...document.querySelectorAll('.approval button')].find((button) => button.innerText === 'Deny').focus());
+  await browser.press(KEYS.enter);
+  await browser.gone('.approval');
+  assert.equal(await browser.run(() => document.activeElement.classList.contains('call-card')), true);
+  await browser.sees('.messages', 'Then I leave it.');
+  await browser.until('the end', () => browser.run(() => document.querySelector('[aria-label="Send"]') !== null));
+  // What was written is still there, after another view too.
+  await browser.click('.views a[href="#/tools"]');
+  await browser.sees('.tool-grid', 'add');
+  await browser.click('.views a[href="#/chat"]');
+  await browser.until('the draft', async () => (await browser.value('.composer textarea')) === 'next');
+});
+
+test('a message that is refused goes back to where it was written', async () => {
+  expected = [/status of 413/];
+  const file = join(stack.folder, 'large.bin');
+  writeFileSync(file, Buffer.alloc(7_000_000));
+  await visit('/chat');
+  await browser.run(() => document.querySelector('.composer input[type="file"]').classList.remove('visually-hidden'));
+  await browser.type('.composer input[type="file"]', file);
+  await browser.sees('.composer .attachments', 'large.bin');
+  await browser.type('.composer input[type="file"]', file);
+  await browser.sees('.composer .notice', 'too large together');
+  await browser.click('[aria-label="Remove large.bin"]');
+  await browser.gone('.composer .attachments');
+  await browser.type('.composer input[type="file"]', file);
+  await browser.sees('.composer .attachments', 'large.bin');
+  await browser.run(() => {
+    const { fetch } = window;
+    window.fetch = (address, ...rest) => (String(address).endsWith('api/chat') ? fetch('api/session', { method: 'POST', body: 'x'.repeat(20_000_000), headers: { 'Content-Type': 'application/json' } }) : fetch(address, ...rest));
+  });
+  await sayInChat('Read this');
+  await browser.sees('.composer .notice', '');
+  assert.equal(await browser.value('.composer textarea'), 'Read this');
+  await browser.sees('.composer .attachments', 'large.bin');
+  assert.equal((await browser.text('.messages')).includes('Read this'), false);
+});
+
+test('a call that waits when the page is loaded again is found from the chat', async () => {
+  // The server does not remember the conversation that is forgotten.
+  expected = [/status of 404/];
+  await visit('/chat');
+  await browser.clickText('New conversation');
+  await browser.gone('.message');
+  await sayInChat('Please delete note 32');
+  await browser.sees('.approval', 'delete_note');
+  await browser.reload();
+  await browser.sees('.message.user', 'Please delete note 32');
+  await browser.sees('.message .notice', 'A call waits for your decision.');
+  await browser.clickText('Look at it in Runs');
+  await browser.sees('.timeline', 'I will delete it.');
+  await browser.clickText('Deny');
+  await browser.clickText('Decide: Deny');
+  await browser.gone('.decision');
+  await browser.sees('.tool-head .badge', 'decided');
+  // The server was started with what a journal does not hold.
+  await browser.sees('.resume', 'as it was given before: --mcp.');
+  await visit('/chat');
+  await browser.sees('.message .notice', 'All calls are decided.');
+  await browser.clickText('New conversation');
+  await browser.gone('.message');
+});
+
 test('a call that a crash interrupted is decided', async () => {
   await visit('/runs');
   await browser.sees('.run-list', '1 to decide');
