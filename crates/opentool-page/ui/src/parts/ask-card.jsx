@@ -44,9 +44,9 @@ export function AskCard({ ask, onAnswer }) {
         send('accept');
       }}
     >
-      <h3 tabIndex={-1} ref={heading}>
+      <h2 tabIndex={-1} ref={heading}>
         {ask.message}
-      </h3>
+      </h2>
       <Form schema={ask.schema} value={value} onChange={setValue} problems={problems} prefix={prefix} />
       {error && <Problem error={error} />}
       <div class="row">

@@ -111,7 +111,7 @@ export function Dialog({ label, class: name = '', onClose, children }) {
 export function Code({ text, label }) {
   return (
     <div class="code-block">
-      <pre tabIndex={0} role="region" aria-label={label}>
+      <pre tabIndex={0} role="group" aria-label={label}>
         <code>{text}</code>
       </pre>
       <button type="button" class="quiet small" aria-label="Copy" title="Copy" onClick={() => copyText(text)}>

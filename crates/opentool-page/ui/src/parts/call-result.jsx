@@ -127,6 +127,8 @@ function Pieces({ call }) {
 
 function Failure({ error, onProblem }) {
   const problems = error.problems ?? [];
+  // The server lists ten; its message counts the others.
+  const omitted = Number(/; and (\d+) more$/.exec(error.message)?.[1] ?? 0);
   return (
     <div class="notice bad">
       <Icon name="warning" />
@@ -145,6 +147,7 @@ function Failure({ error, onProblem }) {
                 {problem.message}
               </li>
             ))}
+            {omitted > 0 && <li>and {omitted} more</li>}
           </ul>
         ) : (
           <pre class="text bare">{error.message}</pre>

@@ -13,7 +13,7 @@ function block(item, key) {
   switch (item.type) {
     case 'heading': {
       // Below the headings of the page.
-      const Heading = `h${Math.min(item.level + 2, 6)}`;
+      const Heading = `h${Math.min(item.level + 1, 6)}`;
       return <Heading key={key}>{item.inline.map(span)}</Heading>;
     }
     case 'code':
@@ -32,7 +32,7 @@ function block(item, key) {
       return <blockquote key={key}>{item.blocks.map(block)}</blockquote>;
     case 'table':
       return (
-        <div key={key} class="table-frame" tabIndex={0} role="region" aria-label="Table">
+        <div key={key} class="table-frame" tabIndex={0} role="group" aria-label="Table">
           <table>
             <thead>
               <tr>

@@ -161,7 +161,7 @@ function CallCard({ call, turn }) {
   const args = call.arguments === undefined ? '{}' : typeof call.arguments === 'string' ? call.arguments : stringify(call.arguments, 2);
   const failed = call.state === 'ended' && call.ok === false;
   return (
-    <section class={`call-card ${waits ? 'waits' : ''}`} aria-label={`Call of ${call.tool}`} tabIndex={-1}>
+    <div class={`call-card ${waits ? 'waits' : ''}`} role="group" aria-label={`Call of ${call.tool}`} tabIndex={-1}>
       <div class="call-head">
         <span class={`status ${failed ? 'bad' : call.state === 'ended' ? 'good' : ''}`}>
           {call.state === 'running' ? <span class="spinner" /> : <Icon name={waits ? 'warning' : failed || call.state === 'unknown' ? 'cross' : 'check'} />}
@@ -190,7 +190,7 @@ function CallCard({ call, turn }) {
       {!open && failed && <p class="problems">{call.error?.message ?? call.text}</p>}
       {!open && call.parts?.some((part) => part.type === 'image') && <ResultParts parts={call.parts.filter((part) => part.type === 'image')} />}
       {waits && <Approval call={call} turn={turn} error={error} onError={setError} />}
-    </section>
+    </div>
   );
 }
 

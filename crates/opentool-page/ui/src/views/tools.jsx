@@ -1,6 +1,6 @@
 // All tools, by source.
 
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { plural, preview, sourceName } from '../format.js';
 import { search } from '../fuzzy.js';
 import { toolLink } from '../route.js';
@@ -35,8 +35,10 @@ function FilterInput({ label }) {
 export function ToolSidebar() {
   const list = search(tools.value ?? [], filter.value);
   const current = route.value.name;
+  const nav = useRef(null);
+  useEffect(() => nav.current.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' }), [current]);
   return (
-    <nav class="sidebar" aria-label="Tools">
+    <nav class="sidebar" aria-label="Tools" ref={nav}>
       <FilterInput label="Filter the tools" />
       <div class="sidebar-list">
         {bySource(list).map(([source, group]) => (

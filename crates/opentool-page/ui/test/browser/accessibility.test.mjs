@@ -10,6 +10,8 @@ import { KEYS } from './webdriver.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+/** Rules that are no part of the guidelines, and by which people with a screen reader find their way. */
+const ALSO = ['heading-order', 'landmark-unique'];
 let stack;
 let browser;
 
@@ -112,15 +114,15 @@ for (const theme of ['light', 'dark']) {
       for (const width of [1280, 360]) {
         await browser.emulate(width, 900);
         await browser.inject(axe);
-        const found = await browser.runAsync(async (rules) => {
-          const { violations, passes } = await axe.run(document, { runOnly: rules });
+        const found = await browser.runAsync(async (rules, also) => {
+          const { violations, passes } = await axe.run(document, { runOnly: rules, rules: Object.fromEntries(also.map((id) => [id, { enabled: true }])) });
           return {
             checked: passes.length,
             serious: violations
-              .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+              .filter(({ id, impact }) => impact === 'serious' || impact === 'critical' || also.includes(id))
               .map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target.join(' ')} (${node.failureSummary})`).join('; ')}`),
           };
-        }, RULES);
+        }, RULES, ALSO);
         assert.deepEqual(found.serious, [], `at ${width} pixels`);
         assert.ok(found.checked > 10, `only ${found.checked} rules had something to check`);
       }

@@ -197,6 +197,14 @@ test('what is missing is read at its field, and the summary leads there', async 
   assert.equal(await focusedId(), 'arg');
 });
 
+test('problems that the server does not list are counted', async () => {
+  const many = Object.fromEntries(Array.from({ length: 13 }, (_, index) => [`x${index}`, index]));
+  await visit(`/tools/fill_in?args=${encodeURIComponent(JSON.stringify(many))}`);
+  await browser.until('the fields', () => browser.run(() => document.getElementById('arg/x0') !== null));
+  await browser.click('.run');
+  await browser.sees('.problem-summary li:last-child', 'and 4 more');
+});
+
 test('a new number in a list is empty until it is typed', async () => {
   await visit('/tools/fill_in');
   await browser.clickText('Add to numbers');
@@ -466,7 +474,7 @@ test('the pieces of a result are shown as they come', async () => {
 test('a question of a tool is answered in the page', async () => {
   await visit(`/tools/ask_user?args=${encodeURIComponent('{"question":"Tea or coffee?","choices":["tea","coffee"]}')}`);
   await browser.click('.run');
-  await browser.sees('.ask h3', 'Tea or coffee?');
+  await browser.sees('.ask h2', 'Tea or coffee?');
   const option = await browser.run(() => [...document.querySelectorAll('.ask select option')].findIndex((each) => each.textContent === 'coffee'));
   await browser.click(`.ask select option:nth-child(${option + 1})`);
   await browser.clickText('Answer', '.ask button');
@@ -476,7 +484,7 @@ test('a question of a tool is answered in the page', async () => {
 test('an empty answer is refused at its field, and the question stays', async () => {
   await visit(`/tools/ask_user?args=${encodeURIComponent('{"question":"What is your name?"}')}`);
   await browser.click('.run');
-  await browser.sees('.ask h3', 'What is your name?');
+  await browser.sees('.ask h2', 'What is your name?');
   await browser.clickText('Answer', '.ask button');
   await browser.sees('.ask .problems', 'this is required');
   assert.equal(await browser.run(() => document.activeElement.getAttribute('aria-invalid')), 'true');
@@ -558,7 +566,7 @@ test('a tool that is always allowed is not asked about again', async () => {
 
 test('a tool that the model calls asks its question in the chat', async () => {
   await sayInChat('Ask me a question');
-  await browser.sees('.ask h3', 'Which colour?');
+  await browser.sees('.ask h2', 'Which colour?');
   await browser.type('.ask textarea, .ask input', 'blue');
   await browser.clickText('Answer', '.ask button');
   await browser.sees('.message:last-child', 'You said blue.');
@@ -749,6 +757,23 @@ test('a phone shows every view without scrolling sideways', async () => {
     assert.equal(hidden, 'none');
     await browser.click('.back');
     await browser.sees('.tool-grid', 'convert_unit');
+  } finally {
+    await browser.emulate(1280, 900);
+  }
+});
+
+test('the list beside a tool shows that tool', async () => {
+  await browser.emulate(1280, 420);
+  try {
+    await visit('/tools/fill_in');
+    await browser.until('the tool in the list', () =>
+      browser.run(() => {
+        const [item, list] = ['.sidebar [aria-current]', '.sidebar-list'].map((all) => document.querySelector(all).getBoundingClientRect());
+        return item.top >= list.top && item.bottom <= list.bottom;
+      }),
+    );
+    assert.ok(await browser.run(() => document.querySelector('.sidebar-list').scrollTop > 0), 'the list is longer than its place');
+    assert.equal(await browser.run(() => scrollY), 0);
   } finally {
     await browser.emulate(1280, 900);
   }

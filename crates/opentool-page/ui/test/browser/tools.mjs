@@ -59,7 +59,7 @@ const TOOLS = [
   },
   {
     name: 'fill_in',
-    description: 'Fill in a form, which comes back as it was.',
+    description: `Fill in a form, which comes back as it was: https://example.org/${'long'.repeat(20)}`,
     inputSchema: {
       ...object(
         {
