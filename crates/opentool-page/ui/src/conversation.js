@@ -60,12 +60,14 @@ const countOf = (messages) => messages.filter((message) => message.role === 'use
 /** How many messages of the user the server remembers, as far as this page knows. */
 let remembersMine = 0;
 
-// Another person may sign in after this one.
-session.subscribe(({ state }) => {
+// Another person may sign in after this one, and sees another conversation. What is written is kept where a session has run out.
+session.subscribe(({ state, hasLeft }) => {
+  if (hasLeft) {
+    keepTurn(null);
+    draft.value = EMPTY_DRAFT;
+  }
   if (state !== 'out') return;
-  keepTurn(null);
   remembersMine = 0;
-  draft.value = EMPTY_DRAFT;
   chat.value = { loaded: false, messages: [], turn: null, earlier: null, error: null };
 });
 

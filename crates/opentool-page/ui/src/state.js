@@ -55,7 +55,8 @@ addEventListener('hashchange', () => {
 
 whenSignedOut(() => signedOut());
 
-async function signedOut(error = null) {
+/** Shows the sign-in; `hasLeft` says that the user wanted it, so that another one may come. */
+async function signedOut(error = null, hasLeft = false) {
   events?.close();
   events = null;
   let keySignIn = false;
@@ -66,7 +67,7 @@ async function signedOut(error = null) {
     keySignIn = refusal.body?.keySignIn === true;
     if (refusal.status !== 401) failure = refusal;
   }
-  session.value = { state: failure?.status === 0 ? 'unreachable' : 'out', keySignIn, error: failure };
+  session.value = { state: failure?.status === 0 ? 'unreachable' : 'out', keySignIn, error: failure, hasLeft };
 }
 
 /** Exchanges a token where the address has one, and loads what the views need. */
@@ -97,7 +98,7 @@ export async function signIn(key) {
 
 export async function signOut() {
   await remove('session').catch(() => {});
-  await signedOut();
+  await signedOut(null, true);
 }
 
 async function load() {

@@ -1,6 +1,6 @@
 // A form made from a schema. It edits one value, as `json.js` has it; `undefined` is a value that is not there.
 
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Broken, JsonError, JsonNumber, equal, escapePointer, isNumberText, parse, stringify } from '../json.js';
 import { asText, constraints, fits, initial, isRequired, itemSchema, memberSchema, otherProperties, propertiesOf, shapeOf, variantName, variantOf } from '../schema.js';
 import { Icon } from './icons.jsx';
@@ -39,6 +39,8 @@ function Members({ shape, value, onChange, pointer, context }) {
     else next.set(name, item);
     onChange(next);
   };
+  // A property that was added stays until it is removed.
+  const cleared = (name) => emptied(memberSchema(shape.words, name), context.root, value.get(name));
   const rename = (before, after) => {
     if (after === before || value.has(after)) return;
     onChange(new Map([...value].map(([name, item]) => [name === before ? after : name, item])));
@@ -66,7 +68,7 @@ function Members({ shape, value, onChange, pointer, context }) {
           name={name}
           pointer={`${pointer}/${escapePointer(name)}`}
           value={value.get(name)}
-          onChange={(item) => set(name, item === undefined ? emptied(memberSchema(shape.words, name), context.root, value.get(name)) : item)}
+          onChange={(item) => set(name, item === undefined ? cleared(name) : item)}
           onRemove={() => set(name, undefined)}
           onRename={(after) => rename(name, after)}
           extra={other === null && memberSchema(shape.words, name) === true ? 'not in the schema' : 'added'}
@@ -87,7 +89,7 @@ function AddProperty({ taken, onAdd }) {
     setName('');
   };
   return (
-    <div class="row add-property">
+    <div class="row add-property" data-refocus="input">
       <input
         aria-label="Name of a further property"
         placeholder="name of a further property"
@@ -137,6 +139,7 @@ function emptyOf(schema, root) {
 /** What stays of a value whose text was cleared where the field stays; undefined where a control without a text was set back. */
 function emptied(schema, root, before) {
   const shape = shapeOf(schema, root);
+  if (before === null && shape.nullable) return emptyOf(schema, root);
   if (shape.kind === 'json' || !isShown(shape, before)) return new Broken('');
   const isText = typeof before === 'string' || before instanceof JsonNumber;
   return ['string', 'number', 'integer'].includes(shape.kind) || (shape.kind === 'choice' && isText) ? '' : undefined;
@@ -235,7 +238,7 @@ function Field({ schema, name, pointer, value, onChange, required = false, extra
   const className = `field ${own.length > 0 ? 'invalid' : ''} ${isLeaf ? '' : 'composite'}`;
   if (isLeaf && !isNull) {
     return (
-      <div class={className}>
+      <div class={className} data-refocus="input:not([type=checkbox]), select, textarea">
         <div class="field-head">
           <label for={id}>{label}</label>
           {onRename && <RenameButton name={name} onRename={onRename} />}
@@ -267,6 +270,8 @@ function Field({ schema, name, pointer, value, onChange, required = false, extra
 
 function RenameButton({ name, onRename }) {
   const [next, setNext] = useState(null);
+  const input = useRef(null);
+  useEffect(() => input.current?.focus(), [next === null]);
   if (next === null) {
     return (
       <button type="button" class="quiet small" onClick={() => setNext(name)}>
@@ -281,6 +286,7 @@ function RenameButton({ name, onRename }) {
   return (
     <input
       class="rename"
+      ref={input}
       aria-label={`New name for ${name}`}
       value={next}
       onInput={(event) => setNext(event.currentTarget.value)}
@@ -351,11 +357,15 @@ function StringControl({ shape, value, onChange, required, attributes }) {
   };
   const format = shape.words.get('format');
   const shared = { ...attributes, value: value ?? '', onInput: change, placeholder: placeholderOf(shape, required), autocomplete: 'off', spellcheck: false };
-  if (hasLines.current) return <textarea {...shared} rows={linesOf(value)} />;
+  if (hasLines.current && format !== 'password') return <textarea {...shared} rows={linesOf(value)} />;
   if (format === 'password') {
     return (
       <div class="row">
-        <input {...shared} type={visible ? 'text' : 'password'} autocomplete="new-password" />
+        {hasLines.current ? (
+          <textarea {...shared} class={visible ? '' : 'masked'} rows={linesOf(value)} />
+        ) : (
+          <input {...shared} type={visible ? 'text' : 'password'} autocomplete="new-password" />
+        )}
         <button type="button" class="quiet" aria-pressed={visible} aria-label="Show the text" onClick={() => setVisible(!visible)}>
           <Icon name="eye" />
         </button>

@@ -147,6 +147,7 @@ export function RunView({ id }) {
             <p>{resumeNeeds.length === 0 ? 'Nothing is left to decide. This command goes on with the run:' : 'Nothing is left to decide. This command goes on with the run, once it is complete:'}</p>
             <Code text={resume.map(shellWord).join(' ')} label="The command that goes on with the run" />
             {resumeNeeds.length > 0 && <p>Add what a journal does not hold, as it was given before: {resumeNeeds.join(' and ')}.</p>}
+            <p class="hint">It asks the same model with the same sources. An opentool.toml that the server found in its folder is looked for where the command runs.</p>
           </div>
         </div>
       )}

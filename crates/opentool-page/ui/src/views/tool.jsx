@@ -7,7 +7,7 @@ import { enclosing, equal, findBroken, parse, stringify, valueAt } from '../json
 import { toolLink } from '../route.js';
 import { withoutSecrets } from '../schema.js';
 import { snippets } from '../snippets.js';
-import { addressesHere, info, route, toolsByName } from '../state.js';
+import { addressesHere, info, notify, route, toolsByName } from '../state.js';
 import { Badges, Code, Tabs, copyText } from '../parts/basics.jsx';
 import { CallResult } from '../parts/call-result.jsx';
 import { Confirm } from '../parts/confirm.jsx';
@@ -54,7 +54,11 @@ function ToolPage({ tool }) {
   const problems = openProblems(current, state);
 
   const start = () => {
-    if (callOf(tool.name).value?.state === 'running' || confirming.value !== null) return;
+    if (confirming.value !== null) return;
+    if (callOf(tool.name).value?.state === 'running') {
+      notify(`${tool.name} is running: wait, or cancel it`);
+      return;
+    }
     const text = argumentsText(draft.value);
     const broken = draft.value.mode === 'json' ? syntaxOf(text) : findBroken(draft.value.value);
     if (broken) {
@@ -189,7 +193,7 @@ function Arguments({ tool, draft, problems, onRun }) {
     }
   };
   const form = (
-    <div class="fields" key={generation}>
+    <div class="fields" key={generation} role="group" aria-label={`Fields of ${tool.name}`} tabIndex={-1}>
       <Form
         schema={tool.inputSchema}
         value={value}

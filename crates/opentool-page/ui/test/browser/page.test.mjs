@@ -217,6 +217,12 @@ test('a new number in a list is empty until it is typed', async () => {
   await browser.type(field('/two%20words'), '1');
   await browser.click('.run');
   await browser.sees('.result .part', '"numbers":[7]');
+  // An item that was null is an empty number again.
+  await browser.click('.item .null-toggle input');
+  await browser.sees('.item', 'null');
+  await browser.gone(`input${field('/numbers/0')}`);
+  await browser.click('.item .null-toggle input');
+  await browser.until('the field', async () => (await browser.value(`input${field('/numbers/0')}`)) === '');
 });
 
 test('a property that was added stays while its text is cleared', async () => {
@@ -228,6 +234,9 @@ test('a property that was added stays while its text is cleared', async () => {
   assert.equal(await focusedId(), 'arg/extra');
   await browser.type(field('/extra'), 'b');
   assert.equal(await browser.value(field('/extra')), 'b');
+  await browser.clickText('Rename');
+  await browser.until('the field for the name', () => browser.run(() => document.activeElement.classList.contains('rename')));
+  await browser.press(KEYS.enter);
   await browser.click('[aria-label="Remove extra"]');
   await browser.gone(field('/extra'));
   assert.notEqual(await browser.run(() => document.activeElement.tagName), 'BODY');
@@ -301,6 +310,10 @@ test('the focus stays near what was removed or disabled', async () => {
   await browser.run(() => document.querySelector('[aria-label="Remove item 2"]').focus());
   await browser.press(KEYS.enter);
   await hasFocus('.items');
+  await browser.type(field('/code'), 'a');
+  await browser.run(() => document.querySelector('[aria-label="Unset code"]').focus());
+  await browser.press(KEYS.enter);
+  await hasFocus(field('/code'));
   await browser.run(() => document.querySelector('.run').focus());
   await browser.press(KEYS.enter);
   await browser.sees('.result .status', 'OK');

@@ -63,7 +63,7 @@ const TOOLS = [
     inputSchema: {
       ...object(
         {
-          numbers: { type: 'array', items: { type: 'integer' } },
+          numbers: { type: 'array', items: { type: ['integer', 'null'] } },
           code: { type: 'string', pattern: '^a', maxLength: 100 },
           day: { type: 'string', format: 'date' },
           'two words': { type: 'integer', description: 'A name with a space.' },
