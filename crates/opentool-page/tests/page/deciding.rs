@@ -224,7 +224,7 @@ async fn a_person_decides_about_an_interrupted_call_of_a_chat() {
     assert!(timeout(Duration::from_millis(300), hangs.prompt("Pay.").call()).await.is_err());
     let id = browser.get_json("/ui/api/runs").await["runs"][0]["id"].as_str().unwrap().to_owned();
     let uncertain = browser.get_json("/ui/api/runs?status=uncertain").await;
-    assert_eq!(uncertain["runs"][0]["id"], json!(id), "its call is uncertain, though the run says that it is interrupted");
+    assert_eq!(uncertain["runs"][0]["id"], json!(id), "a call of it is uncertain");
     let tool = FakeTool::new("pay").answers("paid again");
     let log = tool.log();
     let resumed = client(Reply::text("It is paid."), tool);

@@ -41,6 +41,10 @@ export async function startModel() {
     }
     const asked = JSON.parse(body);
     requests.push(asked);
+    if (JSON.stringify(asked.messages.at(-1)).includes('refuse')) {
+      response.writeHead(400, { 'Content-Type': 'application/json' }).end('{"error":{"message":"not like this"}}');
+      return;
+    }
     const { text, calls = [], pause = 15 } = script(asked.messages);
     response.writeHead(200, { 'Content-Type': 'text/event-stream' });
     const chunk = (choices, more = {}) => response.write(`data: ${JSON.stringify({ id: 'chat-1', object: 'chat.completion.chunk', created: 1, model: 'scripted', choices, ...more })}\n\n`);

@@ -333,6 +333,7 @@ test('the focus stays near what was removed or disabled', async () => {
   await browser.run(() => document.querySelector('.run').focus());
   await browser.press(KEYS.enter);
   await browser.sees('dialog pre', '99');
+  await hasFocus('dialog [data-focus]');
   await browser.run(() => document.querySelector('dialog .danger').focus());
   await browser.press(KEYS.enter);
   await browser.sees('.result', 'there is no note 99');
@@ -595,6 +596,7 @@ test('a file is attached, an answer is stopped, and a reload keeps the conversat
   await browser.sees('.messages', 'word3');
   await browser.click('[aria-label="Stop the answer"]');
   await browser.until('the end', () => browser.run(() => document.querySelector('[aria-label="Send"]') !== null));
+  assert.equal(await browser.run(() => document.activeElement.tagName), 'TEXTAREA');
   const before = stack.model.requests[stack.model.requests.length - 1];
   assert.ok(JSON.stringify(before.messages).includes('list.txt') || JSON.stringify(before.messages).includes(Buffer.from('milk, bread').toString('base64')));
   await browser.reload();
@@ -649,6 +651,19 @@ test('a message that is refused goes back to where it was written', async () => 
   assert.equal((await browser.text('.messages')).includes('Read this'), false);
 });
 
+test('a message whose answer failed stays, also after a reload', async () => {
+  await visit('/chat');
+  await sayInChat('Please refuse this');
+  await browser.sees('.message.assistant:last-child', 'not like this');
+  await browser.click('.views a[href="#/tools"]');
+  await browser.sees('.tool-grid', 'add');
+  await browser.click('.views a[href="#/chat"]');
+  await browser.sees('.message.user:nth-last-child(2)', 'Please refuse this');
+  await browser.reload();
+  await browser.sees('.message.user:nth-last-child(2)', 'Please refuse this');
+  await browser.sees('.message.assistant:last-child', 'not like this');
+});
+
 test('a call that waits when the page is loaded again is found from the chat', async () => {
   // The server does not remember the conversation that is forgotten.
   expected = [/status of 404/];
@@ -689,6 +704,7 @@ test('a call that a crash interrupted is decided', async () => {
   await browser.type('.decision textarea', '{"letter": 1}');
   await browser.clickText('Decide: It happened');
   await browser.gone('.decision');
+  assert.equal(await browser.run(() => document.activeElement.classList.contains('card')), true);
   await browser.until('the decided call', () => browser.run(() => document.querySelector('.timeline .badge.good') !== null));
   await visit('/runs');
   await browser.sees('.run-list', 'send_letter');
