@@ -683,8 +683,14 @@ test('a call that waits when the page is loaded again is found from the chat', a
   await browser.sees('.tool-head .badge', 'decided');
   // The server was started with what a journal does not hold.
   await browser.sees('.resume', 'as it was given before: --mcp.');
+  const words = (await browser.text('.resume code')).split(' ');
   await visit('/chat');
   await browser.sees('.message .notice', 'All calls are decided.');
+  const resumed = await runCommand([...words.slice(1), ...WORKSHOP.slice(1, 3)], stack.model);
+  assert.equal(resumed.code, 0, resumed.stderr);
+  assert.match(resumed.stdout, /Then I leave it\./);
+  await visit('/chat');
+  await browser.sees('.message .notice', 'This was answered without the page.');
   await browser.clickText('New conversation');
   await browser.gone('.message');
 });
