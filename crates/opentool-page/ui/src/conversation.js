@@ -271,8 +271,9 @@ async function say(text, attachments) {
   } catch (error) {
     const wasCancelled = error.name === 'AbortError';
     if (!wasCancelled && !isTaken) refusal = { error, messages: [mine.id, answer.id] };
-    if (!wasCancelled) keepTurn({ ...open, error: error.message });
-    updateAnswer(turn, () => ({ error: wasCancelled ? { kind: 'cancelled', message: 'The answer was cancelled.' } : error }));
+    const failure = wasCancelled ? { kind: 'cancelled', message: 'The answer was cancelled.' } : error;
+    keepTurn({ ...open, error: failure.message });
+    updateAnswer(turn, () => ({ error: failure }));
   }
   // What has no answer will get none: the stream is over.
   updateAnswer(turn, ({ blocks, end, error }) => ({
