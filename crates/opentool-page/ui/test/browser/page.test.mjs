@@ -684,6 +684,13 @@ test('a call that waits when the page is loaded again is found from the chat', a
   // The server was started with what a journal does not hold.
   await browser.sees('.resume', 'as it was given before: --mcp.');
   const words = (await browser.text('.resume code')).split(' ');
+  await browser.emulate(360, 740);
+  const width = () => browser.run(() => document.documentElement.scrollWidth);
+  assert.equal(await width(), 360);
+  await visit('/runs');
+  await browser.sees('.run-list', 'goes on with a command');
+  assert.equal(await width(), 360);
+  await browser.emulate(1280, 900);
   await visit('/chat');
   await browser.sees('.message .notice', 'All calls are decided.');
   const resumed = await runCommand([...words.slice(1), ...WORKSHOP.slice(1, 3)], stack.model);
