@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_core::future::BoxFuture;
 use tracing::debug;
 
 use super::admit::Admitted;
@@ -11,7 +12,7 @@ use super::interrupt::{unless_cancelled, while_caller_waits};
 use super::job::{Job, NotRun};
 use super::permits::{BatchGate, Permits};
 use crate::gate::Gate;
-use crate::{ApprovalRequest, BoxFuture, Concurrency, Decision, ToolError, ToolMetadata};
+use crate::{ApprovalRequest, Concurrency, Decision, ToolError, ToolMetadata};
 
 /// Says whether a checked call has to wait for anything before it runs.
 pub(super) fn must_wait(job: &Job<'_>, metadata: &ToolMetadata) -> bool {
