@@ -89,8 +89,18 @@ impl ConfigFile {
         settings: impl Iterator<Item = &'a Setting>,
         command: &'static str,
     ) -> Result<bool, Failure> {
+        self.check_change(settings, &[], command)
+    }
+
+    /// The same for a file that is in use: what it has lost of that may need trust too.
+    pub(crate) fn check_change<'a>(
+        &self,
+        settings: impl Iterator<Item = &'a Setting>,
+        lost: &[&Setting],
+        command: &'static str,
+    ) -> Result<bool, Failure> {
         let needed: Vec<_> = settings.filter(|setting| !setting.is_harmless()).collect();
-        if self.is_named || needed.is_empty() {
+        if self.is_named || (needed.is_empty() && lost.is_empty()) {
             return Ok(false);
         }
         let name = self.name();
@@ -101,10 +111,14 @@ impl ConfigFile {
         };
         let unused = match command {
             "serve" => "nothing is served",
-            _ if needed.iter().all(|setting| setting.key.starts_with("model.")) => "its model is not used",
+            _ if lost.is_empty() && needed.iter().all(|setting| setting.key.starts_with("model.")) => {
+                "its model is not used"
+            }
             _ => "its sources are not used",
         };
-        let settings = needed.iter().map(|setting| format!("{name}:{}: {setting}", setting.line)).collect();
+        let needed = needed.iter().map(|setting| format!("{name}:{}: {setting}", setting.line));
+        let lost = lost.iter().map(|setting| format!("{name}: no longer {setting}"));
+        let settings = needed.chain(lost).collect();
         Err(Failure::Untrusted { name, problem, unused, settings, command })
     }
 }

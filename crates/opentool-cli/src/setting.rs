@@ -11,12 +11,14 @@ pub(crate) const CONFIG_FILE: &str = "opentool.toml";
 pub(crate) const SOURCES: &str = "sources";
 
 /// A setting of a file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Setting {
     pub(crate) key: String,
     pub(crate) line: usize,
     /// The value in TOML.
     shown: String,
+    /// The values of an option of `opentool serve`.
+    values: Vec<String>,
     is_harmless: bool,
 }
 
@@ -28,22 +30,43 @@ impl Setting {
             [value] => value.clone(),
             values => format!("[{}]", values.join(", ")),
         };
-        Setting { key: key.to_owned(), line, shown, is_harmless: is_harmless(key, values) }
+        Setting { key: key.to_owned(), line, shown, values: values.to_vec(), is_harmless: is_harmless(key, values) }
     }
 
     /// Takes a key of a table, which may be one in another; its value must have no secret in it.
     pub(crate) fn from_table(table: &str, key: &str, shown: String, line: usize, is_harmless: bool) -> Self {
-        Setting { key: format!("{table}.{key}"), line, shown, is_harmless }
+        Setting { key: format!("{table}.{key}"), line, shown, values: Vec::new(), is_harmless }
     }
 
     /// Takes a key whose value has no secret in it.
     pub(crate) fn from_value(key: &str, shown: String, line: usize, is_harmless: bool) -> Self {
-        Setting { key: key.to_owned(), line, shown, is_harmless }
+        Setting { key: key.to_owned(), line, shown, values: Vec::new(), is_harmless }
     }
 
     /// Whether it can neither run nor expose anything, no matter who wrote it.
     pub(crate) fn is_harmless(&self) -> bool {
         self.is_harmless
+    }
+
+    /// The settings of a file in use that another text of it has no longer, where that needs trust: keys of callers, sources, and what
+    /// takes more care of calls.
+    pub(crate) fn lost<'a>(before: &'a [Setting], after: &[Setting]) -> Vec<&'a Setting> {
+        before.iter().filter(|setting| setting.is_lost_in(after)).collect()
+    }
+
+    fn is_lost_in(&self, after: &[Setting]) -> bool {
+        /// What needs no trust to be added, since it only adds care.
+        const GUARDS: [&str; 5] = ["needs-approval", "destructive", "assert-formats", "tool", "page.enabled"];
+        let is_guard = GUARDS.iter().any(|guard| self.key == *guard || self.key.ends_with(&format!(".{guard}")));
+        match after.iter().find(|setting| setting.key == self.key) {
+            None => is_guard || !self.is_harmless,
+            Some(setting) if is_guard && self.is_harmless => {
+                let is_kept = |value: &String| setting.values.contains(value);
+                setting.shown != self.shown && (self.values.is_empty() || !self.values.iter().all(is_kept))
+            }
+            // Another value is judged by itself.
+            Some(_) => false,
+        }
     }
 }
 
@@ -140,6 +163,26 @@ mod tests {
         ] {
             assert!(setting(key, &[value]).is_harmless(), "{key} = {value}");
         }
+    }
+
+    #[test]
+    fn what_protects_and_is_gone_is_lost() {
+        let before = [
+            setting("api-keys-file", &["keys"]),
+            setting("needs-approval", &["pay", "send"]),
+            setting("port", &["1"]),
+            setting("enable-stop", &["true"]),
+        ];
+        let lost = |after: &[Setting]| -> Vec<String> {
+            Setting::lost(&before, after).into_iter().map(|setting| setting.key.clone()).collect()
+        };
+        assert_eq!(lost(&before), Vec::<String>::new());
+        assert_eq!(lost(&[]), ["api-keys-file", "needs-approval", "enable-stop"]);
+        let keys = setting("api-keys-file", &["keys"]);
+        let stop = setting("enable-stop", &["false"]);
+        assert_eq!(lost(&[keys.clone(), stop.clone(), setting("needs-approval", &["pay"])]), ["needs-approval"]);
+        let more = setting("needs-approval", &["send", "pay", "add"]);
+        assert_eq!(lost(&[keys, stop, more]), Vec::<String>::new(), "more care and fewer rights need no trust");
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|source| Failure::Runtime { source })?;
         let _entered = runtime.enter();
-        let opened = setup.open(&mut seen, &HashSet::new(), true)?;
+        let opened = setup.open(&mut seen, &HashSet::new(), None)?;
         let served = runtime.block_on(serve(setup, opened, seen, self, Export::active()));
         // A tool on the blocking pool may never end; its callers have their answers.
         runtime.shutdown_background();
@@ -142,7 +142,7 @@ async fn serve(
 ) -> Result<(), Failure> {
     let signals = signals::listen().map_err(|source| Failure::Runtime { source })?;
     let hangups = signals::Hangups::listen().map_err(|source| Failure::Runtime { source })?;
-    let Opened { options, sources, model, file } = opened;
+    let Opened { options, sources, model, file, settings } = opened;
     let browser = if *open { Some(page::find_browser(&options)?) } else { None };
     let set = ToolSet::attach(sources, None, &options.set).await?;
     let changed = ChangeSignal::new();
@@ -166,8 +166,9 @@ async fn serve(
     let _page = page::offer(&options, &bound, tokens, browser.as_ref(), !json)?;
     let handle = bound.reload_handle();
     let file = file.map(|file| file.name());
+    let model = model_name;
     let reloader =
-        Reloader { setup, options, set, model: model_name, content, seen, handle, export, changed, forward, file };
+        Reloader { setup, options, set, model, content, seen, handle, export, changed, forward, file, settings };
     let (stop, stopped) = oneshot::channel();
     let reloading = tokio::spawn(reloader.run(hangups, stopped));
     drain_on(signals, &bound);

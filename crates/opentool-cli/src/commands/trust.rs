@@ -70,6 +70,8 @@ impl Trust {
         if !self.yes
             && let Some(state) = nothing_to_ask(&file, &settings)?
         {
+            // A server may wait for it that was started while more stood in the file.
+            file.trust()?;
             note(&format_args!("{}: {state}", visible(&file.name())));
             self.print(&path, true, &settings)?;
             return Ok(ExitStatus::Success);

@@ -165,9 +165,64 @@ fn a_change_that_needs_trust_waits_for_it() {
     folder.put("opentool.toml", "port = 0\nhost = \"0.0.0.0\"\n");
     served.wait_for_log("opentool.toml has changed since it was trusted, so what was read before stays in use");
     assert_eq!(names(&served), ["ring"]);
-    // What needs no trust takes effect at once.
+    // So does one that takes away what was trusted.
     folder.put("opentool.toml", "port = 0\nsources = \"demo\"\n");
+    served.wait_for_log("opentool.toml: no longer sources.bell.url = ");
+    assert_eq!(names(&served), ["ring"]);
+    assert_eq!(folder.run(&["trust"]).code, Some(0), "nothing in it needs a question");
     wait_for_tool(&served, "ring", false);
+    // What neither adds nor takes away such a thing takes effect at once.
+    folder.put("opentool.toml", "port = 0\nsources = \"demo\"\ntag = \"7.7.7\"\n");
+    wait_until(|| served.get("/opentool/version").json()["version"] == "7.7.7", || served.logged());
+}
+
+#[test]
+fn keys_are_not_switched_off_without_trust() {
+    for keys in ["api-key = { env = \"KEYS\" }", "api-keys-file = \"keys\""] {
+        let folder = TestFolder::with("opentool.toml", format!("port = 0\n{keys}\n"));
+        folder.put("keys", "me:secret123456\n");
+        assert_eq!(folder.run(&["trust", "--yes"]).code, Some(0));
+        let served = Served::start_exactly(&folder, &[], &[("KEYS", "secret123456")]);
+        let status = || served.get("/opentool/load").status;
+        assert_eq!(status(), 401);
+        folder.put("opentool.toml", "port = 0\n");
+        let lost = format!("opentool.toml: no longer {}", keys.split(" =").next().unwrap());
+        served.wait_for_log(&lost);
+        assert_eq!(status(), 401, "{}", served.logged());
+        folder.put("opentool.toml", "");
+        served.wait_for_log("error: opentool.toml is empty now, and had settings before");
+        assert_eq!(status(), 401, "{}", served.logged());
+        // The user may want it.
+        folder.put("opentool.toml", "port = 0\n");
+        assert_eq!(folder.run(&["trust", "--yes"]).code, Some(0));
+        served.wait_for_log("; callers need no API key any more\n");
+        assert_eq!(status(), 200);
+    }
+}
+
+#[test]
+fn a_reload_says_that_keys_came_or_went() {
+    let folder = TestFolder::with("opentool.toml", OWN);
+    folder.put("keys", "me:secret123456\n");
+    let served = Served::start(&folder, &["--config", "opentool.toml"], &[]);
+    folder.put("opentool.toml", format!("api-keys-file = \"keys\"\n{OWN}"));
+    served.wait_for_log("opentool.toml was read again: 3 tools; callers need an API key now\n");
+    folder.put("opentool.toml", OWN);
+    served.wait_for_log("opentool.toml was read again: 3 tools; callers need no API key any more\n");
+}
+
+#[test]
+fn an_emptied_file_does_not_bring_the_demo_tools() {
+    let folder = TestFolder::with("opentool.toml", OWN);
+    let served = Served::start(&folder, &["--config", "opentool.toml"], &[]);
+    for empty in ["", "\n  \n", "# nothing\n"] {
+        folder.put("opentool.toml", OWN);
+        served.signal("HUP");
+        let before = served.logged().matches("is empty now").count();
+        folder.put("opentool.toml", empty);
+        wait_until(|| served.logged().matches("is empty now").count() > before, || served.logged());
+        assert_eq!(names(&served).len(), 3);
+    }
 }
 
 #[test]

@@ -44,11 +44,19 @@ impl FileContent {
         FileContent { options: Options::default(), sources: NamedSources::none(), model: None, api_keys: Vec::new() }
     }
 
-    /// Reads what stands in a file. A file that was not named must be trusted, unless nothing in it needs that.
-    pub(super) fn from_file(file: &ConfigFile) -> Result<(Self, SettingsUsed), Failure> {
+    /// Reads what stands in a file. A file that was not named must be trusted, unless nothing in it needs that, and nothing that is in
+    /// use.
+    pub(super) fn from_file(file: &ConfigFile, in_use: &[Setting]) -> Result<(Self, SettingsUsed), Failure> {
         let command = "serve";
         let (content, settings) = parse_file(file, command)?;
-        let is_trusted = file.check_trust(settings.iter(), command)?;
+        if settings.is_empty() && !in_use.is_empty() {
+            // An editor or a script that fails leaves such a file; no one wants the demo tools by that.
+            return Err(Failure::usage(format!(
+                "{} is empty now, and had settings before; restart the server if you want the demo tools",
+                file.name()
+            )));
+        }
+        let is_trusted = file.check_change(settings.iter(), &Setting::lost(in_use, &settings), command)?;
         Ok((content, SettingsUsed { settings, is_trusted }))
     }
 
@@ -74,7 +82,7 @@ impl FileContent {
 
 /// The settings of a file that are used, and why they may be.
 pub(super) struct SettingsUsed {
-    settings: Vec<Setting>,
+    pub(super) settings: Vec<Setting>,
     is_trusted: bool,
 }
 

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     failure::Failure,
     report::counted,
+    setting::Setting,
     telemetry::Export,
     terminal::{complain, note, visible, warn},
 };
@@ -45,6 +46,8 @@ pub(super) struct Reloader {
     pub(super) forward: Option<AbortHandle>,
     /// The name of the file for messages; none where there is no file to read again.
     pub(super) file: Option<String>,
+    /// What stood in the file when it was last taken.
+    pub(super) settings: Vec<Setting>,
 }
 
 impl Reloader {
@@ -87,11 +90,11 @@ impl Reloader {
 
     /// Reads the file again. Where anything is wrong with it, what is served stays as it is.
     async fn read_file(&mut self) {
-        let (setup, known) = (self.setup.clone(), self.set.signatures());
+        let (setup, known, in_use) = (self.setup.clone(), self.set.signatures(), self.settings.clone());
         // Libraries are opened and files read off the threads that serve.
         let opening = tokio::task::spawn_blocking(move || {
             let mut seen = Fingerprints::default();
-            let opened = setup.open(&mut seen, &known, false);
+            let opened = setup.open(&mut seen, &known, Some(&in_use));
             (opened, seen)
         });
         let Ok((opened, seen)) = opening.await else { return };
@@ -119,7 +122,7 @@ impl Reloader {
 
     /// Serves what was opened, in place of what is served now; says what differs.
     async fn take(&mut self, opened: Opened) -> Result<String, Failure> {
-        let Opened { options, sources, model, .. } = opened;
+        let Opened { options, sources, model, settings, .. } = opened;
         let set = ToolSet::attach(sources, Some(&self.set), &options.set).await?;
         let replaced = prepare(&options, &set, self.export, &self.changed).and_then(|ready| {
             self.handle.replace(&ready.host, ready.config).map(|()| ready.forward).map_err(config_failure)
@@ -138,8 +141,10 @@ impl Reloader {
         let run_details = model_name.as_ref().map(|name| self.setup.run_details(&options, name)).unwrap_or_default();
         self.content.replace(&set, model, run_details);
         self.changed.send();
-        let report = difference(&self.set, &set) + &model_difference(self.model.as_ref(), model_name.as_ref());
-        self.model = model_name;
+        let report = difference(&self.set, &set)
+            + access_difference(&self.options, &options)
+            + &model_difference(self.model.as_ref(), model_name.as_ref());
+        (self.model, self.settings) = (model_name, settings);
         say_what_waits(&self.options, &options);
         let wait = self.set.longest_call(&self.options.set);
         let earlier = std::mem::replace(&mut self.set, set).without(&self.set);
@@ -172,6 +177,15 @@ fn difference(before: &ToolSet, after: &ToolSet) -> String {
     let added = listed("new:", after.difference(&before).collect());
     let removed = listed("gone:", before.difference(&after).collect());
     format!("{}{added}{removed}", counted(after.len(), "tool"))
+}
+
+/// Whether callers need a key now and did not before, or the other way round.
+fn access_difference(before: &Options, after: &Options) -> &'static str {
+    match (before.has_keys(), after.has_keys()) {
+        (true, false) => "; callers need no API key any more",
+        (false, true) => "; callers need an API key now",
+        _ => "",
+    }
 }
 
 /// The model that is new, or that there is none any more.

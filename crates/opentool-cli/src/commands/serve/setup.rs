@@ -26,7 +26,7 @@ use crate::{
     config_file::ConfigFile,
     failure::Failure,
     secret::Secret,
-    setting::CONFIG_FILE,
+    setting::{CONFIG_FILE, Setting},
     source::Source,
     source_tables::NamedSources,
     sources::{self, SourceWords},
@@ -76,6 +76,8 @@ pub(super) struct Opened {
     pub(super) sources: Vec<SourceEntry>,
     pub(super) model: Option<(ModelName, ChatModel)>,
     pub(super) file: Option<ConfigFile>,
+    /// What stands in the file.
+    pub(super) settings: Vec<Setting>,
 }
 
 /// A source of a server.
@@ -120,12 +122,12 @@ impl Setup {
     }
 
     /// Reads the file and opens the sources, except those whose signature is known. Every file is looked at before it is read, so that
-    /// no change is missed.
+    /// no change is missed. `in_use` is what the file had when it was last read; none where that was never done.
     pub(super) fn open(
         &self,
         seen: &mut Fingerprints,
         known: &HashSet<String>,
-        is_first: bool,
+        in_use: Option<&[Setting]>,
     ) -> Result<Opened, Failure> {
         let path = self.config.as_deref().unwrap_or(Path::new(CONFIG_FILE));
         seen.add(path);
@@ -134,16 +136,18 @@ impl Setup {
             seen.add(&record);
         }
         let file = ConfigFile::given_or_found(self.config.as_deref())?;
+        let mut settings = Vec::new();
         let FileContent { mut options, sources: named, model, .. } = match &file {
             Some(file) => {
-                let (mut content, used) = FileContent::from_file(file)?;
+                let (mut content, used) = FileContent::from_file(file, in_use.unwrap_or_default())?;
                 content.read_keys(seen)?;
-                if is_first {
+                if in_use.is_none() {
                     used.announce(file);
                 }
+                settings = used.settings;
                 content
             }
-            None if is_first => FileContent::none(),
+            None if in_use.is_none() => FileContent::none(),
             None => return Err(Failure::usage(format!("{} is gone", path.display()))),
         };
         prefer_environment(&mut options);
@@ -163,7 +167,7 @@ impl Setup {
                 check_source(&options, &opened.source)?;
             }
         }
-        Ok(Opened { options, sources, model, file })
+        Ok(Opened { options, sources, model, file, settings })
     }
 }
 
