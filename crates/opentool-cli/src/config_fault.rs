@@ -56,7 +56,10 @@ impl ConfigFault {
 
     /// The fault as a compiler shows one: message, place, line and caret. A value is never shown, since a key may stand in it.
     pub(crate) fn render(&self, file: &str, text: &str) -> String {
-        let before = text.get(..self.span.start).unwrap_or(text);
+        // An editor shows no mark at the beginning, and counts no column for it.
+        let mark = text.len() - text.trim_start_matches('\u{feff}').len();
+        let (text, at) = (&text[mark..], self.span.start.saturating_sub(mark));
+        let before = text.get(..at).unwrap_or(text);
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let line = text[start..].lines().next().unwrap_or_default();
         let (number, column) = (before.matches('\n').count() + 1, before[start..].chars().count() + 1);
@@ -108,6 +111,18 @@ fn excerpt(line: &str, at: usize, length: usize) -> (String, usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_byte_order_mark_is_no_column() {
+        let fault = ConfigFault::new(3..7, "no");
+        insta::assert_snapshot!(fault.render("opentool.toml", "\u{feff}prot = 1\n"), @r"
+        no
+         --> opentool.toml:1:1
+          |
+        1 | prot = …
+          | ^^^^
+        ");
+    }
 
     #[test]
     fn a_fault_is_shown_with_its_line_and_a_caret_and_no_value() {

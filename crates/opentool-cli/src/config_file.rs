@@ -6,6 +6,7 @@ use std::{
 };
 
 use crate::{
+    config_fault::ConfigFault,
     failure::Failure,
     setting::{CONFIG_FILE, Setting},
     trusted::{TrustState, TrustedFiles},
@@ -22,9 +23,15 @@ pub(crate) struct ConfigFile {
 impl ConfigFile {
     /// Reads a file.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        let text = fs::read_to_string(path)
-            .map_err(|source| Failure::Read { name: path.to_string_lossy().into_owned(), source })?;
-        Ok(ConfigFile { path: path.to_owned(), text, is_named: false })
+        let bytes =
+            fs::read(path).map_err(|source| Failure::Read { name: path.to_string_lossy().into_owned(), source })?;
+        let file = |text| ConfigFile { path: path.to_owned(), text, is_named: false };
+        String::from_utf8(bytes).map(file).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let file = file(String::from_utf8_lossy(error.as_bytes()).into_owned());
+            let fault = ConfigFault::new(at..at, "the file is not UTF-8 from here on").with_help("save it as UTF-8");
+            Failure::Config { message: fault.render(&file.name(), &file.text), next: None }
+        })
     }
 
     /// A file of this folder with a text, for tests.

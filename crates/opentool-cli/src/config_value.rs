@@ -65,6 +65,9 @@ impl<'a> TableEntry<'a> {
 
     /// Another type of value is needed.
     pub(crate) fn wanted(&self, what: &str) -> ConfigFault {
+        if let (DeValue::Float(number), "a number") = (self.value.get_ref(), what) {
+            return self.fault(format!("`{}` must be a whole number, not {number}", self.name()));
+        }
         self.fault(format!("`{}` must be {what}, not {}", self.name(), type_of(self.value.get_ref())))
     }
 
@@ -89,6 +92,14 @@ impl<'a> TableEntry<'a> {
                 })
                 .collect(),
             _ => Err(self.wanted("a text or a list of texts")),
+        }
+    }
+
+    /// Where the value stands, or each one of a list.
+    pub(crate) fn value_spans(&self) -> Vec<Range<usize>> {
+        match self.value.get_ref() {
+            DeValue::Array(values) => values.iter().map(Spanned::span).collect(),
+            _ => vec![self.value.span()],
         }
     }
 

@@ -10,6 +10,9 @@ pub(crate) const CONFIG_FILE: &str = "opentool.toml";
 /// The key of what stands without a name on the command line, and of the table of sources.
 pub(crate) const SOURCES: &str = "sources";
 
+/// The key of the sources whose tools the steps of workflows call.
+pub(crate) const TOOLS: &str = "tools";
+
 /// A setting of a file.
 #[derive(Debug, Clone)]
 pub(crate) struct Setting {
@@ -88,7 +91,7 @@ fn is_harmless(key: &str, values: &[String]) -> bool {
         "admin-addr" => all(|address| address.rsplit_once(':').is_some_and(|(host, _)| is_loopback(host))),
         "cors" | "enable-stop" | "insecure-no-auth" => all(|answer| answer == "false"),
         "isolation" => all(|place| place == "process"),
-        SOURCES | "tools" => all(|source| source == "demo"),
+        SOURCES | TOOLS => all(|source| source == "demo"),
         _ => false,
     }
 }

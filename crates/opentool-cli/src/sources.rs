@@ -147,8 +147,7 @@ pub(crate) fn combine<'a, 'b>(
     for (source, Attached { toolbox, tools, steps, .. }) in sources.clone() {
         for name in toolbox.names() {
             if let Some(first) = names.owners.insert(name.to_owned(), source) {
-                let (first, second) = (first.to_string(), source.to_string());
-                return Err(Failure::Duplicate { name: name.to_owned(), first, second });
+                return Err(source.duplicate(first, name));
             }
         }
         names.open |= toolbox.is_open();

@@ -28,7 +28,8 @@ Examples:
 What is looked at: the sandbox of C libraries, which is tried and not believed: a worker process tries to read and write a
 file, to open a socket, to start a process, to make a file in memory and to take more memory than it may; the C compiler and
 pkg-config, for `opentool dyn describe`; the folders in which something is kept, and SQLite in them; the port of
-`opentool serve`; opentool.toml, whether it is trusted, and what it names; the model of `opentool chat`.
+`opentool serve`; opentool.toml, whether it is trusted, what it names, and whether a
+server can be bound with its keys, certificates and address; the model of `opentool chat`.
 
 Each line says ok, missing (something optional, which nothing here needs), or FAILED (what is configured here does not
 work), and what to do. Programs and servers of opentool.toml are looked for, and started or asked only with --start.

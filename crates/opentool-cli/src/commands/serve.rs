@@ -2,10 +2,12 @@
 
 mod address;
 mod banner;
+mod examine;
 mod file;
 mod fingerprints;
 mod options;
 mod page;
+mod places;
 mod prepare;
 mod reload;
 mod setup;
@@ -24,19 +26,21 @@ use opentool_server::{BoundServer, ListenAddr, ServeError, Server};
 use tokio::sync::oneshot;
 
 pub(super) use self::{
-    address::{DEFAULT_HOST, DEFAULT_PORT},
+    address::DEFAULT_PORT,
+    examine::{ServeSettings, examine},
     file::{file_table, settings},
     prepare::set_host,
     setup::OpenedSet,
     tool_set::ToolSet,
 };
 use self::{
-    address::{PORT_OPTIONS, free_port},
+    address::{DEFAULT_HOST, PORT_OPTIONS, free_port},
     banner::Banner,
     fingerprints::Fingerprints,
     options::Options,
     page::PageContent,
-    prepare::{Prepared, config_problem, config_step, fixed_host, prepare},
+    places::FilePlaces,
+    prepare::{Prepared, config_failure, fixed_host, prepare},
     reload::Reloader,
     setup::{Opened, Setup},
 };
@@ -142,13 +146,13 @@ async fn serve(
 ) -> Result<(), Failure> {
     let signals = signals::listen().map_err(|source| Failure::Runtime { source })?;
     let hangups = signals::Hangups::listen().map_err(|source| Failure::Runtime { source })?;
-    let Opened { options, sources, model, file, settings } = opened;
+    let Opened { options, sources, model, file, places, settings } = opened;
     let browser = if *open { Some(page::find_browser(&options)?) } else { None };
     let set = ToolSet::attach(sources, None, &options.set).await?;
     let changed = ChangeSignal::new();
-    let Prepared { host, config, forward } = prepare(&options, &set, export, &changed)?;
+    let Prepared { host, config, forward } = prepare(&options, &places, &set, export, &changed)?;
     let host = if file.is_some() { host } else { fixed_host(&options, &set)? };
-    let journal = open_journal(&options).await?;
+    let journal = open_journal(&options).await.map_err(|failure| places.locate("journal", failure))?;
     let config = match journal.clone() {
         Some(journal) => config.journal(journal),
         None => config,
@@ -160,7 +164,7 @@ async fn serve(
     let tokens = page.as_ref().map(Page::tokens);
     let server = mounted(&options, Server::from_host(&host).config(config), page);
     let (name, port) = (options.host.as_deref().unwrap_or(DEFAULT_HOST), options.port.unwrap_or(DEFAULT_PORT));
-    let bound = server.bind((name, port)).await.map_err(|error| explain(error, name, port))?;
+    let bound = server.bind((name, port)).await.map_err(|error| explain(&error, name, port, &places))?;
     let (model, has_file, has_page) = (model_name.as_ref(), file.is_some(), tokens.is_some());
     Banner { options: &options, bound: &bound, set: &set, model, has_file, has_page }.print(*json);
     let _page = page::offer(&options, &bound, tokens, browser.as_ref(), !json)?;
@@ -212,10 +216,12 @@ fn journal_options(options: &Options) -> JournalOptions {
     journal
 }
 
-/// Words an error for the command line.
-fn explain(error: ServeError, host: &str, port: u16) -> Failure {
+/// Words an error for the command line, or for the value of a file that caused it.
+fn explain(error: &ServeError, host: &str, port: u16, places: &FilePlaces) -> Failure {
     let mut next = None;
-    let message = match &error {
+    let key_of = |addr: &str| if addr == ListenAddr::from((host, port)).to_string() { "host" } else { "admin-addr" };
+    let mut key = None;
+    let message = match error {
         ServeError::Bind { addr, source } if source.kind() == io::ErrorKind::AddrInUse => {
             if *addr != ListenAddr::from((host, port)).to_string() {
                 format!("{addr} is taken: give `--admin-addr` another port")
@@ -227,17 +233,23 @@ fn explain(error: ServeError, host: &str, port: u16) -> Failure {
                 )
             }
         }
-        ServeError::OpenToAll { addr } => format!(
-            "on {addr} every machine on the network could call the tools: set a key with {API_KEY_VARIABLE} or \
-             `--api-keys-file`, or allow it with `--insecure-no-auth`"
-        ),
+        ServeError::OpenToAll { addr } => {
+            key = Some(key_of(addr));
+            format!(
+                "on {addr} every machine on the network could call the tools: set a key with {API_KEY_VARIABLE} or \
+                 `--api-keys-file`, or allow it with `--insecure-no-auth`"
+            )
+        }
         ServeError::Bind { addr, source } if source.kind() == io::ErrorKind::InvalidInput => {
+            key = Some(key_of(addr));
             format!("{} is no address: give ADDR:PORT, such as 127.0.0.1:9628", visible(addr))
         }
-        ServeError::Config(error) => {
-            next = config_step(error);
-            config_problem(error)
+        // A port below 1024 is no fault of the host.
+        ServeError::Bind { addr, source } if source.kind() != io::ErrorKind::PermissionDenied => {
+            key = Some(key_of(addr));
+            error.to_string()
         }
+        ServeError::Config(error) => return config_failure(error, places),
         ServeError::Mount { path, problem } if path == page::PATH => {
             format!("the page cannot be served at {path}: {problem}; leave it out with `--no-page`")
         }
@@ -246,7 +258,11 @@ fn explain(error: ServeError, host: &str, port: u16) -> Failure {
         ),
         _ => error.to_string(),
     };
-    Failure::Serve { message, next }
+    let failure = Failure::Serve { message, next };
+    match key {
+        Some(key) => places.locate(key, failure),
+        None => failure,
+    }
 }
 
 /// Starts the drain at the first signal and ends the process at the next.

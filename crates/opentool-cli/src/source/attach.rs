@@ -157,6 +157,24 @@ impl Source {
         Ok(Attached { toolbox: toolbox.clone(), tools: toolbox.into(), client, steps: StepTools::default() })
     }
 
+    /// Its tools as far as they are known without asking a server or starting a program; none where they are not.
+    pub(crate) async fn offline_toolbox(&self) -> Result<Option<Toolbox>, Failure> {
+        match &self.kind {
+            Kind::Demo | Kind::Document(_) | Kind::Library(_) => {
+                Ok(Some(self.attach(None, &BTreeMap::new(), &ConnectOptions::default()).await?.toolbox))
+            }
+            Kind::Workflow(_) => {
+                let Some(toolbox) = self.described_workflow()? else { return Ok(None) };
+                let unusable = |source| Failure::Tools { name: self.to_string(), source };
+                match &self.table {
+                    Some(TableFacts { rules, .. }) => rules.apply(toolbox, "").map(Some).map_err(unusable),
+                    None => Ok(Some(toolbox)),
+                }
+            }
+            Kind::Url(_) | Kind::Described(_) | Kind::Mcp(_) => Ok(None),
+        }
+    }
+
     /// A workflow that is only described: its steps have no tools.
     fn described_workflow(&self) -> Result<Option<Toolbox>, Failure> {
         let Kind::Workflow(workflow) = &self.kind else { return Ok(None) };

@@ -7,7 +7,7 @@ use std::{
 
 use opentool_client::{Client, ClientError};
 use opentool_dyn::DynLibrary;
-use opentool_spec::{Document, OpenTool, OpenWorkflow};
+use opentool_spec::{Document, OpenTool, OpenWorkflow, json::near};
 
 use super::word::{DEMO, looks_like_source, shown_url};
 use crate::{
@@ -17,6 +17,7 @@ use crate::{
     input::Input,
     libraries::{LibraryOptions, OpenLibrary},
     mcp_servers::McpServers,
+    next_step,
     secret::Secret,
     source_tables::{NamedSources, SourceApproval, SourceOrigin, SourceTable, TablePlace, ToolRules},
     terminal::visible,
@@ -102,11 +103,16 @@ impl Source {
             }
             Some(_) => return Err(Failure::Scheme { name: shown_url(name) }),
             None if name == DEMO => Kind::Demo,
-            None => read(name).map_err(|failure| match (named.near(name), failure) {
-                (Some(near), Failure::Read { .. }) => {
-                    Failure::usage(format!("`{name}` is neither a file nor a source; did you mean {near}?"))
-                }
-                (_, failure) => failure,
+            None => read(name).map_err(|failure| match failure {
+                Failure::Read { .. } => match named.near(name) {
+                    Some(near) => Failure::usage(no_source(name, &near)),
+                    None if is_like_demo(name) => {
+                        let next = next_step::with_word(name, DEMO);
+                        Failure::usage_with(no_source(name, "`demo`"), next)
+                    }
+                    None => failure,
+                },
+                failure => failure,
             })?,
         };
         Ok(Source::new(name, kind))
@@ -240,6 +246,28 @@ impl Source {
             Kind::Described(text) => Some((&self.name, text)),
             _ => None,
         }
+    }
+
+    /// What to say where another source has a tool of the same name: at the table of one of them, where they have one.
+    pub(crate) fn duplicate(&self, first: &Source, name: &str) -> Failure {
+        let (own, other) = match (&self.table, &first.table) {
+            (Some(facts), _) => (facts, first),
+            (None, Some(facts)) => (facts, self),
+            (None, None) => {
+                let (first, second) = (first.to_string(), self.to_string());
+                return Failure::Duplicate { name: name.to_owned(), first, second };
+            }
+        };
+        let other = match &other.table {
+            Some(_) => format!("the source `{other}`"),
+            None => other.to_string(),
+        };
+        let problem = format!("it has a tool named `{name}`, and so has {other}");
+        let help = format!(
+            "give one of them a `prefix`, such as `prefix = \"{}_\"`, which the names of its tools begin with",
+            own.place.name
+        );
+        own.place.fault_with_help("prefix", &problem, &help)
     }
 
     /// The name as the user wrote it.
@@ -385,6 +413,15 @@ impl fmt::Display for Source {
             Kind::Mcp(_) => f.write_str(&visible(&shown_url(&self.name))),
         }
     }
+}
+
+fn no_source(name: &str, near: &str) -> String {
+    format!("`{name}` is neither a file nor a source; did you mean {near}?")
+}
+
+/// Whether a word that is no file is a misspelt `demo`, and no misspelt name of a file.
+fn is_like_demo(word: &str) -> bool {
+    !near::names(word, [DEMO], 1).is_empty() && next_step::with_near_file(word).is_none()
 }
 
 /// The key of a table that made a library fail, where it is certain.

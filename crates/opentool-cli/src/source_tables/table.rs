@@ -38,9 +38,21 @@ pub(crate) struct TablePlace {
 impl TablePlace {
     /// A fault of what one of the keys says, or of the table where it has no such key.
     pub(crate) fn fault(&self, key: &str, problem: &str, next: Option<String>) -> Failure {
+        self.rendered(&self.config_fault(key, problem), next)
+    }
+
+    /// The same, with what to write.
+    pub(crate) fn fault_with_help(&self, key: &str, problem: &str, help: &str) -> Failure {
+        self.rendered(&self.config_fault(key, problem).with_help(help), None)
+    }
+
+    fn config_fault(&self, key: &str, problem: &str) -> ConfigFault {
         let own = self.places.keys.iter().find(|(name, _)| name == key).map(|(_, span)| span);
         let span = own.unwrap_or(&self.places.header).clone();
-        let fault = ConfigFault::new(span, format!("the source `{}`: {problem}", self.name));
+        ConfigFault::new(span, format!("the source `{}`: {problem}", self.name))
+    }
+
+    fn rendered(&self, fault: &ConfigFault, next: Option<String>) -> Failure {
         Failure::Config { message: fault.render(&self.file.name(), &self.file.text), next }
     }
 

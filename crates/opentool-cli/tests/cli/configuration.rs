@@ -28,6 +28,74 @@ pub(crate) fn violations(schema: &Value, file: &str) -> Vec<String> {
     validator.iter_errors(&file).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
+/// Files that are right as such, where the fault is that each has, what is said about it, and whether `doctor` finds it by looking.
+const UNUSABLE: [(&str, &str, &str, bool); 18] = [
+    ("api-key = { env = \"NOPE\" }", "1:11", "the variable NOPE of the environment is not set", true),
+    ("api-key = { file = \"nope.key\" }", "1:11", "cannot read nope.key: no such file or directory", true),
+    ("api-key = [{ file = \"key\" }, { env = \"NOPE\" }]", "1:30", "the variable NOPE", true),
+    ("sources = \"dmo\"", "1:11", "`dmo` is neither a file nor a source; did you mean `demo`?", true),
+    ("sources = [\"demo\", \"no.json\"]", "1:20", "cannot read no.json: no such file or directory", true),
+    ("[model]\nprovider = \"openai\"\nname = \"a\"\nkey = { env = \"NOPE\" }", "4:7", "the variable NOPE", true),
+    ("api-keys-file = \"nope\"", "1:17", "nope: cannot be read: no such file or directory", true),
+    ("tls-cert = \"nope\"\ntls-key = \"key\"", "1:12", "nope: cannot be read: no such file or directory", true),
+    ("tls-cert = \"key\"", "1:12", "`tls-cert` needs `tls-key`", true),
+    ("journal = \"no/such/a.sqlite\"", "1:11", "the journal no/such/a.sqlite cannot be opened", true),
+    ("[journal]\nfile = \"no/such/a.sqlite\"", "2:8", "the journal no/such/a.sqlite cannot be opened", true),
+    ("host = \"bogus..host\"", "1:8", "cannot bind bogus..host:9627", true),
+    ("host = \"0.0.0.0\"\nport = 0", "1:8", "set a key with OPENTOOL_API_KEY or `api-keys-file`", true),
+    ("public-url = \"here\"", "1:14", "is no http:// or https:// URL", true),
+    (
+        "[sources.a]\nkind = \"demo\"\n[sources.b]\nkind = \"demo\"",
+        "3:10",
+        "it has a tool named `current_date_time`, and so has the source `a`",
+        true,
+    ),
+    ("[sources.a]\nkind = \"opentool\"\nurl = \"http://127.0.0.1:1\"\nkey = { env = \"NOPE\" }", "4:7", "NOPE", false),
+    ("max-calls = 1.5", "1:13", "`max-calls` must be a whole number, not 1.5", true),
+    ("\u{feff}prot = 1", "1:1", "the file has no key `prot`", true),
+];
+
+#[test]
+fn a_value_that_cannot_be_used_is_shown_with_its_line() {
+    for (text, place, problem, _) in UNUSABLE {
+        let folder = TestFolder::with("c.toml", format!("{text}\n"));
+        folder.put("key", "some-key-123");
+        let ran = folder.run(&["serve", "--config", "c.toml"]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{text}: {ran:?}");
+        let error = &ran.stderr[ran.stderr.find("error: ").unwrap()..];
+        assert!(error.contains(&format!("--> c.toml:{place}\n")) && error.contains("^"), "{text}: {error}");
+        assert!(error.contains(problem), "{text}: {error}");
+        assert!(!error.contains("try: ") && !error.contains('\u{fffd}'), "{text}: {error}");
+    }
+}
+
+#[test]
+fn doctor_finds_what_keeps_the_server_from_starting() {
+    for (text, _, problem, _) in UNUSABLE.iter().filter(|(.., is_found)| *is_found) {
+        let folder = TestFolder::with("c.toml", format!("{text}\n"));
+        folder.put("key", "some-key-123");
+        let ran = folder.run(&["doctor", "--config", "c.toml"]);
+        assert_eq!(ran.code, Some(1), "{text}: {ran:?}");
+        let is_journal = problem.starts_with("the journal");
+        assert!(ran.stdout.contains(if is_journal { "there is no such folder" } else { problem }), "{text}: {ran:?}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_shown_with_their_line() {
+    let folder = TestFolder::with("c.toml", b"port = 1\ntag = \"\xff\"\n");
+    let ran = folder.run(&["serve", "--config", "c.toml"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.starts_with("error: the file is not UTF-8 from here on\n --> c.toml:2:8\n"), "{ran:?}");
+}
+
+#[test]
+fn a_value_of_the_command_line_is_not_said_to_be_of_the_file() {
+    let folder = TestFolder::with("c.toml", "host = \"127.0.0.1\"\n");
+    let ran = folder.run(&["serve", "--config", "c.toml", "--host", "bogus..host"]);
+    assert!(ran.code == Some(2) && !ran.stderr.contains("c.toml:"), "{ran:?}");
+}
+
 /// The keys of a table in the schema, and a value that its reader takes.
 fn keys(table: &Value) -> Vec<(String, String)> {
     let properties = table["properties"].as_object().unwrap();

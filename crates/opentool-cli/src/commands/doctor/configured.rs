@@ -1,16 +1,18 @@
 //! What is configured here: `opentool.toml`, its sources, the model.
 
 use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
+    collections::{BTreeMap, HashMap},
+    path::Path,
     time::Duration,
 };
+
+use opentool::Toolbox;
 
 use super::{
     super::{
         model::{MODEL_VARIABLE, ModelOptions},
         provider_name::ProviderName,
-        serve,
+        serve::{self, ServeSettings},
     },
     diagnosis::Diagnosis,
 };
@@ -35,39 +37,6 @@ const CORRECT: &str = "correct the file, or name another with --config";
 /// How long a source may take to tell its tools, and a provider its models.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What `opentool serve` would listen on and write to.
-#[derive(Debug)]
-pub(super) struct ServeSettings {
-    pub(super) host: String,
-    pub(super) port: u16,
-    pub(super) journal: Option<PathBuf>,
-}
-
-impl Default for ServeSettings {
-    fn default() -> Self {
-        ServeSettings { host: serve::DEFAULT_HOST.to_owned(), port: serve::DEFAULT_PORT, journal: None }
-    }
-}
-
-impl ServeSettings {
-    fn read(file: &ConfigFile) -> Self {
-        let mut settings = ServeSettings::default();
-        // A file that cannot be read is a finding of its own.
-        let Ok(table) = file.text.parse::<toml::Table>() else { return settings };
-        // They stand at the top, or in `[server]`.
-        let server = table.get("server").and_then(toml::Value::as_table);
-        let value = |key: &str| table.get(key).or_else(|| server?.get(key));
-        if let Some(port) = value("port").and_then(toml::Value::as_integer).and_then(|port| u16::try_from(port).ok()) {
-            settings.port = port;
-        }
-        if let Some(host) = value("host").and_then(toml::Value::as_str) {
-            settings.host = host.to_owned();
-        }
-        settings.journal = value("journal").and_then(toml::Value::as_str).map(|path| file.folder().join(path));
-        settings
-    }
-}
-
 /// Looks at the configuration file, and what it names.
 pub(super) fn look(named: Option<&Path>, start: bool) -> Result<(ServeSettings, Vec<Diagnosis>), Failure> {
     let file = match ConfigFile::given_or_found(named) {
@@ -82,7 +51,7 @@ pub(super) fn look(named: Option<&Path>, start: bool) -> Result<(ServeSettings, 
             return Ok((ServeSettings::default(), vec![found]));
         }
     };
-    let server = ServeSettings::read(&file);
+    let mut server = ServeSettings::default();
     let settings = match serve::settings(&file) {
         Ok(settings) => settings,
         Err(failure) => {
@@ -101,18 +70,47 @@ pub(super) fn look(named: Option<&Path>, start: bool) -> Result<(ServeSettings, 
         Err(failure) => (false, Diagnosis::failure(CONFIGURATION, "trust", &failure, CORRECT)),
     };
     all.push(trust);
+    match serve::examine(&file, is_trusted) {
+        Ok((settings, faults)) => {
+            server = settings;
+            all.extend(faults.iter().map(|fault| Diagnosis::failure(CONFIGURATION, "serve", fault, CORRECT)));
+        }
+        Err(failure) => all.push(Diagnosis::failure(CONFIGURATION, "serve", &failure, CORRECT)),
+    }
     // A file that is not trusted starts nothing, and what it names is nothing to look for.
     if is_trusted {
         let named = NamedSources::new(named, "doctor");
+        let mut known = Vec::new();
         for table in named.tables()? {
-            all.push(source(table, &named, start)?);
+            let (diagnosis, tools) = source(table, &named, start)?;
+            all.push(diagnosis);
+            known.extend(tools);
         }
+        all.extend(clash(&known));
     }
     Ok((server, all))
 }
 
-/// Looks for what a source needs; with `start`, asks it for its tools.
-fn source(table: &SourceTable, named: &NamedSources, start: bool) -> Result<Diagnosis, Failure> {
+/// A name that tools of two sources have, which keeps `opentool serve` from being started.
+fn clash(sources: &[(Source, Toolbox)]) -> Option<Diagnosis> {
+    let mut owners: HashMap<&str, &Source> = HashMap::new();
+    for (source, toolbox) in sources {
+        for name in toolbox.names() {
+            if let Some(first) = owners.insert(name, source) {
+                let failure = source.duplicate(first, name);
+                return Some(Diagnosis::failure(CONFIGURATION, "tools", &failure, CORRECT));
+            }
+        }
+    }
+    None
+}
+
+/// Looks for what a source needs; with `start`, asks it for its tools. Gives them too, where they are known.
+fn source(
+    table: &SourceTable,
+    named: &NamedSources,
+    start: bool,
+) -> Result<(Diagnosis, Option<(Source, Toolbox)>), Failure> {
     let name = format!("source {}", table.name);
     let correct = format!("correct [sources.{}] of opentool.toml, or what it names", table.name);
     let asked = "opentool doctor --start";
@@ -131,32 +129,46 @@ fn source(table: &SourceTable, named: &NamedSources, start: bool) -> Result<Diag
                 Diagnosis::ok(CONFIGURATION, name, format!("a server, which is asked by `{asked}`"))
             }
             // A document is read, and a library is opened in its worker.
-            _ => match Source::open(&table.name, named) {
-                Ok(source) => Diagnosis::ok(CONFIGURATION, name, format!("{source} can be used")),
-                Err(failure) => Diagnosis::failure(CONFIGURATION, name, &failure, &correct),
-            },
+            _ => {
+                let opened = Source::open(&table.name, named).and_then(|source| {
+                    let toolbox = block_on(source.offline_toolbox())?;
+                    Ok((source, toolbox))
+                });
+                match opened {
+                    Ok((source, toolbox)) => {
+                        let found = Diagnosis::ok(CONFIGURATION, name, format!("{source} can be used"));
+                        return Ok((found, toolbox.map(|toolbox| (source, toolbox))));
+                    }
+                    Err(failure) => Diagnosis::failure(CONFIGURATION, name, &failure, &correct),
+                }
+            }
         };
-        return Ok(found);
+        return Ok((found, None));
     }
     let source = match Source::open(&table.name, named) {
         Ok(source) => source,
-        Err(failure) => return Ok(Diagnosis::failure(CONFIGURATION, name, &failure, &correct)),
+        Err(failure) => return Ok((Diagnosis::failure(CONFIGURATION, name, &failure, &correct), None)),
     };
     let key = source.own_key().map(|key| key.expose().to_owned());
     let connect = ConnectOptions { timeout: Some(TIMEOUT), ..ConnectOptions::default() };
-    block_on(async {
+    let attached = block_on(async {
         let known = BTreeMap::new();
         let attaching = source.attach(key.as_deref(), &known, &connect);
         let attached = tokio::time::timeout(TIMEOUT, attaching).await;
         source.close().await;
-        Ok(match attached {
-            Ok(Ok(attached)) => Diagnosis::ok(CONFIGURATION, name, counted(attached.toolbox.len(), "tool")),
-            Ok(Err(failure)) => Diagnosis::failure(CONFIGURATION, name, &failure, &correct),
-            Err(_) => {
-                let text = format!("it did not tell its tools within {} seconds", TIMEOUT.as_secs());
-                Diagnosis::failed(CONFIGURATION, name, text, Some(correct))
-            }
-        })
+        Ok(attached)
+    })?;
+    Ok(match attached {
+        Ok(Ok(attached)) => {
+            let toolbox = attached.toolbox;
+            let found = Diagnosis::ok(CONFIGURATION, name, counted(toolbox.len(), "tool"));
+            (found, Some((source, toolbox)))
+        }
+        Ok(Err(failure)) => (Diagnosis::failure(CONFIGURATION, name, &failure, &correct), None),
+        Err(_) => {
+            let text = format!("it did not tell its tools within {} seconds", TIMEOUT.as_secs());
+            (Diagnosis::failed(CONFIGURATION, name, text, Some(correct)), None)
+        }
     })
 }
 

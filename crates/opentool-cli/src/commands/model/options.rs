@@ -117,16 +117,9 @@ impl ModelOptions {
 
     fn or_of_table(&self, table: Option<&ModelTable>) -> Result<Option<ModelName>, Failure> {
         let Some(table) = table else { return Ok(None) };
-        let of_table = |failure: Failure| match failure {
-            Failure::Usage { message, next } => {
-                Failure::usage_with(format!("the model of the configuration file: {message}"), next)
-            }
-            failure => failure,
-        };
-        let key = match (self.key()?, &table.key) {
-            (Some(key), _) => Some(key),
-            (None, Some(key)) => Some(Secret::new(key.read().map_err(of_table)?)),
-            (None, None) => None,
+        let key = match self.key()? {
+            Some(key) => Some(key),
+            None => table.read_key()?,
         };
         let base_url = self.model_url.clone().or_else(|| table.base_url.clone());
         let model = ModelName::new(table.provider, &table.name);

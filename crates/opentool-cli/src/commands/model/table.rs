@@ -1,16 +1,17 @@
 //! `[model]` of a configuration file: [`ModelTable`].
 
-use std::path::Path;
+use std::{ops::Range, path::Path};
 
 use toml::de::{DeTable, DeValue};
 
 use super::super::provider_name::ProviderName;
 use crate::{
-    config_fault::Faults,
+    config_fault::{ConfigFault, Faults},
     config_file::ConfigFile,
     config_keys::{ConfigKey, ConfigTable, ValueForm},
     config_value::{SecretText, TableEntry, entries, line_of, parse, shown},
     failure::Failure,
+    secret::Secret,
     setting::Setting,
 };
 
@@ -24,6 +25,8 @@ pub(in crate::commands) struct ModelTable {
     pub(super) name: String,
     pub(super) base_url: Option<String>,
     pub(super) key: Option<SecretText>,
+    /// The file, and where the key is named in it.
+    key_place: Option<(ConfigFile, Range<usize>)>,
     /// What stands in it, for the question whether the file is trusted.
     pub(in crate::commands) settings: Vec<Setting>,
 }
@@ -49,6 +52,18 @@ impl ModelTable {
     /// The file of the key, where it stands in one.
     pub(in crate::commands) fn key_file(&self) -> Option<&Path> {
         self.key.as_ref()?.file()
+    }
+
+    /// Reads the key of its server.
+    pub(super) fn read_key(&self) -> Result<Option<Secret>, Failure> {
+        let Some(key) = &self.key else { return Ok(None) };
+        key.read().map(|key| Some(Secret::new(key))).map_err(|failure| match &self.key_place {
+            Some((file, span)) => {
+                let fault = ConfigFault::new(span.clone(), format!("the model: {failure}"));
+                Failure::Config { message: fault.render(&file.name(), &file.text), next: None }
+            }
+            None => failure,
+        })
     }
 
     /// Reads the table of a file, where it has one.
@@ -81,12 +96,13 @@ impl ModelTable {
         let name = get("name")?.text().ok()?;
         let base_url = get("base-url").and_then(|entry| entry.http_url().ok());
         let key = get("key").and_then(|entry| entry.secret(file.folder()).ok());
+        let key_place = get("key").map(|entry| (file.clone(), entry.value.span()));
         let setting = |entry: &TableEntry<'_>| {
             let line = line_of(&file.text, &entry.key.span());
             // What is said to a model and what tools answer would go where the file says.
             Setting::from_table(MODEL, entry.name(), shown(entry.value.get_ref()), line, false)
         };
         let settings = given.iter().map(setting).collect();
-        Some(ModelTable { provider, name, base_url, key, settings })
+        Some(ModelTable { provider, name, base_url, key, key_place, settings })
     }
 }

@@ -1,6 +1,6 @@
 //! The configuration file: TOML whose keys are the options' names, and tables for what has several parts.
 
-use std::path::Path;
+use std::{ops::Range, path::Path};
 
 use clap::{Args as _, FromArgMatches as _};
 use toml::de::{DeTable, DeValue};
@@ -12,6 +12,7 @@ use super::{
     },
     fingerprints::Fingerprints,
     options::{JournalRetention, Options},
+    places::FilePlaces,
 };
 use crate::{
     config_fault::{ConfigFault, Faults, option_problem},
@@ -20,7 +21,7 @@ use crate::{
     config_value::{SecretText, TableEntry, entries, line_of, parse, shown},
     failure::Failure,
     secret::Secret,
-    setting::{CONFIG_FILE, SOURCES, Setting},
+    setting::{CONFIG_FILE, SOURCES, Setting, TOOLS},
     source_tables::{NamedSources, read_tables, source_form},
     terminal::{note, visible},
 };
@@ -34,14 +35,22 @@ pub(super) struct FileContent {
     pub(super) options: Options,
     pub(super) sources: NamedSources,
     pub(super) model: Option<ModelTable>,
+    /// Where its values stand.
+    pub(super) places: FilePlaces,
     /// Where the keys of callers stand.
-    api_keys: Vec<SecretText>,
+    api_keys: Vec<(SecretText, Range<usize>)>,
 }
 
 impl FileContent {
     /// Nothing.
     pub(super) fn none() -> Self {
-        FileContent { options: Options::default(), sources: NamedSources::none(), model: None, api_keys: Vec::new() }
+        FileContent {
+            options: Options::default(),
+            sources: NamedSources::none(),
+            model: None,
+            places: FilePlaces::default(),
+            api_keys: Vec::new(),
+        }
     }
 
     /// Reads what stands in a file. A file that was not named must be trusted, unless nothing in it needs that, and nothing that is in
@@ -71,10 +80,12 @@ impl FileContent {
 
     /// Reads the keys of callers. Their files are looked at before they are read.
     pub(super) fn read_keys(&mut self, seen: &mut Fingerprints) -> Result<(), Failure> {
-        for file in self.api_keys.iter().filter_map(SecretText::file) {
+        for file in self.api_keys.iter().filter_map(|(key, _)| key.file()) {
             seen.add(file);
         }
-        let key = |key: &SecretText| key.read().map(Secret::new);
+        let key = |(key, span): &(SecretText, Range<usize>)| {
+            key.read().map(Secret::new).map_err(|failure| self.places.at(span, failure))
+        };
         self.options.api_key = self.api_keys.iter().map(key).collect::<Result<_, _>>()?;
         Ok(())
     }
@@ -195,7 +206,7 @@ fn page_table() -> ConfigTable {
     ConfigTable::new(format!("`[{PAGE}]`"), vec![ConfigKey::new("enabled", ValueForm::Flag, enabled)])
 }
 
-fn parse_file(file: &ConfigFile, command: &'static str) -> Result<(FileContent, Vec<Setting>), Failure> {
+pub(super) fn parse_file(file: &ConfigFile, command: &'static str) -> Result<(FileContent, Vec<Setting>), Failure> {
     let mut faults = Faults::default();
     let content = match faults.take(parse(&file.text)) {
         Some(parsed) => FileReader::new(file, command).read(parsed.get_ref(), &mut faults),
@@ -215,7 +226,8 @@ struct FileReader<'a> {
     arguments: Vec<String>,
     sources: Vec<String>,
     settings: Vec<Setting>,
-    api_keys: Vec<SecretText>,
+    places: FilePlaces,
+    api_keys: Vec<(SecretText, Range<usize>)>,
     retention: JournalRetention,
     page: Option<bool>,
 }
@@ -229,6 +241,7 @@ impl<'a> FileReader<'a> {
             arguments: Vec::new(),
             sources: Vec::new(),
             settings: Vec::new(),
+            places: FilePlaces::new(file),
             api_keys: Vec::new(),
             retention: JournalRetention::default(),
             page: None,
@@ -259,7 +272,8 @@ impl<'a> FileReader<'a> {
         let options = faults.take(options.map_err(|error| ConfigFault::new(0..0, option_problem(&error))))?;
         let options = Options { retention: self.retention, page_enabled: self.page, ..options };
         let sources = NamedSources::from_tables(file.clone(), tables, self.command);
-        Some((FileContent { options, sources, model, api_keys: self.api_keys }, settings))
+        let (places, api_keys) = (self.places, self.api_keys);
+        Some((FileContent { options, sources, model, places, api_keys }, settings))
     }
 
     fn read_entry(&mut self, entry: &TableEntry<'_>, faults: &mut Faults) -> Result<(), ConfigFault> {
@@ -270,16 +284,20 @@ impl<'a> FileReader<'a> {
             SOURCES => {
                 let values = entry.texts()?;
                 self.settings.push(Setting::from_option(SOURCES, &values, self.line(entry)));
-                let words: Vec<_> = values.into_iter().map(|source| self.source(source)).collect();
-                self.sources.extend(words);
+                for (value, span) in values.into_iter().zip(entry.value_spans()) {
+                    let word = self.source(value);
+                    self.places.add(SOURCES, &word, span);
+                    self.sources.push(word);
+                }
             }
             API_KEY => {
-                self.api_keys = entry.secrets(self.file.folder())?;
+                self.api_keys = entry.secrets(self.file.folder())?.into_iter().zip(entry.value_spans()).collect();
+                self.places.add(API_KEY, "", entry.value.span());
                 self.add_setting(entry, API_KEY, false);
             }
             JOURNAL if is_table => self.read_journal(entry, faults)?,
             JOURNAL => {
-                self.add_path(JOURNAL, &entry.text()?);
+                self.add_path(JOURNAL, &entry.text()?, entry.value.span());
                 self.add_setting(entry, JOURNAL, false);
             }
             PAGE => {
@@ -296,12 +314,14 @@ impl<'a> FileReader<'a> {
     fn read_option(&mut self, name: &str, entry: &TableEntry<'_>) -> Result<(), ConfigFault> {
         let values = entry.option_values()?;
         let is_path = self.table.find(name).is_some_and(|key| key.is_path);
-        for value in &values {
-            match name {
-                _ if is_path => self.add_path(name, value),
-                "tools" => self.arguments.push(format!("--{name}={}", self.source(value.clone()))),
-                _ => self.arguments.push(format!("--{name}={value}")),
+        for (value, span) in values.iter().zip(entry.value_spans()) {
+            if is_path {
+                self.add_path(name, value, span);
+                continue;
             }
+            let value = if name == TOOLS { self.source(value.clone()) } else { value.clone() };
+            self.places.add(name, &value, span);
+            self.arguments.push(format!("--{name}={value}"));
         }
         self.settings.push(Setting::from_option(name, &values, self.line(entry)));
         Ok(())
@@ -310,7 +330,7 @@ impl<'a> FileReader<'a> {
     fn read_journal(&mut self, table: &TableEntry<'_>, faults: &mut Faults) -> Result<(), ConfigFault> {
         for entry in journal_table().check_table(table, faults) {
             match entry.name() {
-                "file" => self.add_path(JOURNAL, &entry.text()?),
+                "file" => self.add_path(JOURNAL, &entry.text()?, entry.value.span()),
                 "key-retention" => self.retention.keys = Some(entry.time()?),
                 "run-retention" => self.retention.runs = Some(entry.time()?),
                 name => self.arguments.push(format!("--{name}={}", entry.flag()?)),
@@ -329,8 +349,10 @@ impl<'a> FileReader<'a> {
     }
 
     /// Adds an option whose value is a file, from the folder of the configuration.
-    fn add_path(&mut self, name: &str, path: &str) {
-        self.arguments.push(format!("--{name}={}", self.file.folder().join(path).display()));
+    fn add_path(&mut self, name: &str, path: &str, span: Range<usize>) {
+        let path = self.file.folder().join(path).display().to_string();
+        self.places.add(name, &path, span);
+        self.arguments.push(format!("--{name}={path}"));
     }
 
     /// The word for a source; one that is a file starts from the folder of the configuration.

@@ -7,11 +7,13 @@ use tokio::task::AbortHandle;
 use super::{
     super::{access::API_KEY_VARIABLE, known, tool_set_options::ToolSetOptions},
     options::Options,
+    places::FilePlaces,
     tool_set::{SetSource, ToolSet},
 };
 use crate::{
     failure::Failure,
     next_step,
+    setting::SOURCES,
     telemetry::{self, Export},
     terminal::visible,
 };
@@ -27,12 +29,16 @@ pub(super) struct Prepared {
 /// Prepares a set of tools to be served by a server that may serve another one later.
 pub(super) fn prepare(
     options: &Options,
+    places: &FilePlaces,
     set: &ToolSet,
     export: Option<&'static Export>,
     changed: &ChangeSignal,
 ) -> Result<Prepared, Failure> {
-    let (host, forward) = set_host(&options.set, set, changed)?;
-    Ok(Prepared { host, config: set.with_states(config(options, export)?), forward })
+    let (host, forward) = set_host(&options.set, set, changed).map_err(|failure| match failure {
+        Failure::Duplicate { .. } => places.locate(SOURCES, failure),
+        failure => failure,
+    })?;
+    Ok(Prepared { host, config: set.with_states(config(options, places, export)?), forward })
 }
 
 /// The host of a set of tools whose sources may be down for a while, and what passes on their signals.
@@ -62,8 +68,14 @@ pub(super) fn fixed_host(options: &Options, set: &ToolSet) -> Result<Host, Failu
     Ok(options.set.executor(&joined).host(joined.tools.clone()))
 }
 
-fn config(options: &Options, export: Option<&'static Export>) -> Result<ConfigBuilder, Failure> {
-    let mut config = keys(options, ConfigBuilder::default())?
+pub(super) fn config(
+    options: &Options,
+    places: &FilePlaces,
+    export: Option<&'static Export>,
+) -> Result<ConfigBuilder, Failure> {
+    let located = |key: &str, message: &str| Err(places.locate(key, Failure::usage(message)));
+    let mut config = keys(options, ConfigBuilder::default())
+        .map_err(|failure| places.locate("insecure-no-auth", failure))?
         .version(options.tag.as_deref().unwrap_or(env!("CARGO_PKG_VERSION")))
         .cors(options.cors == Some(true))
         .enable_stop(options.enable_stop == Some(true));
@@ -88,8 +100,8 @@ fn config(options: &Options, export: Option<&'static Export>) -> Result<ConfigBu
     match (&options.tls_cert, &options.tls_key) {
         (Some(certificates), Some(key)) => config = config.tls(certificates, key),
         (None, None) => {}
-        (Some(_), None) => return Err(Failure::usage("`--tls-cert` needs `--tls-key`")),
-        (None, Some(_)) => return Err(Failure::usage("`--tls-key` needs `--tls-cert`")),
+        (Some(_), None) => return located("tls-cert", "`--tls-cert` needs `--tls-key`"),
+        (None, Some(_)) => return located("tls-key", "`--tls-key` needs `--tls-cert`"),
     }
     if let Some(address) = &options.admin_addr {
         config = config.admin_addr(address);
@@ -133,7 +145,7 @@ fn keys(options: &Options, mut config: ConfigBuilder) -> Result<ConfigBuilder, F
 }
 
 /// Words an error of the settings for the command line.
-pub(super) fn config_problem(error: &ConfigError) -> String {
+fn config_problem(error: &ConfigError) -> String {
     match error {
         ConfigError::StopWithoutKeys => {
             "`--enable-stop` needs an API key: without one any caller could stop the server".to_owned()
@@ -152,12 +164,22 @@ pub(super) fn config_problem(error: &ConfigError) -> String {
     }
 }
 
-pub(super) fn config_failure(error: ConfigError) -> Failure {
-    Failure::Serve { message: config_problem(&error), next: config_step(&error) }
+/// The failure of the settings, at its place where a file has the setting.
+pub(super) fn config_failure(error: &ConfigError, places: &FilePlaces) -> Failure {
+    let failure = Failure::Serve { message: config_problem(error), next: config_step(error) };
+    match error {
+        ConfigError::File(error) => places.locate_path(&error.path, failure),
+        ConfigError::Key { .. } => places.locate("api-key", failure),
+        ConfigError::StopWithoutKeys => places.locate("enable-stop", failure),
+        ConfigError::Origin { .. } => places.locate("allowed-origin", failure),
+        ConfigError::PublicUrl { .. } => places.locate("public-url", failure),
+        ConfigError::NoKeys => places.locate("host", failure),
+        _ => failure,
+    }
 }
 
 /// What to try where a file was given that is not there.
-pub(super) fn config_step(error: &ConfigError) -> Option<String> {
+fn config_step(error: &ConfigError) -> Option<String> {
     match error {
         ConfigError::File(error) => next_step::with_near_file(&error.path.to_string_lossy()),
         _ => None,

@@ -122,10 +122,13 @@ impl Reloader {
 
     /// Serves what was opened, in place of what is served now; says what differs.
     async fn take(&mut self, opened: Opened) -> Result<String, Failure> {
-        let Opened { options, sources, model, settings, .. } = opened;
+        let Opened { options, sources, model, places, settings, .. } = opened;
         let set = ToolSet::attach(sources, Some(&self.set), &options.set).await?;
-        let replaced = prepare(&options, &set, self.export, &self.changed).and_then(|ready| {
-            self.handle.replace(&ready.host, ready.config).map(|()| ready.forward).map_err(config_failure)
+        let replaced = prepare(&options, &places, &set, self.export, &self.changed).and_then(|ready| {
+            self.handle
+                .replace(&ready.host, ready.config)
+                .map(|()| ready.forward)
+                .map_err(|error| config_failure(&error, &places))
         });
         let forward = match replaced {
             Ok(forward) => forward,

@@ -21,6 +21,7 @@ use super::{
     file::{FileContent, SettingsUsed},
     fingerprints::Fingerprints,
     options::Options,
+    places::FilePlaces,
 };
 use crate::{
     config_file::ConfigFile,
@@ -53,7 +54,9 @@ impl OpenedSet {
         used.announce(&file);
         let mut options = content.options.set;
         options.update_from_arg_matches(given).map_err(|error| Failure::usage(error.to_string()))?;
-        let sources = open_sources(&options, &content.sources, &mut Fingerprints::default(), &HashSet::new())?;
+        let places = content.places.without_given(given);
+        let sources = open_sources(&options, &content.sources, &mut Fingerprints::default(), &HashSet::new())
+            .map_err(|failure| places.locate_source(&content.sources, failure))?;
         Ok(Some(OpenedSet { options, sources }))
     }
 
@@ -76,6 +79,7 @@ pub(super) struct Opened {
     pub(super) sources: Vec<SourceEntry>,
     pub(super) model: Option<(ModelName, ChatModel)>,
     pub(super) file: Option<ConfigFile>,
+    pub(super) places: FilePlaces,
     /// What stands in the file.
     pub(super) settings: Vec<Setting>,
 }
@@ -137,7 +141,7 @@ impl Setup {
         }
         let file = ConfigFile::given_or_found(self.config.as_deref())?;
         let mut settings = Vec::new();
-        let FileContent { mut options, sources: named, model, .. } = match &file {
+        let FileContent { mut options, sources: named, model, places, .. } = match &file {
             Some(file) => {
                 let (mut content, used) = FileContent::from_file(file, in_use.unwrap_or_default())?;
                 content.read_keys(seen)?;
@@ -153,11 +157,13 @@ impl Setup {
         prefer_environment(&mut options);
         let given = options.update_from_arg_matches(&self.given);
         given.map_err(|error| Failure::usage(error.to_string()))?;
+        let places = places.without_given(&self.given);
         if let Some(key) = model.as_ref().and_then(ModelTable::key_file) {
             seen.add(key);
         }
         let model = options.model.chat_model(model.as_ref())?;
-        let mut sources = open_sources(&options.set, &named, seen, known)?;
+        let mut sources =
+            open_sources(&options.set, &named, seen, known).map_err(|failure| places.locate_source(&named, failure))?;
         if options.set.is_nothing_named() {
             sources.extend(demo_library(known));
         }
@@ -167,12 +173,12 @@ impl Setup {
                 check_source(&options, &opened.source)?;
             }
         }
-        Ok(Opened { options, sources, model, file, settings })
+        Ok(Opened { options, sources, model, file, places, settings })
     }
 }
 
 /// The key of the environment goes before those of the file, and after those of the command line.
-fn prefer_environment(options: &mut Options) {
+pub(super) fn prefer_environment(options: &mut Options) {
     if env::var_os(API_KEY_VARIABLE).is_some() {
         options.api_key.clear();
     }
