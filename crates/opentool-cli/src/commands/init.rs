@@ -17,6 +17,7 @@ use crate::{
     config_file::ConfigFile,
     exit_status::ExitStatus,
     failure::Failure,
+    next_step,
     replace::replace_file,
     terminal::{note, visible, warn, write_data},
 };
@@ -131,7 +132,8 @@ fn next(folder: &Path, port: u16, describe: Vec<String>) -> Vec<String> {
     commands.push(format!("opentool tools http://127.0.0.1:{port}"));
     commands.push("opentool schema opentool.toml > opentool.toml.schema.json".to_owned());
     if folder != Path::new(".") {
-        commands.insert(0, format!("cd {}", folder.display()));
+        let folder = folder.display().to_string();
+        commands.insert(0, format!("cd {}", next_step::quoted(&folder).unwrap_or(folder.as_str().into())));
     }
     commands
 }

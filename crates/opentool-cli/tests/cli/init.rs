@@ -200,3 +200,101 @@ fn no_text_of_a_file_can_become_a_setting() {
     assert!(sources.values().all(|source| source["kind"].as_str() != Some("mcp")), "{text}");
     assert!(!sources.contains_key("evil"), "{text}");
 }
+
+#[test]
+fn two_documents_with_a_tool_of_one_name_are_served() {
+    let remote = Script::with_functions(&["rain"], |_| Some(value!({ "wet": true })));
+    let folder = TestFolder::new();
+    for name in ["a", "b"] {
+        folder.put(&format!("{name}.opentool.json"), document(&["rain"], Some(&remote.url())).to_string());
+    }
+    for name in ["flow", "other"] {
+        folder.put(&format!("{name}.openworkflow.json"), FLOW);
+    }
+    let ran = folder.run(&["init"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let text = folder.read("opentool.toml");
+    assert!(text.contains("# Another source has a `rain` too.\nprefix = \"b_\"\n"), "{text}");
+    assert_eq!(violations(&schema(), &text), Vec::<String>::new(), "{text}");
+    let served = Served::start(&folder, &[], &[]);
+    for name in ["rain", "b_rain"] {
+        assert_eq!(served.call(name, value!({}))["result"], value!({ "wet": true }), "{name}");
+    }
+    drop(served);
+
+    // Without the prefix, the error and `doctor` point at the table.
+    folder.put("opentool.toml", text.replace("prefix = \"b_\"\n", ""));
+    let line = text.lines().position(|line| line == "[sources.b]").unwrap() + 1;
+    let place = format!(
+        "the source `b`: it has a tool named `rain`, and so has the source `a`\n  --> opentool.toml:{line}:10\n"
+    );
+    let ran = folder.run(&["serve", "--config", "opentool.toml"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains(&place), "{ran:?}\n{place}");
+    assert!(ran.stderr.contains("= help: give one of them a `prefix`, such as `prefix = \"b_\"`"), "{ran:?}");
+    let ran = folder.run(&["doctor", "--config", "opentool.toml"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stdout.contains("FAILED   tools           the source `b`: it has a tool named `rain`"), "{ran:?}");
+}
+
+#[test]
+fn documents_of_other_formats_are_named() {
+    let folder = TestFolder::with(
+        "openapi.json",
+        value!({ "openapi": "3.1.0", "info": { "title": "A", "version": "1" }, "paths": {} }).to_string(),
+    );
+    folder.put(
+        "my tools.json",
+        value!([{ "type": "function", "function": { "name": "a", "parameters": { "type": "object" } } }]).to_string(),
+    );
+    folder.put("data.schema.json", value!({ "type": "object", "properties": { "parameters": {} } }).to_string());
+    let ran = folder.run(&["init"]);
+    assert!(
+        ran.stderr.contains("found openapi.json: an OpenAPI document, which cannot be served yet\n"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("`opentool import 'my tools.json'` makes an OpenTool document of it"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!ran.stderr.contains("data.schema.json"), "{}", ran.stderr);
+}
+
+#[test]
+fn printed_commands_are_quoted_for_a_shell() {
+    let folder = TestFolder::with("bad one.opentool.json", "{ \"opentool\": \"1.1.0\" }");
+    let ran = folder.run(&["init"]);
+    let check = "`opentool check 'bad one.opentool.json'` shows them";
+    assert!(ran.stderr.contains(check) && folder.read("opentool.toml").contains(check), "{ran:?}");
+}
+
+#[test]
+fn what_servers_of_an_agent_need_is_said() {
+    let folder = TestFolder::with(
+        ".mcp.json",
+        value!({ "mcpServers": {
+            "files": { "command": "x" },
+            "old": { "type": "sse", "url": "https://a.example/sse" },
+            "web": { "url": "https://a.example/mcp", "headers": { "Authorization": "Bearer sk-planted", "X-Team": "a" } },
+            "basic": { "url": "https://b.example/mcp", "headers": { "Authorization": "Basic planted" } },
+        } })
+        .to_string(),
+    );
+    let ran = folder.run(&["init"]);
+    assert!(ran.stderr.contains("the MCP server `old`, which speaks HTTP+SSE, an older form of MCP"), "{ran:?}");
+    let text = folder.read("opentool.toml");
+    assert!(!text.contains("a.example/sse") && !text.contains("planted"), "{text}");
+    assert_eq!(text.matches("# [sources.files]").count(), 1, "{text}");
+    let web = "# The variable has the key alone, without `Bearer`.\n# key = { env = \"WEB_KEY\" }\n\
+               # headers = { X-Team = \"a\" }\n";
+    assert!(text.contains(web), "{text}");
+    assert!(
+        text.contains("# The variable AUTHORIZATION has the whole value, with the word before the key.\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("`web` of .mcp.json. Calls would be sent to its URL, so read it, take the `#` away"),
+        "{text}"
+    );
+}

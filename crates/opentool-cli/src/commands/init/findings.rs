@@ -5,7 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use opentool_spec::Document;
+use opentool::{Tool as _, Toolbox, Workflow};
+use opentool_spec::{Document, ForeignFormat};
 use serde_json::{Map, Value};
 use walkdir::WalkDir;
 
@@ -39,8 +40,10 @@ pub(super) enum FolderItem {
     OpenTool { functions: Vec<String>, server: Option<String> },
     /// An OpenDyn document, and the library beside it.
     Library { functions: Vec<String>, library: Option<PathBuf>, title: String },
-    /// An OpenWorkflow document, and the functions that its steps call.
-    Workflow { functions: Vec<String> },
+    /// An OpenWorkflow document: the name of its tool, and the functions that its steps call.
+    Workflow { name: String, functions: Vec<String> },
+    /// A document of another format.
+    Foreign(ForeignFormat),
     /// A server that an agent's file lists.
     McpServer { name: String, entry: Map<String, Value> },
     /// A library that no document describes, and a header beside it.
@@ -97,9 +100,9 @@ fn document_in(folder: &Path, file: &Path, files: &[PathBuf]) -> Option<FolderIt
         return None;
     }
     let text = fs::read_to_string(&path).ok()?;
-    let Ok(Value::Object(root)) = serde_json::from_str(&text) else { return None };
-    if !["opentool", "opendyn", "openworkflow"].iter().any(|word| root.contains_key(*word)) {
-        return None;
+    let root: Value = serde_json::from_str(&text).ok()?;
+    if !["opentool", "opendyn", "openworkflow"].iter().any(|word| root.get(*word).is_some()) {
+        return foreign(&text).map(FolderItem::Foreign);
     }
     let reading = Document::read(&text);
     let document = reading.document.filter(|_| reading.report.is_usable());
@@ -110,7 +113,11 @@ fn document_in(folder: &Path, file: &Path, files: &[PathBuf]) -> Option<FolderIt
         },
         Some(Document::OpenWorkflow(document)) => {
             let steps = document.workflow.values().filter(|step| step.function != PAUSE);
-            FolderItem::Workflow { functions: steps.map(|step| step.function.clone()).collect() }
+            let functions = steps.map(|step| step.function.clone()).collect();
+            // The name is made of the title.
+            let tool = Workflow::new(&document, Toolbox::new()).ok();
+            let name = tool.map(|tool| tool.definition().name().to_owned()).unwrap_or_default();
+            FolderItem::Workflow { name, functions }
         }
         Some(Document::OpenDyn(document)) => {
             let name = library_name(file);
@@ -124,6 +131,28 @@ fn document_in(folder: &Path, file: &Path, files: &[PathBuf]) -> Option<FolderIt
         Some(_) => return None,
         None => FolderItem::Faulty,
     })
+}
+
+/// The other format of a document, where that describes what could be called. A JSON Schema describes data.
+fn foreign(text: &str) -> Option<ForeignFormat> {
+    /// One of these is in each of them; to look for it takes less time than to read the document.
+    const WORDS: [&str; 10] = [
+        "openapi",
+        "swagger",
+        "openrpc",
+        "asyncapi",
+        "openmodbus",
+        "inputSchema",
+        "input_schema",
+        "parameters",
+        "functionDeclarations",
+        "function_declarations",
+    ];
+    if !WORDS.iter().any(|word| text.contains(word)) {
+        return None;
+    }
+    let format = Document::read(text).report.foreign?;
+    (!matches!(format, ForeignFormat::JsonSchema | ForeignFormat::McpConfiguration)).then_some(format)
 }
 
 fn agent_servers(file: &Path) -> Vec<(String, Map<String, Value>)> {

@@ -1,6 +1,7 @@
 //! A configuration file for what was found: [`ConfigText`].
 
 use std::{
+    borrow::Cow,
     collections::BTreeSet,
     fmt::Write as _,
     path::{Path, PathBuf},
@@ -12,7 +13,7 @@ use super::{
     super::{provider_name::ProviderName, serve::DEFAULT_PORT},
     findings::{Finding, FolderItem, stem_of},
 };
-use crate::{config_value::is_secret, demo, report::counted, source::local_port, system_library};
+use crate::{config_value::is_secret, demo, next_step, report::counted, source::local_port, system_library};
 
 const HEAD: &str = "\
 # What `opentool serve` serves in this folder. It is read again when it changes; a file with errors changes nothing.
@@ -98,7 +99,9 @@ impl ConfigText {
         if writer.callable.is_empty() {
             writer.text.push_str(DEMO);
         }
-        writer.text.push_str(EXAMPLES);
+        let (remote, files) = (writer.name("remote"), writer.name("files"));
+        let examples = EXAMPLES.replace("sources.remote", &format!("sources.{remote}"));
+        writer.text.push_str(&examples.replace("sources.files", &format!("sources.{files}")));
         writer.text.push_str(JOURNAL);
         writer.text.push_str(&model(findings));
         ConfigText { text: writer.text, port, describe: writer.describe, notes: writer.notes }
@@ -135,12 +138,12 @@ impl ConfigWriter {
         match &finding.what {
             FolderItem::OpenTool { functions, server: Some(server) } => {
                 let (count, server) = (counted(functions.len(), "function"), one_line(server));
-                let name =
+                let (name, prefix) =
                     self.served(&finding.file, functions, &format!("an OpenTool document with {count}, of {server}"));
                 let document = quoted(&file);
                 self.write(&format!(
                     "\n# Calls are sent to {server}, with this key where it wants one.\n[sources.{name}]\nkind = \"opentool\"\n\
-                     document = {document}\n# key = {{ env = \"{}_KEY\" }}\n",
+                     document = {document}\n{prefix}# key = {{ env = \"{}_KEY\" }}\n",
                     variable_of(&name)
                 ));
             }
@@ -157,12 +160,13 @@ impl ConfigWriter {
             FolderItem::Library { functions, library, title } => {
                 self.add_library(finding, functions, library.as_deref(), title)
             }
-            FolderItem::Workflow { functions } => self.add_workflow(finding, functions),
+            FolderItem::Workflow { name, functions } => self.add_workflow(finding, name, functions),
             FolderItem::McpServer { name, entry } => self.add_mcp(&finding.file, name, entry),
             FolderItem::Undescribed { header } => {
                 let stem = stem_of(&finding.file);
-                let describe =
-                    format!("opentool dyn describe {file} --header {} -o {stem}.opendyn.json", shown(header));
+                let words = [file.clone(), shown(header), format!("{stem}.opendyn.json")];
+                let [library, header, document] = words.each_ref().map(|word| shell_word(word));
+                let describe = format!("opentool dyn describe {library} --header {header} -o {document}");
                 self.note(&finding.file, None, &format!("a C library without a document: `{describe}` writes one"));
                 self.write(&format!("\n# {file} is a C library that no document describes yet:\n#   {describe}\n"));
                 self.describe.push(describe);
@@ -171,8 +175,18 @@ impl ConfigWriter {
                 self.note(&finding.file, None, &format!("{} variables, which keys can be taken from", names.len()));
             }
             FolderItem::Faulty => {
-                self.note(&finding.file, None, &format!("a document with errors: `opentool check {file}` shows them"));
-                self.write(&format!("\n# {file} has errors: `opentool check {file}` shows them.\n"));
+                let check = format!("opentool check {}", shell_word(&file));
+                self.note(&finding.file, None, &format!("a document with errors: `{check}` shows them"));
+                self.write(&format!("\n# {file} has errors: `{check}` shows them.\n"));
+            }
+            FolderItem::Foreign(format) => {
+                let what = format.described();
+                let note = if format.is_importable() {
+                    format!("{what}: `opentool import {}` makes an OpenTool document of it", shell_word(&file))
+                } else {
+                    format!("{what}, which cannot be served yet")
+                };
+                self.note(&finding.file, None, &note);
             }
         }
     }
@@ -186,11 +200,11 @@ impl ConfigWriter {
             Some(library) => {
                 let count = counted(functions.len(), "function");
                 let what = format!("{count} of the C library {}", shown(library));
-                let name = self.served(&finding.file, functions, &what);
+                let (name, prefix) = self.served(&finding.file, functions, &what);
                 // With a folder before it, so that the system does not look for it.
                 let library = quoted(&format!("./{}", shown(library)));
                 self.write(&format!(
-                    "\n# It runs in a worker process, which may compute and nothing else.\n{}# allow = [\"read=data\"]\n# memory = \"512M\"\n",
+                    "\n# It runs in a worker process, which may compute and nothing else.\n{}{prefix}# allow = [\"read=data\"]\n# memory = \"512M\"\n",
                     lines(&name, &library)
                 ));
             }
@@ -216,7 +230,7 @@ impl ConfigWriter {
     }
 
     /// A workflow is served where the functions of its steps are.
-    fn add_workflow(&mut self, finding: &Finding, functions: &[String]) {
+    fn add_workflow(&mut self, finding: &Finding, tool: &str, functions: &[String]) {
         let mut tools: BTreeSet<&str> = BTreeSet::new();
         let mut missing = None;
         for function in functions {
@@ -232,9 +246,10 @@ impl ConfigWriter {
             |name: &str| format!("[sources.{name}]\nkind = \"workflow\"\ndocument = {document}\ntools = [{tools}]\n");
         match missing {
             None => {
-                let name = self.served(&finding.file, &[], "an OpenWorkflow document");
+                let own = [tool.to_owned()];
+                let (name, prefix) = self.served(&finding.file, &own, "an OpenWorkflow document");
                 self.write(&format!(
-                    "\n# A tool whose steps are calls of the tools of other sources.\n{}",
+                    "\n# A tool whose steps are calls of the tools of other sources.\n{}{prefix}",
                     lines(&name)
                 ));
             }
@@ -250,9 +265,20 @@ impl ConfigWriter {
 
     /// Programs that a file of the folder names are not started before the user has read what they are.
     fn add_mcp(&mut self, file: &Path, name: &str, entry: &Map<String, Value>) {
+        let text = |key: &str| entry.get(key).and_then(Value::as_str);
+        let file_name = shown(file);
+        if [text("type"), text("transport")].iter().flatten().any(|way| way.eq_ignore_ascii_case("sse")) {
+            let name = one_line(name);
+            let what = "speaks HTTP+SSE, an older form of MCP that is not spoken here";
+            self.note(file, None, &format!("the MCP server `{name}`, which {what}"));
+            self.write(&format!(
+                "\n# The MCP server `{name}` of {file_name} {what}. Where it has a URL\n# for streamable HTTP too, describe it \
+                 as a source with that `url`.\n"
+            ));
+            return;
+        }
         let (table, name) = (self.name(name), one_line(name));
         let mut lines = format!("[sources.{table}]\nkind = \"mcp\"\n");
-        let text = |key: &str| entry.get(key).and_then(Value::as_str);
         for key in ["command", "url", "cwd"] {
             if let Some(value) = text(key) {
                 let _ = writeln!(lines, "{key} = {}", quoted(value));
@@ -264,21 +290,44 @@ impl ConfigWriter {
         }
         for key in ["env", "headers"] {
             if let Some(Value::Object(pairs)) = entry.get(key) {
-                let pairs: Vec<_> =
-                    pairs.iter().filter_map(|(name, value)| Some(pair(name, value.as_str()?))).collect();
-                let _ = writeln!(lines, "{key} = {{ {} }}", pairs.join(", "));
+                let mut written = Vec::new();
+                for (name, value) in pairs.iter().filter_map(|(name, value)| Some((name, value.as_str()?))) {
+                    let bearer = value.strip_prefix("Bearer ").filter(|_| name.eq_ignore_ascii_case("authorization"));
+                    if let Some(token) = bearer {
+                        // A key of the table is sent as such a header.
+                        let own = format!("{}_KEY", variable_of(&table));
+                        let variable = variable_in(token).unwrap_or(&own);
+                        let _ = writeln!(
+                            lines,
+                            "# The variable has the key alone, without `Bearer`.\nkey = {{ env = {} }}",
+                            quoted(variable)
+                        );
+                    } else {
+                        if name.eq_ignore_ascii_case("authorization") && variable_in(value).is_none() {
+                            lines.push_str(
+                                "# The variable AUTHORIZATION has the whole value, with the word before the key.\n",
+                            );
+                        }
+                        written.push(pair(name, value));
+                    }
+                }
+                if !written.is_empty() {
+                    let _ = writeln!(lines, "{key} = {{ {} }}", written.join(", "));
+                }
             }
         }
         let _ = writeln!(lines, "prefix = {}", quoted(&format!("{table}_")));
-        let file_name = shown(file);
         self.note(
             file,
             None,
             &format!("the MCP server `{name}`, which is written as a comment: read it, then take the `#` away"),
         );
+        let why = match text("url") {
+            Some(_) => "Calls would be sent to its URL, so read it",
+            None => "It would run with all that you may do, so read it",
+        };
         self.write(&format!(
-            "\n# The MCP server `{name}` of {file_name}. It would run with all that you may do, so read it, take the `#` away, and run\n\
-             # `opentool trust`.\n{}",
+            "\n# The MCP server `{name}` of {file_name}. {why}, take the `#` away, and run\n# `opentool trust`.\n{}",
             commented(&lines)
         ));
     }
@@ -291,12 +340,25 @@ impl ConfigWriter {
         self.notes.push(FindingNote { file: file.to_owned(), source, note: note.to_owned() });
     }
 
-    /// Adds a source that is served, with its functions, and returns its name.
-    fn served(&mut self, file: &Path, functions: &[String], note: &str) -> String {
+    /// Adds a source that is served, with its functions, and returns its name, and the line with its prefix where another source has a
+    /// function of the same name.
+    fn served(&mut self, file: &Path, functions: &[String], note: &str) -> (String, String) {
         let name = self.name(&stem_of(file));
         self.note(file, Some(name.clone()), note);
-        self.callable.push((name.clone(), functions.to_vec()));
-        name
+        let is_taken = |function| self.callable.iter().any(|(_, taken)| taken.contains(function));
+        let clash = functions.iter().find(|function| is_taken(*function));
+        let (prefix, line) = match clash {
+            Some(function) => {
+                let prefix = format!("{name}_");
+                let line =
+                    format!("# Another source has a `{}` too.\nprefix = {}\n", one_line(function), quoted(&prefix));
+                (prefix, line)
+            }
+            None => (String::new(), String::new()),
+        };
+        let functions = functions.iter().map(|function| format!("{prefix}{function}")).collect();
+        self.callable.push((name.clone(), functions));
+        (name, line)
     }
 
     /// A name for a source that no other one has.
@@ -323,7 +385,7 @@ fn one_line(text: &str) -> String {
 
 /// A variable or a header; what is secret is taken from the environment.
 fn pair(name: &str, value: &str) -> String {
-    let variable = value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).filter(|name| !name.contains(':'));
+    let variable = variable_in(value);
     let key = if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
         name.to_owned()
     } else {
@@ -334,6 +396,16 @@ fn pair(name: &str, value: &str) -> String {
         None if is_secret(name) => format!("{key} = {{ env = {} }}", quoted(&variable_of(name))),
         None => format!("{key} = {}", quoted(value)),
     }
+}
+
+/// The variable that `${VARIABLE}` stands for.
+fn variable_in(value: &str) -> Option<&str> {
+    value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).filter(|name| !name.contains(':'))
+}
+
+/// A word of a command that someone copies.
+fn shell_word(word: &str) -> Cow<'_, str> {
+    next_step::quoted(word).unwrap_or(Cow::Borrowed(word))
 }
 
 /// A model, by the key that an example of the environment has.
