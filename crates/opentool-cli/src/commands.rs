@@ -40,6 +40,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
+pub(crate) use self::serve::DEFAULT_PORT;
 use crate::{
     build_info::LONG_VERSION,
     exit_status::ExitStatus,

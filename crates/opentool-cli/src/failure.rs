@@ -9,7 +9,9 @@ use opentool_dyn::{ExportsError, FindError, OpenError};
 use opentool_journal::JournalError;
 use opentool_mcp::McpError;
 
-use crate::{exit_status::ExitStatus, next_step, setting::CONFIG_FILE, system_library, terminal::visible};
+use crate::{
+    commands::DEFAULT_PORT, exit_status::ExitStatus, next_step, setting::CONFIG_FILE, system_library, terminal::visible,
+};
 
 /// What went wrong, and with what.
 #[derive(Debug, thiserror::Error)]
@@ -252,15 +254,15 @@ fn without_file(name: &str) -> Option<String> {
     }
 }
 
-/// How a server comes to be where none is.
+/// How a server comes to be where none is. At our own port it is most likely ours; what should be at another one is not known.
 fn start_server(url: &str) -> String {
     let authority =
         url.split_once("://").map_or(url, |(_, rest)| rest).split(['/', '?', '#']).next().unwrap_or_default();
     let (host, port) = authority.rsplit_once(':').unwrap_or((authority, ""));
     let is_here = matches!(host, "127.0.0.1" | "localhost" | "[::1]");
     match port.parse::<u16>() {
-        Ok(port) if is_here && port != 0 => format!("opentool serve --port {port}"),
-        _ => "another address, or start the server there".to_owned(),
+        Ok(DEFAULT_PORT) if is_here => "opentool serve".to_owned(),
+        _ => "start the server that should be there, or check the address".to_owned(),
     }
 }
 
@@ -339,5 +341,20 @@ fn reason(error: &io::Error) -> String {
             first.to_lowercase().chain(chars).collect()
         }
         _ => plain.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_at_our_own_port_a_server_of_ours_is_started() {
+        for url in ["http://127.0.0.1:9627", "http://localhost:9627/opentool", "http://[::1]:9627/mcp"] {
+            assert_eq!(start_server(url), "opentool serve", "{url}");
+        }
+        for url in ["http://127.0.0.1:21998", "http://10.0.0.7:9627", "https://tools.example"] {
+            assert_eq!(start_server(url), "start the server that should be there, or check the address", "{url}");
+        }
     }
 }

@@ -25,14 +25,7 @@ use opentool_page::Page;
 use opentool_server::{BoundServer, ListenAddr, ServeError, Server};
 use tokio::sync::oneshot;
 
-pub(super) use self::{
-    address::DEFAULT_PORT,
-    examine::{ServeSettings, examine},
-    file::{file_table, settings},
-    prepare::set_host,
-    setup::OpenedSet,
-    tool_set::ToolSet,
-};
+pub(crate) use self::address::DEFAULT_PORT;
 use self::{
     address::{DEFAULT_HOST, PORT_OPTIONS, free_port},
     banner::Banner,
@@ -43,6 +36,13 @@ use self::{
     prepare::{Prepared, config_failure, fixed_host, prepare},
     reload::Reloader,
     setup::{Opened, Setup},
+};
+pub(super) use self::{
+    examine::{ServeSettings, examine},
+    file::{file_table, settings},
+    prepare::set_host,
+    setup::OpenedSet,
+    tool_set::ToolSet,
 };
 use super::{
     ExitStatus,

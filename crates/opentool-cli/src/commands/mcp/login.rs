@@ -34,7 +34,7 @@ you can read, are renewed when they end, and are used by every command that gets
 
 With --json, there is an object {url} with the URL to open, and, once you are logged in, a second one {server}.
 
-Exit codes: 0 logged in; 2 wrong usage; 4 the login failed.";
+Exit codes: 0 logged in; 2 wrong usage; 3 the server cannot be reached; 4 the login failed.";
 
 /// Log in at an MCP server that wants it (OAuth), so that its tools can be used
 #[derive(Debug, Args)]

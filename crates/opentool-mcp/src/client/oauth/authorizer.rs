@@ -97,7 +97,8 @@ impl Authorizer {
             server: self.server.clone(),
             reason: shown(&format!("its token cannot be renewed: {}", worded(&error))),
         };
-        let Discovered { mut manager, issuer, .. } = discover(&self.target).await.map_err(unreachable)?;
+        let Discovered { mut manager, issuer, .. } =
+            discover(&self.target).await.map_err(|failure| unreachable(failure.error))?;
         let SavedTokens { server, client_secret, credentials } = saved;
         if let (Some(before), Some(now)) = (&credentials.issuer, &issuer)
             && before != now

@@ -17,9 +17,21 @@ pub(super) struct Discovered {
     pub(super) is_certain: bool,
 }
 
+/// Why the authorization server of a server was not found.
+pub(super) struct DiscoveryFailure {
+    pub(super) error: AuthError,
+    /// Whether no server answered at all.
+    pub(super) is_unreachable: bool,
+}
+
 /// Finds the authorization server of a server.
-pub(super) async fn discover(target: &Target) -> Result<Discovered, AuthError> {
+pub(super) async fn discover(target: &Target) -> Result<Discovered, DiscoveryFailure> {
     let requests = Arc::new(OAuthRequests::new(&target.config));
+    let found = find(target, requests.clone()).await;
+    found.map_err(|error| DiscoveryFailure { error, is_unreachable: !requests.was_answered() })
+}
+
+async fn find(target: &Target, requests: Arc<OAuthRequests>) -> Result<Discovered, AuthError> {
     let mut manager = AuthorizationManager::new_with_oauth_http_client(target.url.as_str(), requests).await?;
     let found = manager.resolve_metadata().await?;
     check_endpoints(&found.metadata)?;

@@ -110,7 +110,12 @@ impl OAuthLogin {
         let listener = RedirectListener::bind(self.port).await;
         let listener = listener.map_err(|error| failed(format!("no port for the browser to come back to: {error}")))?;
         let Discovered { mut manager, is_certain, .. } =
-            discover(&target).await.map_err(|error| failed(worded(&error)))?;
+            discover(&target).await.map_err(|failure| match worded(&failure.error) {
+                reason if failure.is_unreachable => {
+                    McpError::Unreachable { server: server.clone(), reason: shown(&reason) }
+                }
+                reason => failed(reason),
+            })?;
         let store = InMemoryCredentialStore::new();
         manager.set_credential_store(store.clone());
         let scopes =
