@@ -94,7 +94,12 @@ impl Launch {
         let mut arguments = Vec::new();
         let mut given = given.peekable();
         while let Some(argument) = given.next() {
-            if argument == OPTION {
+            if argument == "--mcp" {
+                arguments.push(argument);
+                arguments.extend(given.next().map(|command| with_absolute_program(&command)));
+            } else if let Some(command) = argument.strip_prefix("--mcp=") {
+                arguments.push(format!("--mcp={}", with_absolute_program(command)));
+            } else if argument == OPTION {
                 given.next_if(|value| Agent::from_str(value, false).is_ok());
             } else if !argument.starts_with(&format!("{OPTION}=")) {
                 arguments.push(with_absolute_paths(&argument));
@@ -117,6 +122,23 @@ fn with_absolute_paths(argument: &str) -> String {
         }
         None => argument.to_owned(),
     }
+}
+
+/// The command of an MCP server whose program, and files among its arguments, are found from every folder. A word without a folder before
+/// it may be something else than the file of that name.
+fn with_absolute_program(command: &str) -> String {
+    let Some(mut words) = shlex::split(command) else { return command.to_owned() };
+    for (number, word) in words.iter_mut().enumerate() {
+        let path = Path::new(&*word);
+        let has_folder = path.components().count() > 1 || word.starts_with("./") || word == "." || word == "..";
+        if has_folder
+            && (number == 0 || path.exists())
+            && let Some(absolute) = absolute(path).ok().and_then(|path| path.to_str().map(str::to_owned))
+        {
+            *word = absolute;
+        }
+    }
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| command.to_owned())
 }
 
 fn absolute_file(text: &str) -> Option<String> {
@@ -160,6 +182,17 @@ mod tests {
                 &format!("{manifest}={manifest}"),
             ]
         );
+    }
+
+    #[test]
+    fn the_program_of_an_mcp_server_is_made_absolute() {
+        let program = absolute("node_modules/.bin/server").unwrap().to_str().unwrap().to_owned();
+        let file = absolute("src/main.rs").unwrap().to_str().unwrap().to_owned();
+        let given = "node_modules/.bin/server data 'a b' ./src/main.rs";
+        let expected = format!("{program} data 'a b' {file}");
+        assert_eq!(arguments(&["mcp", "--mcp", given]), ["mcp", "--mcp", &expected]);
+        assert_eq!(arguments(&["mcp", &format!("--mcp={given}")]), ["mcp", &format!("--mcp={expected}")]);
+        assert_eq!(arguments(&["mcp", "--mcp", "npx -y @a/server"]), ["mcp", "--mcp", "npx -y @a/server"]);
     }
 
     #[test]
