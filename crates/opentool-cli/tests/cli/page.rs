@@ -194,6 +194,18 @@ mod at_a_terminal {
     }
 
     #[test]
+    fn a_browser_that_fails_is_said_with_the_address() {
+        let folder = TestFolder::new();
+        let mut terminal = Terminal::start(&folder, &["serve", "--port", "0", "--open"], &[("BROWSER", "/bin/false")]);
+        terminal.wait_for("could not open a browser (/bin/false ended with 1)");
+        let (server, token) = address(&mut terminal, "page, for one sign-in");
+        assert_eq!(sign_in(server, &token), 204);
+        let served = Served::start(&folder, &["--open"], &[("BROWSER", "/bin/false")]);
+        served.wait_for_log("warning: could not open a browser (/bin/false ended with 1)\n");
+        assert!(!served.announcement.contains("token"), "{}", served.announcement);
+    }
+
+    #[test]
     fn the_private_file_does_not_outlive_the_server() {
         let folder = TestFolder::new();
         let browser = folder.put("browser", "#!/bin/sh\nprintf %s \"$1\" > words\n");

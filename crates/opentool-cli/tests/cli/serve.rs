@@ -1,6 +1,9 @@
 //! `opentool serve`: what it serves, its options, what it refuses.
 
-use std::net::TcpListener;
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpListener,
+};
 
 use serde_json::{Value, json};
 
@@ -161,6 +164,30 @@ fn the_line_that_it_shows_calls_it() {
     assert_eq!(super::json(&String::from_utf8(output.stdout).unwrap())["result"], json!({ "sum": 3 }), "{line}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn another_loopback_address_is_one_of_this_machine() {
+    let served = Served::start(&TestFolder::new(), &["demo", "--host", "127.0.0.2"], &[]);
+    let own = served.address.to_string();
+    assert!(own.starts_with("127.0.0.2:"), "{own}");
+    for (host, status) in [(&*own, 200), ("evil.example", 403), ("127.0.0.3", 403)] {
+        let request = format!("GET /opentool/load HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        let mut stream = std::net::TcpStream::connect(served.address).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{host}: {answer}");
+    }
+}
+
+#[test]
+fn a_prefix_is_the_path_of_a_url() {
+    for prefix in ["a b", "a?b", "$(x)", "é"] {
+        let ran = run(&["serve", "demo", "--port", "0", "--prefix", prefix]);
+        assert!(ran.code == Some(2) && ran.stderr.contains("cannot stand in it"), "{prefix}: {ran:?}");
+    }
+}
+
 #[test]
 fn a_key_opens_the_server_and_its_name_in_the_options_does_not_matter() {
     let folder = TestFolder::with("keys", "ci:from-file\n");
@@ -180,6 +207,8 @@ fn a_key_opens_the_server_and_its_name_in_the_options_does_not_matter() {
     let log = served.logged();
     assert!(log.contains("shows in `ps`"), "{log}");
     assert!(!served.announcement.contains("key-one") && served.announcement.contains("$OPENTOOL_API_KEY"));
+    let first = "first:   put a key in OPENTOOL_API_KEY, where you call from\ntry it:  curl -H ";
+    assert!(served.announcement.contains(first), "{}", served.announcement);
 }
 
 #[test]

@@ -116,16 +116,20 @@ impl Banner<'_> {
 
     /// A command that works as it stands.
     fn example(&self, address: SocketAddr) -> String {
-        let key = match self.options.has_keys() {
-            true => format!(" -H \"Authorization: Bearer ${API_KEY_VARIABLE}\""),
-            false => String::new(),
+        let (first, key) = match self.options.has_keys() {
+            // The terminal in which it is called is another one.
+            true => (
+                format!("first:   put a key in {API_KEY_VARIABLE}, where you call from\n"),
+                format!(" -H \"Authorization: Bearer ${API_KEY_VARIABLE}\""),
+            ),
+            false => (String::new(), String::new()),
         };
         let what = if self.set.has_demo_tool("add") {
             r#"/call --json '{"jsonrpc":"2.0","id":"1","method":"add","params":{"a":1,"b":2}}'"#
         } else {
             "/load"
         };
-        format!("try it:  curl{key} {}{what}\n", self.url(address))
+        format!("{first}try it:  curl{key} {}{what}\n", self.url(address))
     }
 
     /// What one may want to do next: commands that work as they stand.

@@ -20,7 +20,7 @@ pub(super) struct Options {
     #[arg(long, short = 't', aliases = ["toolPort", "opentoolServerPort"], help_heading = "Address")]
     pub(super) port: Option<u16>,
     /// The path before every route [default: /opentool]
-    #[arg(long, value_name = "PATH", help_heading = "Address")]
+    #[arg(long, value_name = "PATH", value_parser = url_path, help_heading = "Address")]
     pub(super) prefix: Option<String>,
     /// The path at which MCP clients get the tools; --prefix does not count for it [default: /mcp]
     #[arg(long, value_name = "PATH", help_heading = "Address")]
@@ -113,6 +113,15 @@ pub(super) struct Options {
 
     #[command(flatten)]
     pub(super) model: ModelOptions,
+}
+
+/// The path of a URL, in characters that mean the same in a URL and in a shell.
+fn url_path(text: &str) -> Result<String, String> {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-._~/".contains(char);
+    match text.chars().find(|char| !is_plain(*char)) {
+        None => Ok(text.to_owned()),
+        Some(other) => Err(format!("{other:?} cannot stand in it: write letters, digits, `-`, `.`, `_`, `~` and `/`")),
+    }
 }
 
 /// How long a journal keeps what it has.

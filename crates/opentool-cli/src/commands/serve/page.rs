@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use opentool_chat::ChatModel;
@@ -27,6 +28,9 @@ use crate::{
     setting::is_loopback,
     terminal::{visible, warn},
 };
+
+/// How long what opens pages may take to fail. One that ends later was most likely closed by its user.
+const OPENING: Duration = Duration::from_secs(10);
 
 /// Where the page is.
 pub(super) const PATH: &str = "/ui";
@@ -155,7 +159,7 @@ pub(super) fn offer(
     let (Some(tokens), Ok(address)) = (tokens, bound.local_addr()) else { return Ok(None) };
     let url = url(options, address);
     let opened = match browser {
-        Some(browser) => Some(open(browser, &url, &tokens)?),
+        Some(browser) => Some(open(browser, &url, &tokens, prints)?),
         None => None,
     };
     let file = opened.as_ref().map(|opened| opened.0.clone());
@@ -210,7 +214,7 @@ impl Drop for OpenedPage {
 }
 
 /// Opens the page. A token on a command line would show in `ps`, so the browser gets a file that only this user can read.
-fn open(browser: &Browser, url: &str, tokens: &PageTokens) -> Result<OpenedPage, Failure> {
+fn open(browser: &Browser, url: &str, tokens: &PageTokens, prints: bool) -> Result<OpenedPage, Failure> {
     let token =
         tokens.issue().ok_or_else(|| Failure::usage("the system has no random bytes for the page's address"))?;
     let folder = private_folder().map_err(|source| redirect_failure(&source))?;
@@ -226,7 +230,20 @@ fn open(browser: &Browser, url: &str, tokens: &PageTokens) -> Result<OpenedPage,
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     match command.spawn() {
         // Reaped on a thread of its own: a browser may run for as long as the server.
-        Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
+        Ok(mut child) => {
+            let (program, url, tokens) = (browser.program.display().to_string(), url.to_owned(), tokens.clone());
+            let start = Instant::now();
+            std::thread::spawn(move || {
+                let Ok(status) = child.wait() else { return };
+                if !status.success() && start.elapsed() < OPENING {
+                    let how = status.code().map_or_else(|| status.to_string(), |code| format!("ended with {code}"));
+                    warn(&format_args!("could not open a browser ({} {how})", visible(&program)));
+                    if prints && io::stdout().is_terminal() {
+                        print_address(&url, &tokens, false);
+                    }
+                }
+            });
+        }
         Err(error) => {
             let program = browser.program.display().to_string();
             warn(&format_args!("{} cannot be run: {error}; open the page yourself", visible(&program)));

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     failure::Failure,
     next_step,
-    setting::SOURCES,
+    setting::{SOURCES, is_loopback},
     telemetry::{self, Export},
     terminal::visible,
 };
@@ -87,6 +87,10 @@ pub(super) fn config(
     }
     if let Some(bytes) = options.set.max_body {
         config = config.max_body(bytes);
+    }
+    // This machine has more addresses than the server takes for its own: what is bound is one of them.
+    if let Some(host) = options.host.as_deref().filter(|host| is_loopback(host)) {
+        config = config.allowed_host(host);
     }
     for host in &options.allowed_host {
         config = config.allowed_host(host);
