@@ -41,6 +41,8 @@ use clap::{
 };
 
 pub(crate) use self::serve::DEFAULT_PORT;
+use opentool_spec::json::near;
+
 use crate::{
     build_info::LONG_VERSION,
     exit_status::ExitStatus,
@@ -187,7 +189,34 @@ fn corrected(error: &clap::Error) -> Option<String> {
     let pairs = [(InvalidSubcommand, SuggestedSubcommand), (InvalidArg, SuggestedArg), (InvalidValue, SuggestedValue)];
     // Of `--option <VALUE>`, only the first word was typed.
     let first = |text: String| text.split(' ').next().unwrap_or_default().to_owned();
-    pairs.into_iter().find_map(|(wrong, right)| next_step::with_word(&first(text(wrong)?), &first(text(right)?)))
+    let proposed =
+        pairs.into_iter().find_map(|(wrong, right)| next_step::with_word(&first(text(wrong)?), &first(text(right)?)));
+    proposed.or_else(|| {
+        let (wrong, right) = match text(InvalidSubcommand) {
+            Some(wrong) => {
+                let right = near_command(&wrong)?;
+                (wrong, right)
+            }
+            None => {
+                let is_provider = text(InvalidArg).is_some_and(|option| option.contains("PROVIDER"));
+                let wrong = text(InvalidValue).filter(|_| is_provider)?;
+                let right = provider_name::near(&wrong)?;
+                (wrong, right)
+            }
+        };
+        next_step::with_word(&wrong, &right)
+    })
+}
+
+/// The command whose name comes nearest to one that is not there, below the one that is.
+fn near_command(wrong: &str) -> Option<String> {
+    let root = Cli::command();
+    let mut command = &root;
+    for name in given_command().split(' ').filter(|name| !name.is_empty()) {
+        command = command.find_subcommand(name)?;
+    }
+    let names = command.get_subcommands().map(clap::Command::get_name);
+    near::names(wrong, names, 1).first().map(|name| (*name).to_owned())
 }
 
 /// The command that the command line names, as far as it can be understood.

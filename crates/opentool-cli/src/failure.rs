@@ -5,6 +5,7 @@ use std::{io, path::Path};
 use opentool::{ToolError, ToolboxError};
 use opentool_chat::{Cause, ChatError};
 use opentool_client::ClientError;
+use opentool_describe::DescribeError;
 use opentool_dyn::{ExportsError, FindError, OpenError};
 use opentool_journal::JournalError;
 use opentool_mcp::McpError;
@@ -107,7 +108,11 @@ impl Failure {
     pub(crate) fn library(error: &(dyn std::error::Error + 'static)) -> Self {
         let message = error.to_string();
         let message = message.lines().map(|line| visible(line)).collect::<Vec<_>>().join("\n");
-        let next = find_error(error).map(other_library).or_else(|| library_of_script(error));
+        let next = find_error(error)
+            .map(other_library)
+            .or_else(|| library_of_script(error))
+            .or_else(|| missing_library(error))
+            .or_else(|| missing_header(error));
         Failure::Library { message, next }
     }
 
@@ -161,6 +166,11 @@ impl Failure {
                 McpError::LoginRequired { url, .. } => next_step::command_line(["mcp", "login", url]),
                 McpError::Login { .. } => Some(format!("where it takes no login but a key: {OTHER_KEY}")),
                 McpError::Unreachable { server, .. } if server.contains("://") => Some(start_server(server)),
+                McpError::Start { .. } => Some("install the program, or give the path of its file, with a `/` in it".to_owned()),
+                McpError::Closed { .. } => Some(
+                    "run the server's command by itself: it must wait for input, and say on standard error what it needs"
+                        .to_owned(),
+                ),
                 McpError::Protocol { server, .. } => next_step::with_mcp_url(&format!("mcp+{server}")),
                 _ => None,
             },
@@ -284,6 +294,30 @@ fn library_of_script(error: &(dyn std::error::Error + 'static)) -> Option<String
     let library = libraries.first()?;
     let name = path.file_name()?.to_str()?;
     next_step::with_word(name, library).or_else(|| next_step::with_word(path.to_str()?, library))
+}
+
+/// What to try where a library is named by a path that has none.
+fn missing_library(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let error = match error.downcast_ref() {
+        Some(OpenError::Exports(error)) => error,
+        _ => error.downcast_ref()?,
+    };
+    let ExportsError::Missing { path } = error else { return None };
+    let near = next_step::with_near_file(&path.to_string_lossy());
+    near.or_else(|| {
+        Some("check the path; a name without a `/` is looked up by the system, such as libm.so.6".to_owned())
+    })
+}
+
+/// What to try where the C compiler cannot read the headers.
+fn missing_header(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    match error.downcast_ref()? {
+        DescribeError::Preprocessor { .. } => Some(
+            "the path of a header that is there, the folder that has it with `-I DIR`, or its package with `--pkg NAME`"
+                .to_owned(),
+        ),
+        _ => None,
+    }
 }
 
 /// What to try where there is no such library.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use clap::Args;
 use opentool_spec::{
     Info,
-    schema::{ImportedTools, ToolReport, import_tools},
+    schema::{ImportError, ImportedTools, ToolReport, import_tools},
 };
 
 use super::json_always::JsonAlways;
@@ -13,9 +13,10 @@ use crate::{
     exit_status::ExitStatus,
     failure::Failure,
     input::Input,
+    next_step,
     replace::replace_file,
     report::{Checked, Shown, counted},
-    terminal::{complain, note, visible, visible_json, warn, write_data},
+    terminal::{advise, complain, note, visible, visible_json, warn, write_data},
 };
 
 const EXAMPLES: &str = "\
@@ -69,6 +70,11 @@ impl Import {
             Ok(imported) => imported,
             Err(error) => {
                 complain(&format_args!("{} was not imported: {}", visible(&name), visible(&error.to_string())));
+                if let ImportError::Document = error
+                    && let Some(step) = next_step::command_line(["check", &name])
+                {
+                    advise(&step);
+                }
                 return Ok(ExitStatus::Errors);
             }
         };

@@ -4,6 +4,7 @@ use std::{fs, path::PathBuf};
 
 use clap::{Args, Command};
 use clap_mangen::Man;
+use opentool_spec::json::near;
 
 use crate::{
     exit_status::ExitStatus,
@@ -44,11 +45,13 @@ impl ManPages {
         let Some(folder) = &self.output else {
             let name: Vec<_> = ["opentool"].into_iter().chain(self.command.iter().map(String::as_str)).collect();
             let name = name.join("-");
-            let Some((_, command)) = pages.into_iter().find(|(page, _)| *page == name) else {
-                return Err(Failure::usage_with(
-                    format!("there is no command `{}`", self.command.join(" ")),
-                    Some("opentool --help".to_owned()),
-                ));
+            let Some((_, command)) = pages.iter().find(|(page, _)| *page == name) else {
+                let near = near::names(&name, pages.iter().map(|(page, _)| page.as_str()), 1).first().copied();
+                let near = near.and_then(|page| page.strip_prefix("opentool-"));
+                let next = near
+                    .map_or("opentool --help".to_owned(), |page| format!("opentool man {}", page.replace('-', " ")));
+                let message = format!("there is no command `{}`", self.command.join(" "));
+                return Err(Failure::usage_with(message, Some(next)));
             };
             write_data(&page(&name, command)).map_err(Failure::output)?;
             return Ok(ExitStatus::Success);

@@ -7,6 +7,8 @@ use opentool_chat::{
     provider::{Anthropic, AzureOpenAi, Gemini, ModelInfo, Ollama, OpenAi, OpenAiResponses, Preset, Provider},
 };
 
+use opentool_spec::json::near;
+
 /// How long a server on this machine may take to accept a connection, if it was not said that there is one.
 const LOCAL_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -133,6 +135,19 @@ impl ProviderName {
 /// All names, for a message.
 pub(super) fn names() -> String {
     ProviderName::all().map(ProviderName::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// The provider, or the model `PROVIDER:NAME`, that was most likely meant by a word.
+pub(super) fn near(word: &str) -> Option<String> {
+    let (provider, name) = match word.split_once(':') {
+        Some((provider, name)) => (provider, Some(name)),
+        None => (word, None),
+    };
+    let near = near::names(provider, ProviderName::all().map(ProviderName::as_str), 1).first().copied()?;
+    (near != provider).then(|| match name {
+        Some(name) => format!("{near}:{name}"),
+        None => near.to_owned(),
+    })
 }
 
 impl FromStr for ProviderName {

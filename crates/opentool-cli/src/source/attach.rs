@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use opentool::{ToolDefinition, ToolMetadata, Toolbox, ToolboxError, Workflow, workflow_faults};
 use opentool_client::Client;
-use opentool_spec::{OpenTool, OpenWorkflow};
+use opentool_spec::{Code, OpenTool, OpenWorkflow};
 
 use super::opened::{Kind, Source, TableFacts, WorkflowSource};
 use crate::{
     demo,
     failure::Failure,
     limits::ConnectOptions,
+    next_step,
     source_tables::{SourceApproval, ToolRules},
     telemetry::{self, Export},
 };
@@ -107,10 +108,15 @@ impl Source {
         }
         if let Some(fault) = workflow_faults(&workflow.document, &steps.toolbox).first() {
             let help = fault.help.as_ref().map(|help| format!(" ({help})")).unwrap_or_default();
-            return Err(document(format!(
+            let failure = document(format!(
                 "{}{help}: name what has the functions of its steps with `--tools SOURCE`",
                 fault.message
-            )));
+            ));
+            let is_of_words = self.table.is_none() && workflow.tools.is_empty();
+            return Err(match is_of_words && fault.code == Code::UnknownFunction {
+                true => Failure::usage_with(failure.to_string(), tools_for(&workflow.document)),
+                false => failure,
+            });
         }
         let tools = opentool::Source::join(parts).map_err(unusable)?;
         let tool = Workflow::new(&workflow.document, tools).map_err(|error| document(error.to_string()))?;
@@ -227,6 +233,15 @@ impl Source {
             }
         }
     }
+}
+
+/// What to try where nothing has the functions of a workflow.
+fn tools_for(document: &OpenWorkflow) -> Option<String> {
+    let is_demo = demo::toolbox().is_ok_and(|toolbox| workflow_faults(document, &toolbox).is_empty());
+    let demo = if is_demo { next_step::with_option(&["--tools"], "demo") } else { None };
+    demo.or_else(|| {
+        Some("`--tools SOURCE`, with a document, a URL or a name of opentool.toml that has them".to_owned())
+    })
 }
 
 /// A toolbox with the tool of a workflow, named as the document is.

@@ -188,7 +188,7 @@ fn a_program_that_cannot_be_started_exits_with_3() {
     }
     let ran = folder.run(&["tools", "--mcp", "sh -c 'echo no such package >&2; exit 1'"]);
     assert_eq!(ran.code, Some(3));
-    assert!(ran.stderr.contains("ended: no such package"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("ended: exit status 1: no such package"), "{}", ran.stderr);
 }
 
 #[test]

@@ -159,6 +159,48 @@ fn a_wrong_file_leads_to_its_faults() {
     }
 }
 
+#[test]
+fn what_cannot_be_started_or_found_has_a_next_step() {
+    let folder = TestFolder::with("weather.opentool.json", document(&["rain"], Some("http://127.0.0.1:1")).to_string());
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    for example in ["libm.opendyn.json", "notes.openworkflow.json"] {
+        folder.put(example, std::fs::read(examples.join(example)).unwrap());
+    }
+    for (name, arguments) in [
+        ("a_server_that_ends", &["tools", "--mcp", "false"][..]),
+        ("a_server_that_ends_with_words", &["tools", "--mcp", "sh -c 'echo no disk >&2; exit 3'"]),
+        ("a_server_that_is_not_there", &["tools", "--mcp", "nosuchprogram x"]),
+        ("a_library_file_that_is_not_there", &["tools", "libm.opendyn.json", "--library", "./lib nope.so"]),
+        ("a_header_that_is_not_there", &["dyn", "describe", "libm.so.6", "--header", "nope.h"]),
+        ("another_workflow_without_tools", &["call", "flow.openworkflow.json"]),
+    ] {
+        let flow = folder.read("notes.openworkflow.json").replace("add_note", "fly");
+        folder.put("flow.openworkflow.json", flow);
+        let transcript = Transcript::new(&folder, arguments);
+        assert!(!transcript.next_step().is_empty());
+        transcript.matches(name);
+    }
+    leads_to(&folder, "an_import_of_our_own", &["import", "weather.opentool.json"], "1 document checked");
+    let transcript = Transcript::new(&folder, &["call", "notes.openworkflow.json"]);
+    transcript.matches("a_workflow_without_tools");
+    assert_eq!(transcript.follow().code, Some(0));
+}
+
+#[test]
+fn a_typo_in_a_name_of_ours_leads_to_it() {
+    let folder = clock();
+    leads_to(&folder, "a_typo_in_a_command_for_help", &["help", "srve"], "Usage: opentool serve");
+    leads_to(&folder, "a_typo_in_a_command_for_man", &["man", "mcp", "logn"], "opentool\\-mcp\\-login");
+    for (name, arguments, step) in [
+        ("a_typo_in_a_model", &["chat", "--model", "olama:x", "hi"][..], "opentool chat --model ollama:x hi"),
+        ("a_typo_in_a_provider", &["models", "olama"], "opentool models ollama"),
+    ] {
+        let transcript = Transcript::new(&folder, arguments);
+        transcript.matches(name);
+        assert_eq!(transcript.next_step(), step);
+    }
+}
+
 /// A port on which nothing listens.
 fn closed_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
@@ -304,7 +346,11 @@ fn a_missing_library_leads_to_one_with_a_near_name() {
 fn a_missing_model_leads_to_the_providers() {
     let folder = TestFolder::new();
     leads_to(&folder, "no_model", &["chat", "hello"], "OPENAI_API_KEY");
-    leads_to(&folder, "an_unknown_provider", &["chat", "--model", "opnai:gpt-5-mini", "hello"], "Usage: opentool chat");
+    let misspelt = Transcript::new(&folder, &["chat", "--model", "opnai:gpt-5-mini", "hello"]);
+    misspelt.matches("an_unknown_provider");
+    assert_eq!(misspelt.next_step(), "opentool chat --model openai:gpt-5-mini hello");
+    let unknown = Transcript::new(&folder, &["chat", "--model", "acme:gpt", "hello"]);
+    assert!(unknown.follow().stdout.contains("Usage: opentool chat"), "{}", unknown.text);
 }
 
 /// The commands that a next step in words has in backticks, run.

@@ -1,7 +1,7 @@
 //! A server that runs as a child process: [`ChildServer`].
 
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -75,11 +75,12 @@ impl ChildServer {
         }
     }
 
-    /// Waits until the server ends, whose input was closed before, and signals its group where it does not.
-    pub(crate) async fn end(mut self) {
-        let Some(ending) = self.0.take() else { return };
+    /// Waits until the server ends, whose input was closed before, and signals its group where it does not; says how it ended where it
+    /// needed no signal.
+    pub(crate) async fn end(mut self) -> Option<ExitStatus> {
+        let ending = self.0.take()?;
         // Where the runtime is ending, dropping the child does it.
-        let _ = tokio::task::spawn_blocking(move || ending.finish(END_OF_INPUT)).await;
+        tokio::task::spawn_blocking(move || ending.finish(END_OF_INPUT)).await.ok().flatten()
     }
 }
 
@@ -118,19 +119,20 @@ enum GroupSignal {
 }
 
 impl Ending {
-    fn finish(mut self, end_of_input: Duration) {
+    fn finish(mut self, end_of_input: Duration) -> Option<ExitStatus> {
         if self.is_gone_within(end_of_input) {
-            return;
+            return self.child.try_wait().ok().flatten();
         }
         // A reaper kills by itself what does not end when it was asked to.
         let terminate = if self.is_reaped { TERMINATE + KILL } else { TERMINATE };
         for (signal, time) in [(GroupSignal::Terminate, terminate), (GroupSignal::Kill, KILL)] {
             self.signal(signal);
             if self.is_gone_within(time) {
-                return;
+                return None;
             }
         }
         tracing::warn!(target: "opentool::mcp", "an MCP server could not be ended");
+        None
     }
 
     #[cfg(unix)]

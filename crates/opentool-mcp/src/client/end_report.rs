@@ -1,6 +1,7 @@
 //! What is known of why a server ended: [`EndReport`].
 
 use std::collections::VecDeque;
+use std::process::ExitStatus;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::error::McpError;
@@ -16,6 +17,8 @@ pub(crate) struct EndReport(Mutex<Known>);
 struct Known {
     /// What we ended the connection for.
     fault: Option<String>,
+    /// How the program ended by itself.
+    status: Option<ExitStatus>,
     /// The last lines of the program's standard error.
     lines: VecDeque<String>,
 }
@@ -35,6 +38,11 @@ impl EndReport {
         self.known().fault.is_some()
     }
 
+    /// Notes how the program ended by itself.
+    pub(crate) fn ended(&self, status: ExitStatus) {
+        self.known().status = Some(status);
+    }
+
     /// Notes a line of standard error.
     pub(crate) fn line(&self, line: String) {
         let mut known = self.known();
@@ -50,7 +58,16 @@ impl EndReport {
         let server = server.to_owned();
         match &known.fault {
             Some(reason) => McpError::Protocol { server, reason: reason.clone() },
-            None => McpError::Closed { server, reason: Vec::from(known.lines.clone()).join(" | ") },
+            None => {
+                let status = known.status.map(|status| match status.code() {
+                    Some(code) => format!("exit status {code}"),
+                    None => status.to_string(),
+                });
+                let lines = Vec::from(known.lines.clone()).join(" | ");
+                let lines = Some(lines).filter(|lines| !lines.is_empty());
+                let reason = status.into_iter().chain(lines).collect::<Vec<_>>().join(": ");
+                McpError::Closed { server, reason }
+            }
         }
     }
 }

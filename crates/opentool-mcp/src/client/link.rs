@@ -217,7 +217,9 @@ impl Connector {
             Ok(service) => Ok(self.opened(service, Some(child), events, report)),
             Err(error) => {
                 self.is_slow.store(events.was_discovered_late(), Ordering::Relaxed);
-                child.end().await;
+                if let Some(status) = child.end().await {
+                    report.ended(status);
+                }
                 let _ = timeout(LAST_LINES, log).await;
                 Err(self.refusal(error, &report))
             }

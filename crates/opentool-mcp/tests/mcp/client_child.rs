@@ -195,7 +195,7 @@ async fn a_program_that_cannot_be_started_says_why() {
     assert!(error.to_string().starts_with("the MCP server `no-such-server` cannot be started: "), "{error}");
     let failing = McpClient::from_command(ServerCommand::new("sh").args(["-c", "echo no such package >&2; exit 1"]));
     let error = failing.toolbox().await.unwrap_err();
-    assert_eq!(error.to_string(), "the MCP server `sh` ended: no such package");
+    assert_eq!(error.to_string(), "the MCP server `sh` ended: exit status 1: no such package");
     // It is not started again at once.
     assert_eq!(failing.toolbox().await.unwrap_err().to_string(), error.to_string());
 }
