@@ -85,9 +85,19 @@ impl ConfigFile {
         }
     }
 
-    /// Records that it is trusted as it stands.
-    pub(crate) fn trust(&self) -> Result<(), Failure> {
-        TrustedFiles::for_user()?.add(&self.path, self.text.as_bytes())
+    /// Records that it is trusted as it stands, with what stands in it.
+    pub(crate) fn trust(&self, settings: &[Setting]) -> Result<(), Failure> {
+        let keys: Vec<_> =
+            settings.iter().filter(|setting| setting.is_missed()).map(|setting| setting.key.as_str()).collect();
+        TrustedFiles::for_user()?.add(&self.path, self.text.as_bytes(), &keys)
+    }
+
+    /// The settings that it had when it was trusted and has no longer, where a server that is started would miss them.
+    pub(crate) fn lost_since_trusted(&self, settings: &[Setting]) -> Result<Vec<String>, Failure> {
+        let Ok(trusted) = TrustedFiles::for_user() else { return Ok(Vec::new()) };
+        let mut keys = trusted.keys(&self.path)?;
+        keys.retain(|key| !settings.iter().any(|setting| setting.key == *key));
+        Ok(keys)
     }
 
     /// Fails where settings need trust and the file was neither named nor is trusted as it stands; says whether it had to be.
@@ -103,7 +113,7 @@ impl ConfigFile {
     pub(crate) fn check_change<'a>(
         &self,
         settings: impl Iterator<Item = &'a Setting>,
-        lost: &[&Setting],
+        lost: &[String],
         command: &'static str,
     ) -> Result<bool, Failure> {
         let needed: Vec<_> = settings.filter(|setting| !setting.is_harmless()).collect();

@@ -57,13 +57,21 @@ impl Setting {
         before.iter().filter(|setting| setting.is_lost_in(after)).collect()
     }
 
-    fn is_lost_in(&self, after: &[Setting]) -> bool {
-        /// What needs no trust to be added, since it only adds care.
+    /// Whether a file without it must be trusted where it had it.
+    pub(crate) fn is_missed(&self) -> bool {
+        self.is_guard() || !self.is_harmless
+    }
+
+    /// Whether it only adds care, so that it needs no trust.
+    fn is_guard(&self) -> bool {
         const GUARDS: [&str; 5] = ["needs-approval", "destructive", "assert-formats", "tool", "page.enabled"];
-        let is_guard = GUARDS.iter().any(|guard| self.key == *guard || self.key.ends_with(&format!(".{guard}")));
+        GUARDS.iter().any(|guard| self.key == *guard || self.key.ends_with(&format!(".{guard}")))
+    }
+
+    fn is_lost_in(&self, after: &[Setting]) -> bool {
         match after.iter().find(|setting| setting.key == self.key) {
-            None => is_guard || !self.is_harmless,
-            Some(setting) if is_guard && self.is_harmless => {
+            None => self.is_missed(),
+            Some(setting) if self.is_guard() && self.is_harmless => {
                 let is_kept = |value: &String| setting.values.contains(value);
                 setting.shown != self.shown && (self.values.is_empty() || !self.values.iter().all(is_kept))
             }

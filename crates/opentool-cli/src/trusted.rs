@@ -55,12 +55,27 @@ impl TrustedFiles {
         Ok(if recorded.lines().next() == Some(&hash(content)) { TrustState::Given } else { TrustState::Changed })
     }
 
-    /// Records that a file with this content is trusted, in place of what was recorded about it before.
-    pub(crate) fn add(&self, file: &Path, content: &[u8]) -> Result<(), Failure> {
+    /// Records that a file with this content is trusted, in place of what was recorded about it before; `keys` are those of the settings
+    /// that it must not lose unnoticed.
+    pub(crate) fn add(&self, file: &Path, content: &[u8], keys: &[&str]) -> Result<(), Failure> {
         make_private(&self.folder)?;
         // The second line is for people who look into the folder.
-        let text = format!("{}\n{}\n", hash(content), location(file)?.display());
+        let mut text = format!("{}\n{}\n", hash(content), location(file)?.display().to_string().replace('\n', " "));
+        for key in keys {
+            text.push_str(key);
+            text.push('\n');
+        }
         write_private(&self.record(file)?, &text)
+    }
+
+    /// The keys that were recorded when a file was trusted.
+    pub(crate) fn keys(&self, file: &Path) -> Result<Vec<String>, Failure> {
+        let record = self.record(file)?;
+        match fs::read_to_string(&record) {
+            Ok(recorded) => Ok(recorded.lines().skip(2).map(str::to_owned).collect()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(source) => Err(Failure::Read { name: record.to_string_lossy().into_owned(), source }),
+        }
     }
 
     /// Records that a file is no longer trusted; says whether it was.
@@ -103,11 +118,13 @@ mod tests {
         let trusted = TrustedFiles { folder: home.path().join("state").join(FOLDER) };
         let (here, there) = (home.path().join("a.toml"), home.path().join("b.toml"));
         assert_eq!(trusted.look_up(&here, b"port = 1").unwrap(), TrustState::Unknown);
-        trusted.add(&here, b"port = 1").unwrap();
+        trusted.add(&here, b"port = 1", &["api-key", "host"]).unwrap();
+        assert_eq!(trusted.keys(&here).unwrap(), ["api-key", "host"]);
+        assert!(trusted.keys(&there).unwrap().is_empty());
         assert_eq!(trusted.look_up(&here, b"port = 1").unwrap(), TrustState::Given);
         assert_eq!(trusted.look_up(&here, b"port = 2").unwrap(), TrustState::Changed);
         assert_eq!(trusted.look_up(&there, b"port = 1").unwrap(), TrustState::Unknown);
-        trusted.add(&here, b"port = 2").unwrap();
+        trusted.add(&here, b"port = 2", &[]).unwrap();
         assert_eq!(
             trusted.look_up(&here, b"port = 1").unwrap(),
             TrustState::Changed,

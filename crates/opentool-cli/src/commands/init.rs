@@ -13,6 +13,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use self::text::{ConfigText, FindingNote};
+use super::serve::settings;
 use crate::{
     config_file::ConfigFile,
     exit_status::ExitStatus,
@@ -71,7 +72,7 @@ impl Init {
         let path = ConfigFile::path_in(&self.folder);
         self.write(&path, &text)?;
         let file = ConfigFile::open(&path)?;
-        let is_trusted = match file.trust() {
+        let is_trusted = match settings(&file).and_then(|settings| file.trust(&settings)) {
             Ok(()) => true,
             Err(failure) => {
                 warn(&format_args!("{} is not trusted: {failure}", visible(&file.name())));

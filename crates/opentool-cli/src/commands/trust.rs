@@ -66,12 +66,13 @@ impl Trust {
         }
         let file = ConfigFile::open(&path)?;
         let settings = settings(&file)?;
-        show(&file, &settings);
+        let lost = file.lost_since_trusted(&settings)?;
+        show(&file, &settings, &lost);
         if !self.yes
-            && let Some(state) = nothing_to_ask(&file, &settings)?
+            && let Some(state) = nothing_to_ask(&file, &settings, &lost)?
         {
             // A server may wait for it that was started while more stood in the file.
-            file.trust()?;
+            file.trust(&settings)?;
             note(&format_args!("{}: {state}", visible(&file.name())));
             self.print(&path, true, &settings)?;
             return Ok(ExitStatus::Success);
@@ -81,7 +82,7 @@ impl Trust {
             self.print(&path, false, &settings)?;
             return Ok(ExitStatus::Errors);
         }
-        file.trust()?;
+        file.trust(&settings)?;
         self.print(&path, true, &settings)?;
         note(&format_args!("{} is trusted until it changes", visible(&file.name())));
         Ok(ExitStatus::Success)
@@ -108,9 +109,15 @@ impl Trust {
     }
 }
 
-/// Prints the settings, those that need trust first.
-fn show(file: &ConfigFile, settings: &[Setting]) {
+/// Prints the settings, those that need trust first, and those that are gone since the file was trusted.
+fn show(file: &ConfigFile, settings: &[Setting], lost: &[String]) {
     let name = file.name();
+    if !lost.is_empty() {
+        note(&"is gone since you trusted the file:");
+        for key in lost {
+            note(&format_args!("  {}: {}", visible(&name), visible(key)));
+        }
+    }
     let (harmless, needed): (Vec<_>, Vec<_>) = settings.iter().partition(|setting| setting.is_harmless());
     for (title, settings) in [("needs your trust", needed), ("counts in any case", harmless)] {
         if !settings.is_empty() {
@@ -126,10 +133,10 @@ fn show(file: &ConfigFile, settings: &[Setting]) {
 }
 
 /// Why the user need not be asked.
-fn nothing_to_ask(file: &ConfigFile, settings: &[Setting]) -> Result<Option<&'static str>, Failure> {
+fn nothing_to_ask(file: &ConfigFile, settings: &[Setting], lost: &[String]) -> Result<Option<&'static str>, Failure> {
     Ok(match file.trust_state()? {
         TrustState::Given => Some("you trust it already, as it stands"),
-        _ if settings.iter().all(Setting::is_harmless) => Some("nothing in it needs your trust"),
+        _ if lost.is_empty() && settings.iter().all(Setting::is_harmless) => Some("nothing in it needs your trust"),
         _ => None,
     })
 }

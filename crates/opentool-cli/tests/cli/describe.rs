@@ -104,7 +104,11 @@ fn headers_and_libraries_that_are_not_there_end_with_2() {
     let missing = stderr_of(&["dyn", "describe", "./libvendor.so", "--header", "none.h"]);
     assert!(missing.contains("cannot read the headers") && missing.contains("none.h"), "{missing}");
     assert!(stderr_of(&["dyn", "describe", "./libvendor.so"]).contains("--header <H>"));
-    assert_eq!(stderr_of(&["dyn", "symbols", "./none.so"]), "error: there is no library at `./none.so`\n");
+    assert_eq!(
+        stderr_of(&["dyn", "symbols", "./none.so"]),
+        "error: there is no library at `./none.so`\n\
+         try: check the path; a name without a `/` is looked up by the system, such as libm.so.6\n"
+    );
     let text = stderr_of(&["dyn", "symbols", "./vendor.h"]);
     assert_eq!(text, "error: `./vendor.h` is a text file, not a library; it begins with \"/* Adds two numbers. */\"\n");
     assert!(

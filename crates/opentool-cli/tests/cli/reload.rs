@@ -169,7 +169,7 @@ fn a_change_that_needs_trust_waits_for_it() {
     folder.put("opentool.toml", "port = 0\nsources = \"demo\"\n");
     served.wait_for_log("opentool.toml: no longer sources.bell.url = ");
     assert_eq!(names(&served), ["ring"]);
-    assert_eq!(folder.run(&["trust"]).code, Some(0), "nothing in it needs a question");
+    assert_eq!(folder.run(&["trust", "--yes"]).code, Some(0));
     wait_for_tool(&served, "ring", false);
     // What neither adds nor takes away such a thing takes effect at once.
     folder.put("opentool.toml", "port = 0\nsources = \"demo\"\ntag = \"7.7.7\"\n");
@@ -192,6 +192,14 @@ fn keys_are_not_switched_off_without_trust() {
         folder.put("opentool.toml", "");
         served.wait_for_log("error: opentool.toml is empty now, and had settings before");
         assert_eq!(status(), 401, "{}", served.logged());
+        // Nor does a server without them start after the next restart.
+        for text in ["", "port = 0\n"] {
+            folder.put("opentool.toml", text);
+            let ran = folder.run(&["serve"]);
+            let problem = "error: opentool.toml has changed since it was trusted, so nothing is served.";
+            assert!(ran.code == Some(2) && ran.stderr.starts_with(problem), "{ran:?}");
+            assert!(ran.stderr.contains(&lost), "{ran:?}");
+        }
         // The user may want it.
         folder.put("opentool.toml", "port = 0\n");
         assert_eq!(folder.run(&["trust", "--yes"]).code, Some(0));

@@ -164,6 +164,11 @@ fn a_file_that_needs_no_question_is_not_asked_about() {
     assert!(ran.stderr.ends_with("opentool.toml: you trust it already, as it stands\n"), "{ran:?}");
     folder.put("opentool.toml", "port = 0\n");
     let ran = folder.run(&["trust"]);
+    let gone = "is gone since you trusted the file:\n  opentool.toml: sources\n  opentool.toml: library\n";
+    assert!(ran.code == Some(2) && ran.stderr.starts_with(gone), "{ran:?}");
+    assert_eq!(folder.run(&["doctor"]).code, Some(1), "the server does not start with it");
+    let folder = TestFolder::with("opentool.toml", "port = 0\n");
+    let ran = folder.run(&["trust"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stderr.ends_with("opentool.toml: nothing in it needs your trust\n"), "{ran:?}");
 }

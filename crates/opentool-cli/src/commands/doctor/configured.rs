@@ -60,7 +60,8 @@ pub(super) fn look(named: Option<&Path>, start: bool) -> Result<(ServeSettings, 
     };
     let text = format!("{}: {}", file.name(), counted(settings.len(), "setting"));
     let mut all = vec![Diagnosis::ok(CONFIGURATION, "opentool.toml", text)];
-    let (is_trusted, trust) = match file.check_trust(settings.iter(), "serve") {
+    let judged = file.lost_since_trusted(&settings).and_then(|lost| file.check_change(settings.iter(), &lost, "serve"));
+    let (is_trusted, trust) = match judged {
         Ok(true) => (true, Diagnosis::ok(CONFIGURATION, "trust", "you trust the file as it stands")),
         Ok(false) if file.is_named() => (true, Diagnosis::ok(CONFIGURATION, "trust", "the file is named by --config")),
         Ok(false) => (true, Diagnosis::ok(CONFIGURATION, "trust", "nothing in the file needs it")),

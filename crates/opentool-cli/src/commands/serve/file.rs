@@ -53,19 +53,23 @@ impl FileContent {
         }
     }
 
-    /// Reads what stands in a file. A file that was not named must be trusted, unless nothing in it needs that, and nothing that is in
-    /// use.
-    pub(super) fn from_file(file: &ConfigFile, in_use: &[Setting]) -> Result<(Self, SettingsUsed), Failure> {
+    /// Reads what stands in a file. A file that was not named must be trusted, unless nothing in it needs that, and nothing that it has
+    /// lost: since it is in use, or else since it was trusted.
+    pub(super) fn from_file(file: &ConfigFile, in_use: Option<&[Setting]>) -> Result<(Self, SettingsUsed), Failure> {
         let command = "serve";
         let (content, settings) = parse_file(file, command)?;
-        if settings.is_empty() && !in_use.is_empty() {
+        if settings.is_empty() && in_use.is_some_and(|in_use| !in_use.is_empty()) {
             // An editor or a script that fails leaves such a file; no one wants the demo tools by that.
             return Err(Failure::usage(format!(
                 "{} is empty now, and had settings before; restart the server if you want the demo tools",
                 file.name()
             )));
         }
-        let is_trusted = file.check_change(settings.iter(), &Setting::lost(in_use, &settings), command)?;
+        let lost = match in_use {
+            Some(in_use) => Setting::lost(in_use, &settings).into_iter().map(ToString::to_string).collect(),
+            None => file.lost_since_trusted(&settings)?,
+        };
+        let is_trusted = file.check_change(settings.iter(), &lost, command)?;
         Ok((content, SettingsUsed { settings, is_trusted }))
     }
 

@@ -143,7 +143,7 @@ impl Setup {
         let mut settings = Vec::new();
         let FileContent { mut options, sources: named, model, places, .. } = match &file {
             Some(file) => {
-                let (mut content, used) = FileContent::from_file(file, in_use.unwrap_or_default())?;
+                let (mut content, used) = FileContent::from_file(file, in_use)?;
                 content.read_keys(seen)?;
                 if in_use.is_none() {
                     used.announce(file);
