@@ -40,7 +40,6 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-pub(crate) use self::serve::DEFAULT_PORT;
 use opentool_spec::json::near;
 
 use crate::{

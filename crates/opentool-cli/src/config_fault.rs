@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::{config_file::ConfigFile, failure::Failure, terminal::visible};
+use crate::{failure::Failure, terminal::visible};
 
 /// The faults of a file, all of which are reported at once.
 #[derive(Debug, Default)]
@@ -25,9 +25,9 @@ impl Faults {
     }
 
     /// Fails where there are some, with all of them in the order of the file.
-    pub(crate) fn check(mut self, file: &ConfigFile) -> Result<(), Failure> {
+    pub(crate) fn check(mut self, name: &str, text: &str) -> Result<(), Failure> {
         self.0.sort_by_key(|fault| fault.span.start);
-        let rendered: Vec<_> = self.0.iter().map(|fault| fault.render(&file.name(), &file.text)).collect();
+        let rendered: Vec<_> = self.0.iter().map(|fault| fault.render(name, text)).collect();
         if rendered.is_empty() {
             Ok(())
         } else {

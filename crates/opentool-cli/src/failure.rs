@@ -11,7 +11,11 @@ use opentool_journal::JournalError;
 use opentool_mcp::McpError;
 
 use crate::{
-    commands::DEFAULT_PORT, exit_status::ExitStatus, next_step, setting::CONFIG_FILE, system_library, terminal::visible,
+    exit_status::ExitStatus,
+    next_step,
+    setting::{CONFIG_FILE, DEFAULT_PORT},
+    system_library,
+    terminal::visible,
 };
 
 /// What went wrong, and with what.

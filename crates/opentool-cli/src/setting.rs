@@ -7,6 +7,9 @@ use crate::terminal::visible;
 /// The name of the file of a folder.
 pub(crate) const CONFIG_FILE: &str = "opentool.toml";
 
+/// The port of `opentool serve` where none is given.
+pub(crate) const DEFAULT_PORT: u16 = 9627;
+
 /// The key of what stands without a name on the command line, and of the table of sources.
 pub(crate) const SOURCES: &str = "sources";
 

@@ -2,6 +2,7 @@
 
 mod address;
 mod banner;
+mod bind_failure;
 mod examine;
 mod file;
 mod fingerprints;
@@ -15,25 +16,24 @@ mod signals;
 mod slot;
 mod tool_set;
 
-use std::{collections::HashSet, io, path::PathBuf, time::Duration};
+use std::{collections::HashSet, path::PathBuf, time::Duration};
 
 use clap::{ArgMatches, Args};
 use opentool::ChangeSignal;
 use opentool_journal::{JournalOptions, SqliteJournal};
 use opentool_mcp::Mcp;
 use opentool_page::Page;
-use opentool_server::{BoundServer, ListenAddr, ServeError, Server};
+use opentool_server::{BoundServer, Server};
 use tokio::sync::oneshot;
 
-pub(crate) use self::address::DEFAULT_PORT;
 use self::{
-    address::{DEFAULT_HOST, PORT_OPTIONS, free_port},
+    address::DEFAULT_HOST,
     banner::Banner,
+    bind_failure::explain,
     fingerprints::Fingerprints,
     options::Options,
     page::PageContent,
-    places::FilePlaces,
-    prepare::{Prepared, config_failure, fixed_host, prepare},
+    prepare::{Prepared, fixed_host, prepare},
     reload::Reloader,
     setup::{Opened, Setup},
 };
@@ -44,16 +44,8 @@ pub(super) use self::{
     setup::OpenedSet,
     tool_set::ToolSet,
 };
-use super::{
-    ExitStatus,
-    access::{API_KEY_VARIABLE, warn_of_visible_key},
-};
-use crate::{
-    failure::Failure,
-    next_step,
-    telemetry::Export,
-    terminal::{note, visible},
-};
+use super::{ExitStatus, access::warn_of_visible_key};
+use crate::{failure::Failure, setting::DEFAULT_PORT, telemetry::Export, terminal::note};
 
 /// How long the programs of sources may take to end once the server has.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -214,55 +206,6 @@ fn journal_options(options: &Options) -> JournalOptions {
         journal = journal.run_retention(time);
     }
     journal
-}
-
-/// Words an error for the command line, or for the value of a file that caused it.
-fn explain(error: &ServeError, host: &str, port: u16, places: &FilePlaces) -> Failure {
-    let mut next = None;
-    let key_of = |addr: &str| if addr == ListenAddr::from((host, port)).to_string() { "host" } else { "admin-addr" };
-    let mut key = None;
-    let message = match error {
-        ServeError::Bind { addr, source } if source.kind() == io::ErrorKind::AddrInUse => {
-            if *addr != ListenAddr::from((host, port)).to_string() {
-                format!("{addr} is taken: give `--admin-addr` another port")
-            } else {
-                let free = free_port(host, port);
-                next = next_step::with_option(&PORT_OPTIONS, &free.to_string());
-                format!(
-                    "port {port} of {host} is taken: stop the process that uses it, or take another with `--port {free}`"
-                )
-            }
-        }
-        ServeError::OpenToAll { addr } => {
-            key = Some(key_of(addr));
-            format!(
-                "on {addr} every machine on the network could call the tools: set a key with {API_KEY_VARIABLE} or \
-                 `--api-keys-file`, or allow it with `--insecure-no-auth`"
-            )
-        }
-        ServeError::Bind { addr, source } if source.kind() == io::ErrorKind::InvalidInput => {
-            key = Some(key_of(addr));
-            format!("{} is no address: give ADDR:PORT, such as 127.0.0.1:9628", visible(addr))
-        }
-        // A port below 1024 is no fault of the host.
-        ServeError::Bind { addr, source } if source.kind() != io::ErrorKind::PermissionDenied => {
-            key = Some(key_of(addr));
-            error.to_string()
-        }
-        ServeError::Config(error) => return config_failure(error, places),
-        ServeError::Mount { path, problem } if path == page::PATH => {
-            format!("the page cannot be served at {path}: {problem}; leave it out with `--no-page`")
-        }
-        ServeError::Mount { path, problem } => format!(
-            "MCP cannot be offered at {path}: {problem}; take another path with `--mcp-path`, or leave it out with `--no-mcp`"
-        ),
-        _ => error.to_string(),
-    };
-    let failure = Failure::Serve { message, next };
-    match key {
-        Some(key) => places.locate(key, failure),
-        None => failure,
-    }
 }
 
 /// Starts the drain at the first signal and ends the process at the next.

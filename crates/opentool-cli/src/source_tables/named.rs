@@ -110,6 +110,6 @@ fn read_tables(file: &ConfigFile) -> Result<Vec<SourceTable>, Failure> {
         Some(parsed) => read(parsed.get_ref(), &file.text, file.folder(), &mut faults),
         None => Vec::new(),
     };
-    faults.check(file)?;
+    faults.check(&file.name(), &file.text)?;
     Ok(tables)
 }

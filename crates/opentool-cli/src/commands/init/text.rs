@@ -10,10 +10,13 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    super::{provider_name::ProviderName, serve::DEFAULT_PORT},
+    super::provider_name::ProviderName,
     findings::{Finding, FolderItem, stem_of},
 };
-use crate::{config_value::is_secret, demo, next_step, report::counted, source::local_port, system_library};
+use crate::{
+    config_value::is_secret, demo, next_step, report::counted, setting::DEFAULT_PORT, source::local_port,
+    system_library,
+};
 
 const HEAD: &str = "\
 # What `opentool serve` serves in this folder. It is read again when it changes; a file with errors changes nothing.

@@ -78,7 +78,7 @@ impl ModelTable {
             }
             Self::read(parsed, file, &mut faults)
         });
-        faults.check(file)?;
+        faults.check(&file.name(), &file.text)?;
         Ok(table)
     }
 

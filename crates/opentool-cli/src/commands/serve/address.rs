@@ -8,13 +8,12 @@ use super::options::Options;
 use crate::{
     failure::Failure,
     next_step,
-    setting::is_loopback,
+    setting::{DEFAULT_PORT, is_loopback},
     source::{Source, local_port, shown_url},
     terminal::visible,
 };
 
 pub(crate) const DEFAULT_HOST: &str = "127.0.0.1";
-pub(crate) const DEFAULT_PORT: u16 = 9627;
 /// The names of the option that sets the port.
 pub(super) const PORT_OPTIONS: [&str; 4] = ["--port", "-t", "--toolPort", "--opentoolServerPort"];
 

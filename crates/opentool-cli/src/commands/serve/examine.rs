@@ -6,8 +6,8 @@ use opentool::Toolbox;
 use opentool_server::{ListenAddr, ServeError, Server};
 
 use super::{
-    address::{DEFAULT_HOST, DEFAULT_PORT},
-    explain,
+    address::DEFAULT_HOST,
+    bind_failure::explain,
     file::{FileContent, parse_file},
     fingerprints::Fingerprints,
     options::Options,
@@ -15,7 +15,7 @@ use super::{
     prepare::config,
     setup::prefer_environment,
 };
-use crate::{config_file::ConfigFile, failure::Failure, runtime::block_on, source::Source};
+use crate::{config_file::ConfigFile, failure::Failure, runtime::block_on, setting::DEFAULT_PORT, source::Source};
 
 /// What `opentool serve` would listen on and write to.
 #[derive(Debug)]

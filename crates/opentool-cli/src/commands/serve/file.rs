@@ -216,7 +216,7 @@ pub(super) fn parse_file(file: &ConfigFile, command: &'static str) -> Result<(Fi
         Some(parsed) => FileReader::new(file, command).read(parsed.get_ref(), &mut faults),
         None => None,
     };
-    faults.check(file)?;
+    faults.check(&file.name(), &file.text)?;
     // Without a fault there is a content.
     content.ok_or_else(|| Failure::usage(format!("{} cannot be read", file.name())))
 }
