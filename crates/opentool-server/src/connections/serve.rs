@@ -117,7 +117,7 @@ async fn serve_http<S: ClientSocket>(
     let close_timer = sleep(Duration::ZERO);
     tokio::pin!(close_timer);
     let mut close_reason = CloseReason::None;
-    loop {
+    let refusal = loop {
         tokio::select! {
             // What the client has sent comes first.
             biased;
@@ -130,12 +130,8 @@ async fn serve_http<S: ClientSocket>(
             reason = connection.closing(close_reason) => match reason {
                 CloseReason::None => {}
                 // Given by the socket, which has lost bytes of the head: no request can come of it.
-                CloseReason::OverBudget => {
-                    return Box::pin(refuse_head(http.into_parts().io, Refusal::over_budget())).await;
-                }
-                CloseReason::HeadTimeout if connection.phase() == Phase::Head => {
-                    return Box::pin(refuse_head(http.into_parts().io, Refusal::head_timeout())).await;
-                }
+                CloseReason::OverBudget => break Refusal::over_budget(),
+                CloseReason::HeadTimeout if connection.phase() == Phase::Head => break Refusal::head_timeout(),
                 CloseReason::Evicted if connection.phase() == Phase::Head => return,
                 // These are given by another task: the head may have arrived meanwhile, and a call that has started is answered.
                 CloseReason::Idle | CloseReason::HeadTimeout | CloseReason::Evicted => {
@@ -152,7 +148,10 @@ async fn serve_http<S: ClientSocket>(
                 close_timer.as_mut().reset(Instant::now() + CLOSE_TIMEOUT);
             }
         }
-    }
+    };
+    // A statement of its own: it frees what was read of the head before the client is waited for (`scripts/bench attack`).
+    let io = http.into_parts().io;
+    Box::pin(refuse_head(io, refusal)).await;
 }
 
 /// Answers a request whose head has not arrived: hyper has not seen it, so the response is ours, unless the last one is still being
