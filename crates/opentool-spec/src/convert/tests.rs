@@ -235,3 +235,17 @@ fn a_fixed_number_of_structs_is_asked_for() {
     assert_eq!((&schema["minItems"], &schema["maxItems"]), (&json!(4), &json!(4)));
     assert_eq!(schema["items"]["required"], json!(["r"]));
 }
+
+#[test]
+fn named_values_keep_what_their_schema_says_besides() {
+    let functions = json!([{ "name": "open", "description": "Open.", "parameters": [
+        { "name": "mode", "isIn": true, "required": true, "schema": { "type": "integer", "description": "How.", "x-s": 1,
+          "x-values": { "READ": 0, "WRITE": 1 }, "cType": { "type": "int", "isPointer": false } } }],
+        "return": { "name": "fd", "schema": { "type": "integer", "cType": { "type": "int", "isPointer": false } } } }]);
+    let seen = serde_json::to_value(document(functions, json!({})).to_opentool()).unwrap();
+    assert_eq!(
+        seen["functions"][0]["parameters"][0]["schema"],
+        json!({ "description": "How.", "x-s": 1,
+                "anyOf": [{ "type": "integer" }, { "type": "string", "enum": ["READ", "WRITE"] }] })
+    );
+}

@@ -259,3 +259,18 @@ fn a_misspelt_key_is_ignored_until_it_is_corrected() {
     assert_eq!(codes(&serde_json::to_string(&corrected).unwrap()), []);
     crate::bodies::document(text.as_bytes());
 }
+
+#[test]
+fn an_output_of_an_unknown_c_type_has_only_that_fault() {
+    let text = |c_type: &str| {
+        format!(
+            r#"{{"opendyn": "1.0.0", "info": {{"title": "T", "description": "D.", "version": "1", "callingConvention": "cdecl"}},
+                "functions": [{{"name": "f", "description": "F.", "parameters": [
+                    {{"name": "n", "isIn": false, "required": true, "schema": {{"type": "integer"{c_type}}}}}],
+                  "return": {{"name": "r", "schema": {{"type": "integer", "cType": {{"type": "int", "isPointer": false}}}}}}}}]}}"#
+        )
+    };
+    assert_eq!(codes(&text(r#", "cType": {"type": "int", "isPointer": true}"#)), []);
+    assert_eq!(codes(&text(r#", "cType": {"type": "int", "isPointer": false}"#)), [Code::OutNeedsPointer]);
+    assert_eq!(codes(&text(r#", "cType": {"type": "integr", "isPointer": false}"#)), [Code::UnknownCType]);
+}

@@ -103,6 +103,13 @@ fn values_of_the_wrong_type_are_errors() {
         assert_finding(&text, Code::WrongType, &format!("/workflow/start/{field}"), message);
         assert_eq!(fix(&text).text, text, "nothing that someone wrote is thrown away");
     }
+    let mut start = step(json!({}), "null");
+    start["results"] = Value::Null;
+    let text = document(json!({ "start": start }));
+    let message = "`results` must be an object, not null";
+    assert_finding(&text, Code::WrongType, "/workflow/start/results", message);
+    let fixed: Value = serde_json::from_str(&fix(&text).text).unwrap();
+    assert_eq!(fixed["workflow"]["start"]["results"], json!({}), "there was nothing to lose");
     let text = document(json!({ "start": "f" }));
     assert_finding(&text, Code::WrongType, "/workflow/start", "the step `start` must be an object, not a string");
 }
