@@ -6,6 +6,7 @@ mod from_types;
 mod functions;
 mod meaning;
 mod normalise;
+mod tool_import;
 mod tool_list;
 
 use serde_json::Value;

@@ -497,3 +497,12 @@ fn a_list_of_types_in_a_document_keeps_its_null() {
     assert_eq!(schema["properties"]["field"], json!({ "type": ["string", "null"] }));
     assert_eq!(schema["properties"]["other"]["type"], "integer");
 }
+
+#[test]
+fn null_is_added_once_to_a_list_of_types() {
+    for kinds in [json!(["string", "integer", "null"]), json!(["string", "integer"])] {
+        let mut schema = json!({ "type": kinds, "enum": ["a", 1], "x-nullable": true });
+        crate::schema::nullable::unmark(&mut schema);
+        assert_eq!(schema, json!({ "type": ["string", "integer", "null"], "enum": ["a", 1, null] }));
+    }
+}
