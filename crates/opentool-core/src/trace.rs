@@ -115,6 +115,7 @@ mod tests {
     fn a_traceparent_is_taken_apart() {
         let trace = TraceContext::parse(SOUND).unwrap().with_tracestate("vendor=1");
         assert_eq!((trace.traceparent(), trace.tracestate()), (SOUND, Some("vendor=1")));
+        assert_eq!(trace.trace_id(), "4bf92f3577b34da6a3ce929d0e0e4736");
         assert_eq!(trace.parent_id(), "00f067aa0ba902b7");
         assert!(trace.is_sampled());
         assert!(!TraceContext::parse(&SOUND.replace("-01", "-02")).unwrap().is_sampled());

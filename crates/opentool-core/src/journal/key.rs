@@ -98,6 +98,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_longest_key_is_still_plain() {
+        let of_length = |length: usize| {
+            let rest = CallKey::new("r1", "1.0", "", &Arguments::none()).to_string().len();
+            CallKey::new("r1", "1.0", "a".repeat(length - rest), &Arguments::none()).to_string()
+        };
+        let longest = of_length(MAX_KEY);
+        assert!(longest.starts_with("r1/1.0/aaa") && longest.len() == MAX_KEY, "{longest}");
+        assert!(of_length(MAX_KEY + 1).starts_with("sha256:"));
+    }
+
     /// Computed with Python's `hashlib`: what a journal has on disk is found by every later version.
     #[test]
     fn keys_are_the_same_in_every_version() {

@@ -144,6 +144,18 @@ fn the_text_of_a_rich_output_is_that_of_its_parts() {
 }
 
 #[test]
+fn rich_outputs_are_equal_where_all_of_them_is() {
+    let of = |value: &str, part: &str, meta: &str| {
+        ToolOutput::from(RichOutput::new().with_structured(raw(value)).with_part(Part::text(part)).with_meta(raw(meta)))
+    };
+    let output = of("[1]", "one", r#"{"a":1}"#);
+    assert_eq!(output, of("[1]", "one", r#"{"a":1}"#));
+    for other in [of("[2]", "one", r#"{"a":1}"#), of("[1]", "two", r#"{"a":1}"#), of("[1]", "one", r#"{"a":2}"#)] {
+        assert_ne!(output, other);
+    }
+}
+
+#[test]
 fn a_part_has_a_text() {
     let text = |part: Part| ToolOutput::Parts(vec![part]).to_text();
     assert_eq!(text(Link::new("a:b").into()), "a:b");

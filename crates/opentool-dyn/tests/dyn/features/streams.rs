@@ -174,6 +174,25 @@ fn a_field_that_goes_out_is_never_asked_of_the_caller() {
 }
 
 #[test]
+fn a_number_that_goes_into_a_field_is_written_before_the_call() {
+    let mut functions = sized();
+    let total = field(may_take("total", "integer", "long"), "total", 32, json!({ "x-inOut": true }));
+    functions[1]["parameters"][5] = total;
+    for library in &opened(functions) {
+        let stream = init(library);
+        let run = |keys: Value| {
+            let arguments = with(json!({ "stream": stream, "flush": 0, "input": "YWI=" }), keys);
+            call(library, "stream_run", arguments)["total"].clone()
+        };
+        assert_eq!(run(json!({ "total": 10 })), 12);
+        assert_eq!(run(json!({})), 14, "what is left out leaves the field as it is");
+        let error = refused(library, "stream_run", &json!({ "stream": stream, "flush": 0, "total": "x" }).to_string());
+        assert!(error.message().contains("/total: expected integer"), "{error}");
+        call(library, "stream_end", json!({ "stream": stream }));
+    }
+}
+
+#[test]
 fn only_the_struct_whose_fields_are_written_is_used_alone() {
     let named = |name: &str| with(stream(json!({})), json!({ "name": name }));
     let total = field(gives("total", "integer", "long"), "total", 32, json!({}));
