@@ -305,7 +305,7 @@ fn check_handles(parts: &[(DynLibrary, BTreeSet<String>)]) -> Result<(), Failure
 }
 
 /// How many marks of a document are listed.
-const MOST_MARKS: usize = 20;
+const MOST_MARKS: usize = 5;
 
 /// Lists what in a document is uncertain and not yet reviewed.
 fn warn_of_marks(document: &str, marks: &[String]) {

@@ -1,6 +1,7 @@
 //! What a [`Describer`](crate::Describer) writes: [`Description`].
 
 use std::fmt;
+use std::path::PathBuf;
 
 use opentool_spec::OpenDyn;
 
@@ -49,4 +50,6 @@ pub struct Skipped {
     pub reason: String,
     /// A small function in C that would make a tool of it.
     pub shim: Option<String>,
+    /// The header that declares it, where that was not given.
+    pub header: Option<PathBuf>,
 }

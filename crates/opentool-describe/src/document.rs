@@ -221,11 +221,11 @@ impl<'w> DocumentWriter<'w> {
 
     fn skip(&mut self, prototype: &Prototype, reason: String) {
         let shim = c_shim(&prototype.name, &prototype.signature, &self.declarations.records);
-        self.skipped.push(Skipped { function: prototype.name.clone(), reason, shim });
+        self.skipped.push(Skipped { function: prototype.name.clone(), reason, shim, header: None });
     }
 
     fn skip_plainly(&mut self, name: &str, reason: impl Into<String>) {
-        self.skipped.push(Skipped { function: name.to_owned(), reason: reason.into(), shim: None });
+        self.skipped.push(Skipped { function: name.to_owned(), reason: reason.into(), shim: None, header: None });
     }
 
     /// Leaves out functions that take a handle which no function of the document returns.
@@ -238,7 +238,7 @@ impl<'w> DocumentWriter<'w> {
             index += 1;
             let Some(key) = lost.get(&(index - 1)) else { return true };
             let reason = format!("takes a `{} *`, which no function that can be described returns", records.name(key));
-            self.skipped.push(Skipped { function: candidate.prototype.name.clone(), reason, shim: None });
+            self.skipped.push(Skipped { function: candidate.prototype.name.clone(), reason, shim: None, header: None });
             false
         });
     }
@@ -257,7 +257,7 @@ impl<'w> DocumentWriter<'w> {
                 None => ("is declared, but the library does not export it".to_owned(), None),
             },
         };
-        self.skipped.push(Skipped { function: prototype.name.clone(), reason, shim });
+        self.skipped.push(Skipped { function: prototype.name.clone(), reason, shim, header: None });
     }
 
     /// The functions that the library exports and that no header declares.
@@ -276,12 +276,18 @@ impl<'w> DocumentWriter<'w> {
             }
             if let Some(cpp) = cpp_export(export) {
                 let reason = format!("is C++ (`{name}`): export it as `extern \"C\"`");
-                self.skipped.push(Skipped { function: cpp.declaration, reason, shim: cpp.shim });
+                self.skipped.push(Skipped { function: cpp.declaration, reason, shim: cpp.shim, header: None });
             } else if self.is_left_out(name) {
                 self.skip_plainly(name, "is declared in a way that is not understood");
             } else if let Some(place) = in_other_headers.get(name).and_then(|other| self.source.place(other.span.start))
             {
-                self.skip_plainly(name, format!("is declared in {}, which was not given", place.file.display()));
+                let reason = format!("is declared in {}, which was not given", place.file.display());
+                self.skipped.push(Skipped {
+                    function: name.to_owned(),
+                    reason,
+                    shim: None,
+                    header: Some(place.file.to_path_buf()),
+                });
             } else {
                 self.skip_plainly(name, "is exported, but no header declares it");
             }

@@ -76,6 +76,26 @@ fn library_that_cannot_be_described_exits_with_1() {
 }
 
 #[test]
+fn headers_that_were_not_given_are_named_and_help() {
+    let folder = vendor();
+    let inner = folder.path("inner");
+    fs::create_dir(&inner).unwrap();
+    fs::rename(folder.path("vendor.h"), inner.join("vendor.h")).unwrap();
+    fs::create_dir(folder.path("outer")).unwrap();
+    fs::write(folder.path("outer/all.h"), "#include <vendor.h>\n").unwrap();
+    let arguments = ["dyn", "describe", "./libvendor.so", "--header", "outer/all.h", "-I", "inner", "-o", "out.json"];
+    let ran = folder.run(&arguments);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    let step = ran.stderr.lines().last().unwrap();
+    let options = step.strip_prefix("try: give the headers that declare its functions too: ").unwrap();
+    let options: Vec<_> = options.split(' ').collect();
+    assert_eq!(options, ["--header", "inner/vendor.h"]);
+    let ran = folder.run(&[&arguments[..], &options].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(folder.path("out.json").exists());
+}
+
+#[test]
 fn a_cpp_header_and_library_get_advice() {
     let folder = TestFolder::with("shapes.hpp", "namespace shapes { double area(double width, double height); }\n");
     compile(&folder, "libshapes.so", "double _ZN6shapes4areaEdd(double w, double h) { return w * h; }");

@@ -30,7 +30,9 @@ fn patterns_folders_and_macros_choose_what_is_described() {
     assert_eq!(names(describer().header(vendor.path("other/outside.h"))), ["three", "four", "one"]);
     let described = describer().describe(&vendor.exports()).unwrap();
     let place = vendor.path("other/outside.h");
-    assert_eq!(skipped(&described, "four").reason, format!("is declared in {}, which was not given", place.display()));
+    let four = skipped(&described, "four");
+    assert_eq!(four.reason, format!("is declared in {}, which was not given", place.display()));
+    assert_eq!(four.header.as_ref(), Some(&place));
 }
 
 #[test]

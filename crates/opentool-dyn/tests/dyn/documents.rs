@@ -265,6 +265,27 @@ fn keys_without_what_they_belong_to_disable_their_function() {
 }
 
 #[test]
+fn what_a_callback_cannot_have_disables_its_function() {
+    let list = |name: &str, keys: Value| {
+        let list = json!({ "name": name, "schema": schema("array", "void *"), "isIn": false, "required": false });
+        with(list, keys)
+    };
+    let taking = |count: usize| {
+        let argument = |index: usize| json!({ "name": format!("a{index}"), "cType": schema("string", "int")["cType"] });
+        let arguments: Vec<_> = (0..count).map(argument).collect();
+        let keys = json!({ "x-callback": { "parameters": arguments } });
+        function("nothing", vec![list("called", keys)], Value::Null)
+    };
+    assert_eq!(disabled(taking(33)), "parameter `called`: a callback has at most 32 parameters");
+    let opened = open_here(&document(vec![taking(32)]), &library("types")).unwrap();
+    assert_eq!(opened.disabled().collect::<Vec<_>>(), []);
+
+    let events = list("events", json!({ "x-events": "count" }));
+    let reason = disabled(function("nothing", vec![takes("count", "integer", "int"), events], Value::Null));
+    assert!(reason.ends_with("`x-events` names `count`, which is no handle that goes in"), "{reason}");
+}
+
+#[test]
 fn keys_of_a_schema_are_checked_like_those_of_a_parameter() {
     let of_schema = |keys: Value| {
         let mut parameter = takes("t", "string", "void *");

@@ -1,6 +1,6 @@
 //! `opentool dyn describe`: a document from a library and its headers.
 
-use std::{fmt::Write as _, path::PathBuf};
+use std::{collections::BTreeSet, fmt::Write as _, path::PathBuf};
 
 use clap::Args;
 use opentool_describe::{Describer, Description, Package, Skipped};
@@ -12,7 +12,7 @@ use crate::{
     failure::Failure,
     replace::replace_file,
     report::counted,
-    terminal::{complain, note, visible, write_data},
+    terminal::{advise, complain, note, visible, write_data},
 };
 
 const EXAMPLES: &str = "\
@@ -96,6 +96,9 @@ impl Describe {
         let name = visible(&library);
         if described.document.functions.is_empty() {
             complain(&format_args!("no function of {name} can be described: nothing written"));
+            if let Some(headers) = missing_headers(&described.skipped) {
+                advise(&format!("give the headers that declare its functions too: {headers}"));
+            }
             return Ok(ExitStatus::Errors);
         }
         let mut text =
@@ -151,6 +154,15 @@ fn report(described: &Description) -> String {
     }
     text.truncate(text.trim_end().len());
     text
+}
+
+/// The options for headers that were not given, the first few of them.
+fn missing_headers(skipped: &[Skipped]) -> Option<String> {
+    const SHOWN: usize = 3;
+    let headers: BTreeSet<_> = skipped.iter().filter_map(|skipped| skipped.header.as_deref()).collect();
+    let options: Vec<_> = headers.iter().take(SHOWN).map(|header| format!("--header {}", header.display())).collect();
+    let more = if headers.len() > SHOWN { " …" } else { "" };
+    (!options.is_empty()).then(|| format!("{}{more}", options.join(" ")))
 }
 
 /// The skipped functions, those with one reason together, in the order in which the reasons come first.

@@ -178,6 +178,10 @@ pub(in crate::commands) fn file_table() -> ConfigTable {
             table = table.with_instead(alias, format!("did you mean `{}`?", name.unwrap_or_default()));
         }
     }
+    for name in ["kind", "document", "url", "command"] {
+        table =
+            table.with_instead(name, "it belongs below a line `[sources.NAME]`: is that line missing, or a comment?");
+    }
     table
 }
 
@@ -449,6 +453,7 @@ mod tests {
             ("drain_timeout = 1", "the file has no key `drain_timeout`", "did you mean `drain-timeout`?"),
             ("toolPort = 1", "the file has no key `toolPort`", "did you mean `port`?"),
             ("[server]\nport = 1", "the file has no key `server`", "at the top of the file, without a table"),
+            ("kind = \"demo\"", "the file has no key `kind`", "below a line `[sources.NAME]`"),
             ("[port]", "`port` must be a number, not a table", ""),
             ("port = [1]", "`port` must be a number, not a list", ""),
             ("port = 70000", "`port` cannot be `70000`: 70000 is not in 0..=65535", ""),
