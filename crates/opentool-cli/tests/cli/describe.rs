@@ -1,6 +1,6 @@
 //! `opentool dyn describe`, `opentool dyn symbols` and `opentool check --library`.
 
-use std::path::PathBuf;
+use std::{fs, path::PathBuf};
 
 use super::*;
 
