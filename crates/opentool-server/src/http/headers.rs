@@ -9,28 +9,28 @@ const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const TIMEOUT: HeaderName = HeaderName::from_static("opentool-timeout-ms");
 
-/// The headers of a request that the server itself reads.
-///
-/// They are found in one pass: a request has few headers, and each look-up by name costs as much as reading all of their
-/// names does (`scripts/bench http`).
-#[derive(Clone, Copy, Default)]
-pub(crate) struct RequestHeaders<'a> {
-    pub(crate) accept: HeaderValues<'a>,
-    pub(crate) authorization: HeaderValues<'a>,
-    pub(crate) content_encoding: HeaderValues<'a>,
-    pub(crate) content_type: HeaderValues<'a>,
-    pub(crate) host: HeaderValues<'a>,
-    pub(crate) origin: HeaderValues<'a>,
-    pub(crate) traceparent: HeaderValues<'a>,
-    pub(crate) tracestate: HeaderValues<'a>,
-    pub(crate) idempotency_key: HeaderValues<'a>,
+/// A header that the server itself reads; in the order of [`KnownHeader::index`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KnownHeader {
+    Accept,
+    Authorization,
+    ContentEncoding,
+    ContentType,
+    Host,
+    Origin,
+    TraceParent,
+    TraceState,
+    IdempotencyKey,
     /// How many milliseconds the caller waits.
-    pub(crate) timeout: HeaderValues<'a>,
+    Timeout,
 }
 
-impl<'a> RequestHeaders<'a> {
-    pub(crate) fn new(headers: &'a HeaderMap) -> Self {
-        let names = [
+impl KnownHeader {
+    const COUNT: usize = 10;
+
+    /// The place of a name among them. Constants are compared with the name, and not their texts (`scripts/bench http`).
+    fn index(name: &HeaderName) -> Option<usize> {
+        let names: [_; Self::COUNT] = [
             &ACCEPT,
             &AUTHORIZATION,
             &CONTENT_ENCODING,
@@ -42,30 +42,41 @@ impl<'a> RequestHeaders<'a> {
             &IDEMPOTENCY_KEY,
             &TIMEOUT,
         ];
-        let [
-            accept,
-            authorization,
-            content_encoding,
-            content_type,
-            host,
-            origin,
-            traceparent,
-            tracestate,
-            idempotency_key,
-            timeout,
-        ] = find(headers, names);
-        Self {
-            accept,
-            authorization,
-            content_encoding,
-            content_type,
-            host,
-            origin,
-            traceparent,
-            tracestate,
-            idempotency_key,
-            timeout,
+        names.iter().position(|known| *known == name)
+    }
+}
+
+/// The headers of a request that the server itself reads.
+///
+/// They are found in one pass: a request has few headers, and each look-up by name costs as much as reading all of their
+/// names does (`scripts/bench http`). They are kept as long as the request, whose memory has to be little: so they are not
+/// [`HeaderValues`] each.
+#[derive(Clone, Copy)]
+pub(crate) struct RequestHeaders<'a> {
+    all: &'a HeaderMap,
+    first: [Option<&'a HeaderValue>; KnownHeader::COUNT],
+    /// A bit for each header that is there more than once.
+    repeated: u16,
+}
+
+impl<'a> RequestHeaders<'a> {
+    pub(crate) fn new(all: &'a HeaderMap) -> Self {
+        let mut headers = Self { all, first: [None; KnownHeader::COUNT], repeated: 0 };
+        for (name, value) in all {
+            let Some(index) = KnownHeader::index(name) else { continue };
+            match &mut headers.first[index] {
+                Some(_) => headers.repeated |= 1 << index,
+                first => *first = Some(value),
+            }
         }
+        headers
+    }
+
+    pub(crate) fn get(&self, header: KnownHeader) -> HeaderValues<'a> {
+        let (all, index) = (self.all, header as usize);
+        let is_repeated = self.repeated & (1 << index) != 0;
+        let name = is_repeated.then(|| all.keys().find(|name| KnownHeader::index(name) == Some(index))).flatten();
+        HeaderValues { first: self.first[index], repeated: name.map(|name| (all, name)) }
     }
 }
 
@@ -124,14 +135,37 @@ mod tests {
     #[test]
     fn every_value_of_a_repeated_header_is_found() {
         let mut headers = HeaderMap::new();
-        for (name, value) in [(ACCEPT, "a"), (HOST, "h"), (ACCEPT, "b"), (TRACEPARENT, "t"), (ACCEPT, "c")] {
+        for (name, value) in
+            [(ACCEPT, "a"), (HOST, "h"), (ACCEPT, "b"), (HeaderName::from_static("traceparent"), "t"), (ACCEPT, "c")]
+        {
             headers.append(name, HeaderValue::from_static(value));
         }
         let found = RequestHeaders::new(&headers);
-        assert!(found.accept.all().eq(["a", "b", "c"]));
-        assert!(found.accept.is_repeated() && found.accept.only().is_none());
-        assert!(found.host.all().eq(["h"]) && found.host.only().is_some());
-        assert_eq!(found.traceparent.first(), Some(&HeaderValue::from_static("t")));
-        assert!(found.origin.first().is_none() && found.origin.all().next().is_none());
+        let (accept, host) = (found.get(KnownHeader::Accept), found.get(KnownHeader::Host));
+        assert!(accept.all().eq(["a", "b", "c"]));
+        assert!(accept.is_repeated() && accept.only().is_none());
+        assert!(host.all().eq(["h"]) && host.only().is_some());
+        assert_eq!(found.get(KnownHeader::TraceParent).first(), Some(&HeaderValue::from_static("t")));
+        let origin = found.get(KnownHeader::Origin);
+        assert!(origin.first().is_none() && origin.all().next().is_none());
+    }
+
+    #[test]
+    fn each_header_is_found_by_its_own_name() {
+        for (header, name) in [
+            (KnownHeader::Accept, ACCEPT),
+            (KnownHeader::Authorization, AUTHORIZATION),
+            (KnownHeader::ContentEncoding, CONTENT_ENCODING),
+            (KnownHeader::ContentType, CONTENT_TYPE),
+            (KnownHeader::Host, HOST),
+            (KnownHeader::Origin, ORIGIN),
+            (KnownHeader::TraceParent, TRACEPARENT),
+            (KnownHeader::TraceState, TRACESTATE),
+            (KnownHeader::IdempotencyKey, IDEMPOTENCY_KEY),
+            (KnownHeader::Timeout, TIMEOUT),
+        ] {
+            let headers = HeaderMap::from_iter([(name, HeaderValue::from_static("v"))]);
+            assert!(RequestHeaders::new(&headers).get(header).only().is_some(), "{header:?}");
+        }
     }
 }

@@ -93,12 +93,12 @@ mod tests {
 
     use http::header::HOST;
 
-    use super::super::headers::RequestHeaders;
+    use super::super::headers::{KnownHeader, RequestHeaders};
     use super::*;
 
     fn admits(hosts: &AllowedHosts, host: &str) -> bool {
         let (parts, ()) = http::Request::builder().header(HOST, host).body(()).unwrap().into_parts();
-        hosts.check(&parts.uri, RequestHeaders::new(&parts.headers).host).is_ok()
+        hosts.check(&parts.uri, RequestHeaders::new(&parts.headers).get(KnownHeader::Host)).is_ok()
     }
 
     #[test]

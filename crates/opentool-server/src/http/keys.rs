@@ -162,13 +162,13 @@ mod tests {
 
     use http::header::{AUTHORIZATION, HeaderMap};
 
-    use super::super::headers::RequestHeaders;
+    use super::super::headers::{KnownHeader, RequestHeaders};
     use super::*;
 
     fn admitted(ring: &KeyRing, header: &str) -> Option<String> {
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, header.parse().unwrap());
-        ring.find_name(RequestHeaders::new(&headers).authorization).map(|name| name.to_string())
+        ring.find_name(RequestHeaders::new(&headers).get(KnownHeader::Authorization)).map(|name| name.to_string())
     }
 
     #[test]

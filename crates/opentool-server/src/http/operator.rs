@@ -4,7 +4,7 @@ use http::StatusCode;
 use http::header::HeaderValue;
 use serde_json::{Value, json as value};
 
-use super::headers::RequestHeaders;
+use super::headers::{KnownHeader, RequestHeaders};
 use super::response::{HttpResponse, json, with_type};
 use super::routes::OperatorRoute;
 use super::settings::Settings;
@@ -31,7 +31,8 @@ fn readiness(headers: &RequestHeaders<'_>, settings: &Settings) -> HttpResponse 
     let (status, word) =
         if is_ready { (StatusCode::OK, "ready") } else { (StatusCode::SERVICE_UNAVAILABLE, "no source is up") };
     let mut body = value!({ "status": word });
-    let has_key = settings.keys.as_ref().is_some_and(|keys| keys.find_name(headers.authorization).is_some());
+    let has_key =
+        settings.keys.as_ref().is_some_and(|keys| keys.find_name(headers.get(KnownHeader::Authorization)).is_some());
     if has_key && !states.is_empty() {
         body["sources"] = states.iter().map(|(name, is_up)| value!({ "name": name, "up": is_up })).collect::<Value>();
     }

@@ -8,13 +8,16 @@ use http::header::{
 use http::request::Parts;
 use http::{Method, StatusCode};
 
-use super::headers::{HeaderValues, RequestHeaders};
+use super::headers::{HeaderValues, KnownHeader, RequestHeaders};
 use super::refusal::Refusal;
 use super::response::{HttpResponse, empty};
 
 /// Says whether a request comes from a page of the host that it is addressed to.
 pub(crate) fn is_same_origin(headers: &RequestHeaders<'_>) -> bool {
-    let (Some(origin), Some(host)) = (headers.origin.only(), headers.host.first()) else { return false };
+    let (Some(origin), Some(host)) = (headers.get(KnownHeader::Origin).only(), headers.get(KnownHeader::Host).first())
+    else {
+        return false;
+    };
     let Ok(origin) = origin.to_str() else { return false };
     let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     authority.is_some_and(|authority| authority.as_bytes().eq_ignore_ascii_case(host.as_bytes()))

@@ -15,7 +15,7 @@ use tracing::{Instrument, error};
 
 use super::body;
 use super::frontend::{FrontendRequest, RequestBody};
-use super::headers::RequestHeaders;
+use super::headers::{KnownHeader, RequestHeaders};
 use super::keys::KeyRing;
 use super::mounted::MountedFrontend;
 use super::opentool::frontend::OpenToolFrontend;
@@ -231,13 +231,13 @@ impl Service {
         let hosts = head.routes.hosts.as_ref().unwrap_or(&settings.hosts);
         // A probe addresses the machine by any name.
         if !route.is_open() {
-            hosts.check(&head.parts.uri, headers.host)?;
+            hosts.check(&head.parts.uri, headers.get(KnownHeader::Host))?;
         }
         // A page of this very server, under a name that was checked.
         if hosts.are_listed() && origins::is_same_origin(headers) {
             return Ok(());
         }
-        settings.origins.check(headers.origin)
+        settings.origins.check(headers.get(KnownHeader::Origin))
     }
 
     /// Checks everything else that can be checked before the body is read: path, key, method.
@@ -255,7 +255,8 @@ impl Service {
             && !self.authenticates_callers(route)
             && let Some(keys) = &self.state.settings.keys
         {
-            record.key_name = Some(keys.find_name(headers.authorization).ok_or_else(Refusal::unauthorized)?);
+            record.key_name =
+                Some(keys.find_name(headers.get(KnownHeader::Authorization)).ok_or_else(Refusal::unauthorized)?);
         }
         // Which paths there are is for callers with a key.
         if route == Route::Unknown {
@@ -296,7 +297,8 @@ fn run_trace_hook(hook: &TraceHook, incoming: Option<TraceContext>) -> Option<Tr
 
 /// Reads the W3C trace context of a request.
 fn trace_context(headers: &RequestHeaders<'_>) -> Option<TraceContext> {
-    let trace = TraceContext::parse(headers.traceparent.only()?.to_str().ok()?)?;
-    let states: Vec<&str> = headers.tracestate.all().filter_map(|state| state.to_str().ok()).collect();
+    let trace = TraceContext::parse(headers.get(KnownHeader::TraceParent).only()?.to_str().ok()?)?;
+    let states: Vec<&str> =
+        headers.get(KnownHeader::TraceState).all().filter_map(|state| state.to_str().ok()).collect();
     Some(if states.is_empty() { trace } else { trace.with_tracestate(states.join(",")) })
 }

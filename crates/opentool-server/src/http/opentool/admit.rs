@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 use super::super::body;
-use super::super::headers::{HeaderValues, RequestHeaders};
+use super::super::headers::{HeaderValues, KnownHeader, RequestHeaders};
 use super::super::record::RequestRecord;
 use super::super::refusal::Refusal;
 use super::super::response::HttpResponse;
@@ -30,7 +30,7 @@ pub(super) async fn receive<B: Body<Data = Bytes>>(
     body: B,
     record: &mut RequestRecord<'_>,
 ) -> Result<(Bytes, MemoryReservation), Refused> {
-    if !is_identity(headers.content_encoding) {
+    if !is_identity(headers.get(KnownHeader::ContentEncoding)) {
         return Err(Box::new(Refusal::encoded_body().response()));
     }
     let limits = &state.settings.body;
@@ -46,7 +46,7 @@ pub(super) fn admit<'a>(
     headers: &RequestHeaders<'_>,
     body: &'a [u8],
 ) -> Result<(ToolCall, InFlight, RequestId<'a>), Refused> {
-    let request = read(body, is_json(headers.content_type))?;
+    let request = read(body, is_json(headers.get(KnownHeader::ContentType)))?;
     let in_flight = enter(state, request.id)?;
     let call = ToolCall::new(request.id.to_text(), &*request.method, request.params);
     Ok((call, in_flight, request.id))
@@ -90,7 +90,7 @@ pub(super) async fn admit_large(
     body: Bytes,
     reservation: MemoryReservation,
 ) -> Result<OwnedCall, Refused> {
-    let is_json = is_json(headers.content_type);
+    let is_json = is_json(headers.get(KnownHeader::ContentType));
     let permit = READING.acquire().await;
     let reading = spawn_blocking(move || {
         let _permit = permit;
@@ -123,7 +123,7 @@ fn take_call(
 
 /// Says whether a client accepts a content type of our own, which it has to name exactly.
 pub(super) fn accepts(headers: &RequestHeaders<'_>, content_type: &str) -> bool {
-    let listed = headers.accept.all().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    let listed = headers.get(KnownHeader::Accept).all().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
     listed.into_iter().any(|accepted| accepted.trim_ascii().eq_ignore_ascii_case(content_type.as_bytes()))
 }
 

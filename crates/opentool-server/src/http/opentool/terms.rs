@@ -6,7 +6,7 @@ use std::time::Duration;
 use opentool_core::{Host, IdempotencyKey, MemoryReservation, Outcome, ToolCall, ToolContext, ToolError};
 use tracing::Instrument;
 
-use super::super::headers::RequestHeaders;
+use super::super::headers::{KnownHeader, RequestHeaders};
 use super::super::record::RunningCall;
 use super::super::refusal::Refusal;
 use super::super::state::ServerState;
@@ -24,7 +24,9 @@ pub(super) struct CallTerms {
 impl CallTerms {
     /// Reads the headers; none where there is neither of them, as nearly always.
     pub(super) fn read(headers: &RequestHeaders<'_>, id: RequestId<'_>) -> Result<Option<Self>, Refused> {
-        if headers.idempotency_key.first().is_none() && headers.timeout.first().is_none() {
+        if headers.get(KnownHeader::IdempotencyKey).first().is_none()
+            && headers.get(KnownHeader::Timeout).first().is_none()
+        {
             return Ok(None);
         }
         let refuse = |message: &str| {
@@ -32,13 +34,13 @@ impl CallTerms {
             Box::new(refusal.response_to(id))
         };
         let mut terms = Self { key: None, time_limit: None };
-        if headers.idempotency_key.first().is_some() {
-            let value = headers.idempotency_key.only().and_then(|value| value.to_str().ok());
+        if headers.get(KnownHeader::IdempotencyKey).first().is_some() {
+            let value = headers.get(KnownHeader::IdempotencyKey).only().and_then(|value| value.to_str().ok());
             let key = value.and_then(IdempotencyKey::parse);
             terms.key = Some(key.ok_or_else(|| refuse(&format!("`Idempotency-Key`: {}", IdempotencyKey::RULE)))?);
         }
-        if headers.timeout.first().is_some() {
-            let value = headers.timeout.only().and_then(|value| value.to_str().ok());
+        if headers.get(KnownHeader::Timeout).first().is_some() {
+            let value = headers.get(KnownHeader::Timeout).only().and_then(|value| value.to_str().ok());
             let limit = value.and_then(|value| value.trim().parse().ok()).map(Duration::from_millis);
             let rule = "`OpenTool-Timeout-Ms` must be a whole number of milliseconds";
             terms.time_limit = Some(limit.ok_or_else(|| refuse(rule))?);
