@@ -250,3 +250,21 @@ impl RunState {
         self.conversation.as_deref()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_response_that_is_read_back_has_all_that_was_said() {
+        let mut response = ChatResponse::new(AssistantMessage::new("yes"), FinishReason::Stop);
+        assert!(!serde_json::to_string(&response).unwrap().contains("exchange"));
+        response.exchange.history = vec![Message::user("before"), Message::user("now")];
+        response.exchange.start = 1;
+        let back: ChatResponse = serde_json::from_str(&serde_json::to_string(&response).unwrap()).unwrap();
+        assert_eq!(back.exchange, response.exchange);
+        assert_eq!(back.text(), "yes");
+    }
+}
