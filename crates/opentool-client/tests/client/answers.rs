@@ -83,6 +83,14 @@ async fn an_error_message_that_is_the_json_of_an_error_is_unwrapped() {
         matches!(&error, ClientError::Call { message, code: Some(404), .. } if message == "no such city"),
         "{error:?}"
     );
+    // The data of the inner error goes before that of the outer one.
+    for (inner, data) in [("", r#"{"outer":1}"#), (r#","data":{"inner":2}"#, r#"{"inner":2}"#)] {
+        let message = serde_json::Value::from(format!(r#"{{"code":404,"message":"m"{inner}}}"#));
+        let body = format!(r#"{{"result":{{}},"error":{{"code":500,"message":{message},"data":{{"outer":1}}}}}}"#);
+        let error = call_answered(json(200, &body)).await.unwrap_err();
+        let ClientError::Call { data: Some(given), code: Some(404), .. } = &error else { panic!("{error:?}") };
+        assert_eq!(given.to_string(), data);
+    }
     for plain in [r#"{"code":"x","message":"m"}"#, r#"{"message":"m"}"#, r#"{"code":1}"#, "[1]", "{"] {
         let error = call_answered(script::error(500, plain)).await.unwrap_err();
         assert!(matches!(&error, ClientError::Call { message, code: Some(500), .. } if message == plain), "{error:?}");
