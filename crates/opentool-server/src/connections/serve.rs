@@ -155,7 +155,7 @@ async fn serve_http<S: ClientSocket>(
 
 /// Answers a request. Memory of up to 1,032 bytes is what the allocator keeps at hand; a larger block costs a twentieth of a request
 /// (`scripts/bench http`).
-#[expect(clippy::manual_async_fn, reason = "an `async fn` has room for its arguments twice")]
+#[expect(clippy::manual_async_fn, reason = "an `async fn` holds its arguments twice")]
 fn respond(
     context: Arc<ConnectionContext>,
     parts: Parts,
