@@ -273,4 +273,9 @@ fn an_output_of_an_unknown_c_type_has_only_that_fault() {
     assert_eq!(codes(&text(r#", "cType": {"type": "int", "isPointer": true}"#)), []);
     assert_eq!(codes(&text(r#", "cType": {"type": "int", "isPointer": false}"#)), [Code::OutNeedsPointer]);
     assert_eq!(codes(&text(r#", "cType": {"type": "integr", "isPointer": false}"#)), [Code::UnknownCType]);
+
+    let object =
+        |c_type: &str| text(c_type).replace(r#""isIn": false"#, r#""isIn": true"#).replacen("integer", "object", 1);
+    assert_eq!(codes(&object(r#", "cType": {"type": "int", "isPointer": false}"#)), [Code::NotAPointer]);
+    assert_eq!(codes(&object(r#", "cType": {"type": "integr", "isPointer": false}"#)), [Code::UnknownCType]);
 }

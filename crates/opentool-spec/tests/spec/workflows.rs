@@ -196,6 +196,12 @@ fn a_reference_to_nothing_is_an_error() {
     let text =
         document(json!({ "start": step(json!({}), "b"), "b": step(json!({ "x": "#/strat/results/r" }), "null") }));
     assert_eq!(check(&text).findings[0].help.as_deref(), Some("did you mean `#/start/results/r`?"));
+    let text = document(json!({
+        "start": step(json!({ "temperature": 1 }), "b"),
+        "b": step(json!({ "x": "#/start/arguments/temprature" }), "null"),
+    }));
+    let help = "did you mean `#/start/arguments/temperature`?";
+    assert_eq!(check(&text).findings[0].help.as_deref(), Some(help));
 }
 
 #[test]
