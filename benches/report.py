@@ -174,7 +174,7 @@ HYPER = (
 )
 AXUM = (
     "the program beside it is one function, written for its two arguments. A call of opentool also has its `Host` and `Origin` checked, finds its tool by "
-    "name, has its arguments checked against a schema, keeps the limits and is counted: some 650 of 23,400 instructions more (callgrind)."
+    "name, has its arguments checked against a schema, keeps the limits and is counted. By callgrind that comes to a few hundred of some 23,000 instructions."
 )
 RMCP = (
     "on the machines that this was measured on the medians were 2.2 to 2.8; two runs on one of them, an hour apart, differed by as much."
