@@ -43,7 +43,10 @@ fn renamed_and_prefixed_tools_keep_title_and_extensions() {
 #[test]
 fn a_document_carries_title_description_and_x_extensions() {
     let toolbox = Toolbox::new()
-        .with(FakeTool::new("weather").with_definition(definition()))
+        .with(
+            FakeTool::new("weather")
+                .with_definition(definition().to_builder().extension("x-owner", "Ann").build().unwrap()),
+        )
         .unwrap()
         .with_title("Sky")
         .with_description("Ask for the weather first.");
@@ -62,7 +65,8 @@ fn a_document_carries_title_description_and_x_extensions() {
     let definition = read.get("weather").unwrap().definition();
     assert_eq!(definition.title(), Some("Weather report"));
     assert_eq!(definition.extension("x-icons"), Some(&json!([{ "src": "sun.png" }])));
-    assert_eq!(definition.extensions().count(), 1, "the title is no extension");
+    assert_eq!(definition.extension("x-owner"), Some(&json!("Ann")), "a text is no title");
+    assert_eq!(definition.extensions().count(), 2, "the title is no extension");
 }
 
 #[test]
