@@ -334,6 +334,17 @@ def machine():
     return f"{processor}, {os.cpu_count()} cores, Linux {platform.release().split('-')[0]}"
 
 
+def head():
+    return output("git", "rev-parse", "--short", "HEAD")
+
+
+def measured_at(name):
+    """Where it is another commit than that of the page: at which a part was measured, to be put behind what it is about."""
+    file = RESULTS / f"{name}.commit"
+    commit = file.read_text().strip() if file.exists() else head()
+    return "" if commit == head() else f" Measured at commit `{commit}`."
+
+
 def versions():
     node = (RESULTS.parent / "peers/node/packages").read_text().split()
     python = (RESULTS.parent / "peers/python/packages").read_text().strip()
@@ -348,7 +359,7 @@ def page():
     print("# Benchmarks\n")
     print("`scripts/bench` measured all of this and wrote this page; run it and you get your own. The peers come from their registries:")
     print(f"{versions()}.\n")
-    print(f"Machine: {machine()}; {datetime.date.today():%d %B %Y}, commit `{output('git', 'rev-parse', '--short', 'HEAD')}`.\n")
+    print(f"Machine: {machine()}; {datetime.date.today():%d %B %Y}, commit `{head()}`, except where a part names another.\n")
     print("One server is alive at a time, on core 0; what calls it is on core 1; the peers take turns in an order of chance, round after round.")
     print("A server is under load for a second before it is measured; what its start costs has a table of its own.")
     print("Every cell is the median of the rounds, with the least and the greatest behind it. Compare the ratios, which are taken round by")
@@ -363,13 +374,13 @@ def page():
         if not (RESULTS / f"{name}.tsv").exists():
             continue
         values = read(name)
-        print(f"\n## {table.title}\n\n{table.about}\n\n{in_markdown(rows(table, values))}\n\n```text\n{chart(table, values)}\n```\n")
+        print(f"\n## {table.title}\n\n{table.about}{measured_at(name)}\n\n{in_markdown(rows(table, values))}\n\n```text\n{chart(table, values)}\n```\n")
         print("Not like for like:\n")
         for line in table.unequal:
             print(f"- {line}")
     for name, (title, about) in TEXTS.items():
         if (RESULTS / f"{name}.txt").exists():
-            print(f"\n## {title}\n\n{about}\n\n```text\n{(RESULTS / f'{name}.txt').read_text().rstrip()}\n```")
+            print(f"\n## {title}\n\n{about}{measured_at(name)}\n\n```text\n{(RESULTS / f'{name}.txt').read_text().rstrip()}\n```")
 
 
 if sys.argv[2:] == ["--page"]:
