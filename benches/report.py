@@ -339,10 +339,10 @@ def head():
 
 
 def measured_at(name):
-    """Where it is another commit than that of the page: at which a part was measured, to be put behind what it is about."""
+    """A sentence for a part that was measured at another commit than that of the page."""
     file = RESULTS / f"{name}.commit"
-    commit = file.read_text().strip() if file.exists() else head()
-    return "" if commit == head() else f" Measured at commit `{commit}`."
+    commit = file.read_text().strip() if file.exists() else ""
+    return f" Measured at commit `{commit}`." if commit and commit != head() else ""
 
 
 def versions():
